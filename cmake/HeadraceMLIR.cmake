@@ -1,0 +1,27 @@
+# Finds the distribution's MLIR 19 and defines how compiler components are built:
+# one precompiled header for all of them, linked against the shared libMLIR and libLLVM.
+find_package(MLIR 19.1 REQUIRED CONFIG
+             HINTS /usr/lib/llvm-19/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${llvm_definitions})
+# libMLIR lies beside LLVM 19's other libraries, off the loader's path.
+set(CMAKE_BUILD_RPATH ${LLVM_LIBRARY_DIR})
+set(CMAKE_INSTALL_RPATH ${LLVM_LIBRARY_DIR})
+
+add_library(headrace_pch OBJECT ${CMAKE_SOURCE_DIR}/src/dialect/Pch.cpp)
+target_precompile_headers(headrace_pch PRIVATE ${CMAKE_SOURCE_DIR}/src/dialect/Pch.h)
+target_compile_options(headrace_pch PRIVATE -fpch-instantiate-templates)
+
+# headrace_add_library(NAME SOURCES a.cpp ... LINK lib ... )
+function(headrace_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_precompile_headers(${name} REUSE_FROM headrace_pch)
+  target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+endfunction()
