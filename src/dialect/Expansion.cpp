@@ -1,0 +1,113 @@
+// Level 1: coarse operators written in terms of maps and reductions.
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace headrace::hr {
+
+static Value constantLike(OpBuilder &b, Location loc, Value scalar, double value) {
+  return b.create<arith::ConstantOp>(loc, b.getFloatAttr(scalar.getType(), value));
+}
+
+static Value reduce(OpBuilder &b, Location loc, ReduceKind kind, Value input,
+                    ArrayRef<int64_t> axes) {
+  return b.create<ReduceOp>(loc, input, kind, axes, /*keep_dims=*/true);
+}
+
+/// softmax(x) = exp(x - max) / sum(exp(x - max)); its logarithm is x - max - log(sum).
+FailureOr<Value> SoftmaxOp::expand(OpBuilder &b) {
+  Location loc = getLoc();
+  int64_t axis = getAxis();
+  Value maximum = reduce(b, loc, ReduceKind::Max, getInput(), axis);
+  auto shifted = [&](OpBuilder &inner, ValueRange v) {
+    return inner.create<arith::SubFOp>(loc, v[0], v[1]).getResult();
+  };
+  Value exponential = createMap(b, loc, {getInput(), maximum}, [&](OpBuilder &i, ValueRange v) {
+    return i.create<math::ExpOp>(loc, shifted(i, v)).getResult();
+  });
+  Value sum = reduce(b, loc, ReduceKind::Sum, exponential, axis);
+  if (getLog())
+    return createMap(b, loc, {getInput(), maximum, sum}, [&](OpBuilder &i, ValueRange v) {
+      return i.create<arith::SubFOp>(loc, shifted(i, v), i.create<math::LogOp>(loc, v[2]))
+          .getResult();
+    });
+  return createMap(b, loc, {exponential, sum}, [&](OpBuilder &i, ValueRange v) {
+    return i.create<arith::DivFOp>(loc, v[0], v[1]).getResult();
+  });
+}
+
+/// Two reductions: the mean, then the mean of squared distances from it (not E[x^2] - E[x]^2,
+/// which cancels).
+FailureOr<Value> LayerNormOp::expand(OpBuilder &b) {
+  Location loc = getLoc();
+  SmallVector<int64_t> axes = llvm::to_vector(
+      llvm::seq<int64_t>(getAxis(), cast<RankedTensorType>(getInput().getType()).getRank()));
+  Value mean = reduce(b, loc, ReduceKind::Mean, getInput(), axes);
+  Value squared = createMap(b, loc, {getInput(), mean}, [&](OpBuilder &i, ValueRange v) {
+    Value distance = i.create<arith::SubFOp>(loc, v[0], v[1]);
+    return i.create<arith::MulFOp>(loc, distance, distance).getResult();
+  });
+  Value variance = reduce(b, loc, ReduceKind::Mean, squared, axes);
+  double epsilon = getEpsilon().convertToDouble();
+  Value scale = createMap(b, loc, {variance}, [&](OpBuilder &i, ValueRange v) {
+    Value shifted = i.create<arith::AddFOp>(loc, v[0], constantLike(i, loc, v[0], epsilon));
+    Value root = i.create<math::SqrtOp>(loc, shifted);
+    return i.create<arith::DivFOp>(loc, constantLike(i, loc, v[0], 1.0), root).getResult();
+  });
+  SmallVector<Value> inputs{getInput(), mean, scale, getScale()};
+  if (getBias())
+    inputs.push_back(getBias());
+  return createMap(b, loc, inputs, [&](OpBuilder &i, ValueRange v) {
+    Value distance = i.create<arith::SubFOp>(loc, v[0], v[1]);
+    Value normal = i.create<arith::MulFOp>(loc, distance, v[2]);
+    Value scaled = i.create<arith::MulFOp>(loc, normal, v[3]);
+    return v.size() == 5 ? i.create<arith::AddFOp>(loc, scaled, v[4]).getResult() : scaled;
+  });
+}
+
+FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
+  Location loc = getLoc();
+  auto type = cast<RankedTensorType>(getInput().getType());
+  // Per-channel parameters stand beside the channels of the input.
+  SymbolicShape channelShape{shapeOf(getScale())[0]};
+  if (getLayout() == ChannelLayout::First)
+    channelShape.append(type.getRank() - 2, constantDim(1, getContext()));
+  SmallVector<Value> inputs{getInput()};
+  for (Value parameter : {getScale(), getBias(), getMean(), getVariance()})
+    inputs.push_back(b.create<ReshapeOp>(
+        loc, tensorType(channelShape, type.getElementType()), parameter));
+  double epsilon = getEpsilon().convertToDouble();
+  return createMap(b, loc, inputs, [&](OpBuilder &i, ValueRange v) {
+    Value shifted = i.create<arith::AddFOp>(loc, v[4], constantLike(i, loc, v[4], epsilon));
+    Value scale = i.create<arith::DivFOp>(loc, v[1], i.create<math::SqrtOp>(loc, shifted));
+    Value distance = i.create<arith::SubFOp>(loc, v[0], v[3]);
+    Value scaled = i.create<arith::MulFOp>(loc, distance, scale);
+    return i.create<arith::AddFOp>(loc, scaled, v[2]).getResult();
+  });
+}
+
+/// A mean is a sum times the reciprocal of how many elements went into it.
+FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
+  if (getKind() != ReduceKind::Mean)
+    return failure();
+  Location loc = getLoc();
+  Value sum = b.create<ReduceOp>(loc, getInput(), ReduceKind::Sum, getAxes(), getKeepDims());
+  SymbolicShape reduced;
+  for (int64_t axis : getAxes())
+    reduced.push_back(shapeOf(getInput())[axis]);
+  AffineExpr count = elementCount(reduced, getContext());
+  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
+    if (auto constant = constantValue(count))
+      return i.create<arith::DivFOp>(loc, v[0],
+                                     constantLike(i, loc, v[0], static_cast<double>(*constant)));
+    Value size = i.create<SizeOp>(loc, symbolMap({count}, getContext()));
+    Value wide = i.create<arith::IndexCastOp>(loc, i.getI64Type(), size);
+    return i.create<arith::DivFOp>(loc, v[0],
+                                   i.create<arith::SIToFPOp>(loc, v[0].getType(), wide));
+  });
+}
+
+} // namespace headrace::hr

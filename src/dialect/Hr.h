@@ -1,0 +1,45 @@
+// The dialect `hr`: operators, kernels, and the interface every operator implements.
+#pragma once
+
+#include "dialect/Movement.h"
+#include "runtime/Tensor.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/HrDialect.h.inc"
+#include "dialect/HrEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/HrAttrs.h.inc"
+
+#include "dialect/HrInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/HrOps.h.inc"
+
+namespace headrace {
+
+/// The function attribute that names the program's symbolic sizes, in order.
+inline constexpr llvm::StringLiteral kSymbolsAttr = "hr.symbols";
+/// Argument and result attribute: the user's name of an input or output.
+inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
+
+/// The user's name of an operator, from its location; its kind where it has none.
+std::string operatorName(mlir::Operation *op);
+
+/// Writes a map whose body is built by `body` from one scalar per input.
+mlir::Value createMap(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> body);
+
+} // namespace headrace

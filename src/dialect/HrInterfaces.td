@@ -1,0 +1,44 @@
+//===- HrInterfaces.td - what every operator carries -------------------------===//
+#ifndef HEADRACE_DIALECT_HRINTERFACES_TD
+#define HEADRACE_DIALECT_HRINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
+  let cppNamespace = "::headrace::hr";
+  let description = [{
+    An operator of level 1. Its shape rule is the operation's `inferReturnTypes`; the methods here
+    are everything else the compiler asks of it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Data movement: the iteration domain and which elements of each operand and result every
+      point of it touches. Sizes are expressions over the program's symbols.
+    }], "::headrace::Movement", "getMovement">,
+    InterfaceMethod<[{
+      Reference evaluation: plain loops, floating-point values held in double precision
+      (`DType::F64`), integers in `DType::I64`, booleans in `DType::Bool`. Every compiled result is
+      compared with it. `symbols` are the values of the program's symbolic sizes.
+    }], "::headrace::Tensor", "evaluate",
+      (ins "::llvm::ArrayRef<::headrace::Tensor>":$inputs, "::llvm::ArrayRef<int64_t>":$symbols)>,
+    InterfaceMethod<[{
+      Level 2: writes the operator as `linalg` over plain tensors and returns its result. Coarse
+      operators that are expanded at level 1 first (`hr.softmax`, ...) return failure.
+    }], "::mlir::FailureOr<::mlir::Value>", "lowerToLinalg",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs), [{}],
+      /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
+    InterfaceMethod<[{
+      Level 1: writes the operator in terms of finer operators and returns the value that replaces
+      it; failure when it is as fine as it gets.
+    }], "::mlir::FailureOr<::mlir::Value>", "expand", (ins "::mlir::OpBuilder &":$builder), [{}],
+      /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
+    InterfaceMethod<[{
+      Reverse-mode gradient: given the gradient of the result, the gradients of the operands (null
+      where an operand has none). Failure when the operator has no gradient.
+    }], "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "gradient",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient), [{}],
+      /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
+  ];
+}
+
+#endif

@@ -1,0 +1,217 @@
+//===- HrOps.td - operators of level 1 ---------------------------------------===//
+#ifndef HEADRACE_DIALECT_HROPS_TD
+#define HEADRACE_DIALECT_HROPS_TD
+
+include "dialect/HrDialect.td"
+include "dialect/HrInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// An operator whose result type follows from its operands and attributes.
+class Hr_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
+
+// An operator that is rewritten into finer ones before level 2.
+class Hr_CoarseOp<string mnemonic, list<Trait> traits = []>
+    : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand"]>]>;
+
+// An operator whose result shape is the user's to say.
+class Hr_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : Hr_Op<mnemonic, traits # [Pure,
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
+
+//===--------------------------------------------------------------------------===//
+// Values
+//===--------------------------------------------------------------------------===//
+
+def Hr_ConstantOp : Hr_Op<"constant", [Pure, ConstantLike,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface>,
+    AllTypesMatch<["value", "result"]>]> {
+  let summary = "a tensor known at compile time; weights are used in place";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def Hr_SizeOp : Hr_Op<"size", [Pure]> {
+  let summary = "the value of a symbolic size, an index";
+  let description = [{ `hr.size affine_map<()[s0] -> (s0 * 64)>`; stands in scalar bodies and kernels. }];
+  let arguments = (ins AffineMapAttr:$expr);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$expr attr-dict";
+  let hasVerifier = 1;
+}
+
+//===--------------------------------------------------------------------------===//
+// Element-wise work, reductions, contractions
+//===--------------------------------------------------------------------------===//
+
+def Hr_MapOp : Hr_InferredOp<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a scalar function applied to every element";
+  let description = [{
+    Operands are broadcast to one shape as in NumPy (aligned at the last dimension; a dimension of
+    constant size 1 is repeated). The body takes one scalar per operand and yields one.
+    ```
+    %y = hr.map(%x, %b) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%xi: f32, %bi: f32):
+      %s = arith.addf %xi, %bi : f32
+      hr.yield %s : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, results) $body";
+  let hasRegionVerifier = 1;
+}
+
+def Hr_ReduceOp : Hr_Op<"reduce", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "expand"]>]> {
+  let summary = "combines the elements along some axes";
+  let arguments = (ins AnyRankedTensor:$input, Hr_ReduceKindAttr:$kind,
+                       DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_ContractOp : Hr_InferredOp<"contract"> {
+  let summary = "a sum of products over any pair of tensors (matrix products, batched or not)";
+  let description = [{
+    `maps` gives for lhs, rhs and result the iteration dimensions that index them; a dimension
+    that the result lacks is summed over.
+    ```
+    %c = hr.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>,
+                                  affine_map<(m, n, k) -> (k, n)>,
+                                  affine_map<(m, n, k) -> (m, n)>] : ...
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, AffineMapArrayAttr:$maps);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs `maps` $maps attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_ConvOp : Hr_InferredOp<"conv"> {
+  let summary = "convolution over any number of spatial dimensions";
+  let description = [{
+    channels_first: input [N, C, spatial...], filter [F, C/groups, window...];
+    channels_last: input [N, spatial..., C], filter [window..., C/groups, F].
+    `pads` holds all low pads, then all high ones.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$filter,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout $input `,` $filter attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_PoolOp : Hr_InferredOp<"pool"> {
+  let summary = "maximum or average over a sliding window";
+  let description = [{
+    `include_pad`: whether padded positions count in an average. Padded positions never win a maximum.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Hr_PoolKindAttr:$kind,
+                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads,
+                       DefaultValuedAttr<BoolAttr, "false">:$include_pad,
+                       Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $layout $input attr-dict `:` functional-type(operands, results)";
+}
+
+//===--------------------------------------------------------------------------===//
+// Coarse operators, expanded at level 1
+//===--------------------------------------------------------------------------===//
+
+def Hr_SoftmaxOp : Hr_CoarseOp<"softmax"> {
+  let summary = "exp(x) normalized to sum 1 along an axis; with `log`, its logarithm";
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$axis,
+                       DefaultValuedAttr<BoolAttr, "false">:$log);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_LayerNormOp : Hr_CoarseOp<"layer_norm"> {
+  let summary = "mean 0 and variance 1 over the axes from `axis` on, then scaled and shifted";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$scale,
+                       Optional<AnyRankedTensor>:$bias, I64Attr:$axis, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `,` $scale (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_BatchNormOp : Hr_CoarseOp<"batch_norm"> {
+  let summary = "normalization by given per-channel statistics (inference)";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$scale, AnyRankedTensor:$bias,
+                       AnyRankedTensor:$mean, AnyRankedTensor:$variance, F64Attr:$epsilon,
+                       Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout operands attr-dict `:` functional-type(operands, results)";
+}
+
+//===--------------------------------------------------------------------------===//
+// Pure data movement
+//===--------------------------------------------------------------------------===//
+
+def Hr_TransposeOp : Hr_InferredOp<"transpose"> {
+  let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+}
+
+def Hr_ReshapeOp : Hr_ShapedOp<"reshape"> {
+  let summary = "the same elements in row-major order under another shape; moves nothing";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Hr_BroadcastOp : Hr_ShapedOp<"broadcast"> {
+  let summary = "repeats dimensions of size 1 and adds leading ones, as in NumPy";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Hr_SliceOp : Hr_ShapedOp<"slice"> {
+  let summary = "every `steps`-th element from `starts` on; a step may be negative";
+  let description = [{ `starts` holds one affine expression of the symbols per dimension. }];
+  let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $starts `steps` $steps attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hr_ConcatOp : Hr_InferredOp<"concat"> {
+  let summary = "joins tensors along an axis";
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_PadOp : Hr_InferredOp<"pad"> {
+  let summary = "surrounds a tensor with a constant";
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       TypedAttrInterface:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_GatherOp : Hr_InferredOp<"gather"> {
+  let summary = "picks slices of `data` along an axis by index; negative indices count from the end";
+  let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$data `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+#endif

@@ -1,0 +1,281 @@
+// Level 2: operators written as linalg over plain tensors. Most follow from their data movement:
+// the movement gives the maps and the iterators, the operator only its body.
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace headrace::hr {
+
+using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
+
+/// An uninitialized tensor of the result's shape, symbolic sizes read by `hr.size`.
+static Value emptyLike(OpBuilder &b, Location loc, Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<Value> sizes;
+  for (AffineExpr dim : shapeOf(type))
+    if (!constantValue(dim))
+      sizes.push_back(b.create<SizeOp>(loc, symbolMap({dim}, b.getContext())));
+  return b.create<tensor::EmptyOp>(loc, plainType(type), sizes);
+}
+
+static Value generic(OpBuilder &b, Location loc, const Movement &m, ValueRange inputs, Value init,
+                     Body body) {
+  auto op = b.create<linalg::GenericOp>(
+      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, m.maps, m.iterators,
+      [&](OpBuilder &inner, Location innerLoc, ValueRange args) {
+        inner.create<linalg::YieldOp>(innerLoc, body(inner, innerLoc, args));
+      });
+  return op.getResult(0);
+}
+
+static Value copyBody(OpBuilder &, Location, ValueRange args) { return args.front(); }
+
+/// Vector accumulators change the order of a floating-point sum; saying so lets every later stage
+/// vectorize reductions, and nothing else.
+static arith::FastMathFlagsAttr reassociate(OpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc);
+}
+
+static Value combine(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Value value) {
+  bool isFloat = isa<FloatType>(acc.getType());
+  switch (kind) {
+  case ReduceKind::Sum:
+  case ReduceKind::Mean:
+    if (isFloat)
+      return b.create<arith::AddFOp>(loc, acc, value, reassociate(b));
+    return b.create<arith::AddIOp>(loc, acc, value);
+  case ReduceKind::Prod:
+    if (isFloat)
+      return b.create<arith::MulFOp>(loc, acc, value, reassociate(b));
+    return b.create<arith::MulIOp>(loc, acc, value);
+  case ReduceKind::Max:
+    return isFloat ? b.create<arith::MaximumFOp>(loc, acc, value).getResult()
+                   : b.create<arith::MaxSIOp>(loc, acc, value).getResult();
+  case ReduceKind::Min:
+    return isFloat ? b.create<arith::MinimumFOp>(loc, acc, value).getResult()
+                   : b.create<arith::MinSIOp>(loc, acc, value).getResult();
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static Value neutral(OpBuilder &b, Location loc, ReduceKind kind, Type type) {
+  TypedAttr value;
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    const auto &semantics = floatType.getFloatSemantics();
+    APFloat number = APFloat::getZero(semantics);
+    if (kind == ReduceKind::Prod)
+      number = APFloat::getOne(semantics);
+    else if (kind == ReduceKind::Max || kind == ReduceKind::Min)
+      number = APFloat::getInf(semantics, /*Negative=*/kind == ReduceKind::Max);
+    value = b.getFloatAttr(type, number);
+  } else {
+    unsigned width = type.getIntOrFloatBitWidth();
+    APInt number = APInt::getZero(width);
+    if (kind == ReduceKind::Prod)
+      number = APInt(width, 1);
+    else if (kind == ReduceKind::Max)
+      number = APInt::getSignedMinValue(width);
+    else if (kind == ReduceKind::Min)
+      number = APInt::getSignedMaxValue(width);
+    value = b.getIntegerAttr(type, number);
+  }
+  return b.create<arith::ConstantOp>(loc, value);
+}
+
+static Value filledLike(OpBuilder &b, Location loc, Value result, ReduceKind kind) {
+  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  Value init = neutral(b, loc, kind, element);
+  return b.create<linalg::FillOp>(loc, init, emptyLike(b, loc, result)).getResult(0);
+}
+
+FailureOr<Value> MapOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
+                 [&](OpBuilder &inner, Location, ValueRange args) {
+                   IRMapping mapping;
+                   mapping.map(getBody().front().getArguments(), args.drop_back());
+                   for (Operation &op : getBody().front().without_terminator())
+                     inner.clone(op, mapping);
+                   return mapping.lookupOrDefault(
+                       getBody().front().getTerminator()->getOperand(0));
+                 });
+}
+
+FailureOr<Value> ReduceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  if (getKind() == ReduceKind::Mean)
+    return failure();
+  return generic(b, getLoc(), getMovement(), inputs,
+                 filledLike(b, getLoc(), getResult(), getKind()),
+                 [&](OpBuilder &inner, Location loc, ValueRange args) {
+                   return combine(inner, loc, getKind(), args[1], args[0]);
+                 });
+}
+
+static Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
+  if (!isa<FloatType>(args[2].getType()))
+    return b.create<arith::AddIOp>(loc, args[2], b.create<arith::MulIOp>(loc, args[0], args[1]));
+  auto flags = arith::FastMathFlagsAttr::get(
+      b.getContext(), arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  Value product = b.create<arith::MulFOp>(loc, args[0], args[1], flags);
+  return b.create<arith::AddFOp>(loc, args[2], product, flags);
+}
+
+FailureOr<Value> ContractOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  return generic(b, getLoc(), getMovement(), inputs,
+                 filledLike(b, getLoc(), getResult(), ReduceKind::Sum), multiplyAdd);
+}
+
+/// Padding is an operator of its own by now (see SeparatePadding).
+FailureOr<Value> ConvOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  if (llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
+    return failure();
+  return generic(b, getLoc(), getMovement(), inputs,
+                 filledLike(b, getLoc(), getResult(), ReduceKind::Sum), multiplyAdd);
+}
+
+FailureOr<Value> PoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  if (getKind() != PoolKind::Max || llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
+    return failure();
+  // A window's size is the shape of an operand that is never read, as in linalg's own pooling.
+  Movement m = getMovement();
+  unsigned rank = m.domain.size() - getWindow().size();
+  SmallVector<AffineExpr> windowDims;
+  for (unsigned i = 0; i < getWindow().size(); ++i)
+    windowDims.push_back(getAffineDimExpr(rank + i, getContext()));
+  m.maps.insert(m.maps.begin() + 1,
+                AffineMap::get(m.domain.size(), 0, windowDims, getContext()));
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  Value window = b.create<tensor::EmptyOp>(getLoc(), getWindow(), element);
+  return generic(b, getLoc(), m, {inputs[0], window},
+                 filledLike(b, getLoc(), getResult(), ReduceKind::Max),
+                 [&](OpBuilder &inner, Location loc, ValueRange args) {
+                   return combine(inner, loc, ReduceKind::Max, args[2], args[0]);
+                 });
+}
+
+FailureOr<Value> TransposeOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
+                 copyBody);
+}
+
+FailureOr<Value> BroadcastOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
+                 copyBody);
+}
+
+/// A reshape moves nothing: it is a view between kernels, never part of one.
+FailureOr<Value> ReshapeOp::lowerToLinalg(OpBuilder &, ValueRange) { return failure(); }
+
+FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  bool forward = llvm::all_of(getSteps(), [](int64_t step) { return step == 1; }) &&
+                 getStarts().isConstant();
+  if (forward) {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    Builder attrs(b.getContext());
+    for (auto [i, dim] : llvm::enumerate(shapeOf(getResult()))) {
+      offsets.push_back(attrs.getIndexAttr(getStarts().getConstantResults()[i]));
+      strides.push_back(attrs.getIndexAttr(1));
+      if (auto size = constantValue(dim))
+        sizes.push_back(attrs.getIndexAttr(*size));
+      else
+        sizes.push_back(
+            b.create<SizeOp>(getLoc(), symbolMap({dim}, b.getContext())).getResult());
+    }
+    Value slice = b.create<tensor::ExtractSliceOp>(getLoc(), plainType(getType()), inputs[0],
+                                                   offsets, sizes, strides);
+    Movement m = getMovement();
+    m.maps[0] = m.maps[1];
+    return generic(b, getLoc(), m, {slice}, emptyLike(b, getLoc(), getResult()), copyBody);
+  }
+  // Symbolic starts and backward steps: each element is fetched by its index.
+  Movement m = getMovement();
+  SmallVector<AffineMap> maps{m.maps[1]};
+  AffineMap source = m.maps[0];
+  m.maps = maps;
+  return generic(b, getLoc(), m, {}, emptyLike(b, getLoc(), getResult()),
+                 [&](OpBuilder &inner, Location loc, ValueRange) {
+                   SmallVector<Value> operands, indices;
+                   for (unsigned i = 0; i < m.domain.size(); ++i)
+                     operands.push_back(inner.create<linalg::IndexOp>(loc, i));
+                   for (unsigned i = 0; i < source.getNumSymbols(); ++i)
+                     operands.push_back(inner.create<SizeOp>(
+                         loc, AffineMap::get(0, i + 1,
+                                             getAffineSymbolExpr(i, inner.getContext()))));
+                   for (unsigned i = 0; i < source.getNumResults(); ++i)
+                     indices.push_back(inner.create<affine::AffineApplyOp>(
+                         loc, source.getSubMap({i}), operands));
+                   return inner.create<tensor::ExtractOp>(loc, inputs[0], indices).getResult();
+                 });
+}
+
+FailureOr<Value> ConcatOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  Location loc = getLoc();
+  Builder attrs(b.getContext());
+  Value joined = emptyLike(b, loc, getResult());
+  AffineExpr offset = constantDim(0, b.getContext());
+  for (auto [operand, input] : llvm::zip(getInputs(), inputs)) {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    auto toOperand = [&](AffineExpr expr) -> OpFoldResult {
+      if (auto constant = constantValue(expr))
+        return attrs.getIndexAttr(*constant);
+      return b.create<SizeOp>(loc, symbolMap({expr}, b.getContext())).getResult();
+    };
+    SymbolicShape shape = shapeOf(operand);
+    for (auto [i, dim] : llvm::enumerate(shape)) {
+      bool isAxis = static_cast<uint64_t>(i) == getAxis();
+      offsets.push_back(isAxis ? toOperand(offset) : attrs.getIndexAttr(0));
+      sizes.push_back(toOperand(dim));
+      strides.push_back(attrs.getIndexAttr(1));
+    }
+    joined = b.create<tensor::InsertSliceOp>(loc, input, joined, offsets, sizes, strides);
+    offset = offset + shape[getAxis()];
+  }
+  return joined;
+}
+
+FailureOr<Value> PadOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  SmallVector<OpFoldResult> low, high;
+  for (int64_t pad : getLow())
+    low.push_back(b.getIndexAttr(pad));
+  for (int64_t pad : getHigh())
+    high.push_back(b.getIndexAttr(pad));
+  Value value = b.create<arith::ConstantOp>(getLoc(), cast<TypedAttr>(getValue()));
+  return b.create<tensor::PadOp>(getLoc(), plainType(getType()), inputs[0], low, high, value)
+      .getResult();
+}
+
+FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  Movement m = getMovement();
+  Value data = inputs[0];
+  m.maps.erase(m.maps.begin());
+  int64_t axis = getAxis(), indexRank = m.maps[0].getNumResults();
+  SymbolicShape shape = shapeOf(getData());
+  return generic(
+      b, getLoc(), m, {inputs[1]}, emptyLike(b, getLoc(), getResult()),
+      [&](OpBuilder &inner, Location loc, ValueRange args) {
+        Value index =
+            inner.create<arith::IndexCastOp>(loc, inner.getIndexType(), args[0]);
+        Value size = inner.create<SizeOp>(loc, symbolMap({shape[axis]}, inner.getContext()));
+        Value zero = inner.create<arith::ConstantIndexOp>(loc, 0);
+        Value one = inner.create<arith::ConstantIndexOp>(loc, 1);
+        Value negative =
+            inner.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, zero);
+        Value wrapped = inner.create<arith::SelectOp>(
+            loc, negative, inner.create<arith::AddIOp>(loc, index, size), index);
+        // An index out of range must not read outside the tensor, whatever the input says.
+        Value last = inner.create<arith::SubIOp>(loc, size, one);
+        wrapped = inner.create<arith::MaxSIOp>(
+            loc, inner.create<arith::MinSIOp>(loc, wrapped, last), zero);
+        SmallVector<Value> position;
+        for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+          position.push_back(i == axis ? wrapped
+                                       : inner.create<linalg::IndexOp>(
+                                             loc, i < axis ? i : i + indexRank - 1));
+        return inner.create<tensor::ExtractOp>(loc, data, position).getResult();
+      });
+}
+
+} // namespace headrace::hr

@@ -1,0 +1,25 @@
+// Data movement of one operator: which elements each point of its iteration domain reads and writes.
+#pragma once
+
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mlir/IR/AffineMap.h"
+
+namespace headrace {
+
+struct Movement {
+  /// Size of each iteration dimension, an expression over the program's symbols.
+  llvm::SmallVector<mlir::AffineExpr> domain;
+  /// Whether a dimension is summed over (or otherwise combined) or yields elements of its own.
+  llvm::SmallVector<mlir::utils::IteratorType> iterators;
+  /// Per operand, then the result: the element touched. A null map: all of it once, in an order the
+  /// domain does not say (reshapes, data-dependent indices).
+  llvm::SmallVector<mlir::AffineMap> maps;
+  /// Scalar operations at each point.
+  int64_t operationsPerPoint = 0;
+
+  bool isElementwise() const;
+  /// Points of the domain times operations at each.
+  mlir::AffineExpr operations(mlir::MLIRContext *context) const;
+};
+
+} // namespace headrace
