@@ -49,7 +49,9 @@ def mlp(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-def conv_norm(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
+def conv_norm(
+    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+) -> nn.Sequential:
     """A convolution without bias that keeps the size (up to the stride), then batch normalization."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
@@ -218,7 +220,7 @@ def randomise_norms(module: nn.Module, shape: tuple[int, ...]) -> None:
         return
     for layer in batch_norms:
         layer.momentum = 1.0  # the statistics of the last batch alone
-    module.train()(torch.randn(4, *shape[1:]))
+    module.train()(torch.randn(8, *shape[1:]))
     for layer in batch_norms:
         layer.momentum = 0.1
         deviation = layer.running_var.sqrt()

@@ -21,14 +21,10 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.models.architectures import MODELS, Model  # noqa: E402
+from bench.workload import model_folder  # noqa: E402
 
 OPSET = 17
 TOLERANCE = 1e-4  # of the largest magnitude; two f32 summation orders differ by far less
-FOLDER = Path(__file__).resolve().parent / "out"
-
-
-def default_folder(small: bool) -> Path:
-    return FOLDER / "small" if small else FOLDER
 
 
 def random_input(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
@@ -43,6 +39,7 @@ def make(model: Model, folder: Path, small: bool = False) -> Path:
     module = model.build(small)
     try:
         export(model, module, partial, small)
+        state_output_shape(model, module, partial, small)
         onnx.checker.check_model(str(partial), full_check=True)
         verify(model, module, partial, small)
         partial.replace(path)
@@ -72,6 +69,17 @@ def export(model: Model, module: nn.Module, path: Path, small: bool) -> None:
         )
 
 
+def state_output_shape(model: Model, module: nn.Module, path: Path, small: bool) -> None:
+    """Write the output's sizes into the file: the exporter loses them behind a reshape."""
+    with torch.inference_mode():
+        shape = list(module(torch.from_numpy(random_input(model.shape(small)))).shape)
+    exported = onnx.load(str(path))
+    dims = ["batch", *shape[1:]] if model.dynamic_batch else shape
+    output = onnx.helper.make_tensor_value_info("output", onnx.TensorProto.FLOAT, dims)
+    exported.graph.output[0].CopyFrom(output)
+    onnx.save(exported, str(path))
+
+
 def verify(model: Model, module: nn.Module, path: Path, small: bool) -> None:
     """Compare ONNX Runtime with PyTorch, also at another batch where the batch is free."""
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
@@ -99,7 +107,11 @@ def parse_arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="name", help="models to make (default: all)")
-    parser.add_argument("--out", type=Path, help="folder to write into (default: out/ beside this file)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder to write into (default: out/ or out/small/ beside this file)",
+    )
     parser.add_argument("--small", action="store_true", help="small variants for quick tests")
     arguments = parser.parse_args()
     for name in arguments.names:
@@ -110,7 +122,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse_arguments()
-    folder = arguments.out or default_folder(arguments.small)
+    folder = arguments.out or model_folder(arguments.small)
     for name in arguments.names or MODELS:
         path = make(MODELS[name], folder, arguments.small)
         print(f"{path}  {path.stat().st_size / 1e6:.2f} MB")
