@@ -1,0 +1,1 @@
+"""Benchmarks of Headrace against its peers; start with run.py."""

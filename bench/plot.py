@@ -1,0 +1,115 @@
+"""The ratios of a run as a picture: bars from the line at 1.0, to the right where Headrace is faster."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from bench.report import Run
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 160, 60, 82, 44
+NAME_GAP = 42  # room for the figure of the longest bar to the left
+BAR, BAR_GAP, GROUP_GAP = 14, 3, 14
+COLOURS = ("#3566a8", "#d98032", "#4b9460", "#8a5aa5")
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+
+
+class Axis:
+    """A logarithmic axis, so that half and double lie equally far from 1.0."""
+
+    def __init__(self, ratios: list[float]) -> None:
+        low, high = min([*ratios, 0.5]), max([*ratios, 2.0])
+        self.low = max((t for t in TICKS if t <= low), default=low)
+        self.high = min((t for t in TICKS if t >= high), default=high)
+
+    def x(self, ratio: float) -> float:
+        share = math.log(ratio / self.low) / math.log(self.high / self.low)
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def ticks(self) -> list[float]:
+        return [tick for tick in TICKS if self.low <= tick <= self.high]
+
+
+def svg(run: Run) -> str:
+    bars = {
+        m: [(p, r) for p in run.rivals if (r := run.ratio(m, p)) is not None] for m in run.outcomes
+    }
+    bars = {model: group for model, group in bars.items() if group}
+    axis = Axis([ratio for group in bars.values() for _, ratio in group])
+    colours = {peer: COLOURS[i % len(COLOURS)] for i, peer in enumerate(run.rivals)}
+    heights = [len(group) * (BAR + BAR_GAP) + GROUP_GAP for group in bars.values()]
+    bottom = TOP + max(sum(heights), 40)
+    parts = [heading(run, colours if bars else {}), grid(axis, bottom)]
+    y = TOP + GROUP_GAP / 2
+    for (model, group), height in zip(bars.items(), heights):
+        parts.append(bar_group(model, group, axis, colours, y))
+        y += height
+    if bars:
+        parts.append(unit_line(axis, bottom))
+    else:
+        parts.append(text(LEFT, TOP + 24, "no ratios: Headrace or all of its peers are missing"))
+    return frame(parts, bottom + BOTTOM)
+
+
+def frame(parts: list[str], height: float) -> str:
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:g}" '
+        f'viewBox="0 0 {WIDTH} {height:g}" font-family="Helvetica, Arial, sans-serif" font-size="12">\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def text(x: float, y: float, words: str, style: str = 'fill="#333"') -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(words)}</text>'
+
+
+def heading(run: Run, colours: dict[str, str]) -> str:
+    machine = ", ".join(run.facts[name] for name in ("cpu", "threads", "date") if name in run.facts)
+    parts = [
+        text(
+            16, 24, "Peer time over Headrace time", 'font-size="16" font-weight="bold" fill="#111"'
+        ),
+        text(16, 42, machine, 'fill="#666"'),
+    ]
+    x = float(LEFT)
+    for peer, colour in colours.items():
+        parts.append(f'<rect x="{x:.1f}" y="54" width="12" height="12" fill="{colour}"/>')
+        parts.append(text(x + 17, 64, peer))
+        x += 45 + 7 * len(peer)
+    return "\n".join(parts)
+
+
+def grid(axis: Axis, bottom: float) -> str:
+    parts = []
+    for tick in axis.ticks():
+        x = axis.x(tick)
+        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom:g}" stroke="#ddd"/>')
+        parts.append(text(x, bottom + 16, f"{tick:g}x", 'text-anchor="middle" fill="#666"'))
+    middle, y = axis.x(1.0), bottom + 34
+    parts.append(text(middle - 14, y, "← peer is faster", 'text-anchor="end" fill="#666"'))
+    parts.append(text(middle + 14, y, "Headrace is faster →", 'fill="#666"'))
+    return "\n".join(parts)
+
+
+def bar_group(
+    model: str, group: list[tuple[str, float]], axis: Axis, colours: dict[str, str], y: float
+) -> str:
+    middle = y + (len(group) * (BAR + BAR_GAP) - BAR_GAP) / 2
+    parts = [text(LEFT - NAME_GAP, middle + 4, model, 'text-anchor="end" fill="#111"')]
+    for peer, ratio in group:
+        start, end = sorted((axis.x(1.0), axis.x(ratio)))
+        parts.append(
+            f'<rect x="{start:.1f}" y="{y:.1f}" width="{max(end - start, 1):.1f}" height="{BAR}" '
+            f'fill="{colours[peer]}"><title>{escape(f"{model}, {peer}: {ratio:.2f}x")}</title></rect>'
+        )
+        anchor = 'text-anchor="end" ' if ratio < 1 else ""
+        x = start - 5 if ratio < 1 else end + 5
+        parts.append(text(x, y + BAR - 3, f"{ratio:.2f}", f'{anchor}font-size="11" fill="#333"'))
+        y += BAR + BAR_GAP
+    return "\n".join(parts)
+
+
+def unit_line(axis: Axis, bottom: float) -> str:
+    x = axis.x(1.0)
+    return f'<path d="M{x:.1f} {TOP - 6}V{bottom + 4:g}" stroke="#111" stroke-width="1.5"/>'
