@@ -77,8 +77,8 @@ FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
     channelShape.append(type.getRank() - 2, constantDim(1, getContext()));
   SmallVector<Value> inputs{getInput()};
   for (Value parameter : {getScale(), getBias(), getMean(), getVariance()})
-    inputs.push_back(b.create<ReshapeOp>(
-        loc, tensorType(channelShape, type.getElementType()), parameter));
+    inputs.push_back(
+        b.create<ReshapeOp>(loc, tensorType(channelShape, type.getElementType()), parameter));
   double epsilon = getEpsilon().convertToDouble();
   return createMap(b, loc, inputs, [&](OpBuilder &i, ValueRange v) {
     Value shifted = i.create<arith::AddFOp>(loc, v[4], constantLike(i, loc, v[4], epsilon));
@@ -105,8 +105,7 @@ FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
                                      constantLike(i, loc, v[0], static_cast<double>(*constant)));
     Value size = i.create<SizeOp>(loc, symbolMap({count}, getContext()));
     Value wide = i.create<arith::IndexCastOp>(loc, i.getI64Type(), size);
-    return i.create<arith::DivFOp>(loc, v[0],
-                                   i.create<arith::SIToFPOp>(loc, v[0].getType(), wide));
+    return i.create<arith::DivFOp>(loc, v[0], i.create<arith::SIToFPOp>(loc, v[0].getType(), wide));
   });
 }
 

@@ -1,6 +1,8 @@
 // The dialect `hr`: operators, kernels, and the interface every operator implements.
 #pragma once
 
+#include "dialect/HrDialect.h.inc"
+#include "dialect/HrEnums.h.inc"
 #include "dialect/Movement.h"
 #include "runtime/Tensor.h"
 
@@ -17,12 +19,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialect/HrDialect.h.inc"
-#include "dialect/HrEnums.h.inc"
-
 #define GET_ATTRDEF_CLASSES
 #include "dialect/HrAttrs.h.inc"
-
 #include "dialect/HrInterfaces.h.inc"
 
 #define GET_OP_CLASSES

@@ -22,8 +22,19 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
     }], "::headrace::Tensor", "evaluate",
       (ins "::llvm::ArrayRef<::headrace::Tensor>":$inputs, "::llvm::ArrayRef<int64_t>":$symbols)>,
     InterfaceMethod<[{
-      Level 2: writes the operator as `linalg` over plain tensors and returns its result. Coarse
-      operators that are expanded at level 1 first (`hr.softmax`, ...) return failure.
+      Level 2, structured operators: the scalar computation at one point of the domain, from one
+      scalar per operand (and the accumulator, for reductions). With the movement's maps it is a
+      `linalg.generic`.
+    }], "::mlir::Value", "buildBody",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$scalars), [{}],
+      /*defaultImplementation=*/[{ return {}; }]>,
+    InterfaceMethod<[{
+      What the accumulator of a structured reduction starts from; null when nothing is reduced.
+    }], "::mlir::TypedAttr", "getInitialValue", (ins), [{}],
+      /*defaultImplementation=*/[{ return {}; }]>,
+    InterfaceMethod<[{
+      Level 2, operators whose movement is no affine map: writes the operator over plain tensors and
+      returns its result; failure where it must be rewritten at level 1 first.
     }], "::mlir::FailureOr<::mlir::Value>", "lowerToLinalg",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
@@ -39,6 +50,10 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
   ];
+  let extraClassDeclaration = [{
+    /// Whether maps and body say everything: a `linalg.generic`, free to fuse.
+    bool isStructured();
+  }];
 }
 
 #endif

@@ -9,19 +9,24 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// An operator whose result type follows from its operands and attributes.
-class Hr_InferredOp<string mnemonic, list<Trait> traits = []>
+// A structured operator: data movement and body say everything.
+class Hr_StructuredOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]>;
+
+// A structured operator that combines elements.
+class Hr_ReductionOp<string mnemonic, list<Trait> traits = []>
+    : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]>;
 
 // An operator that is rewritten into finer ones before level 2.
 class Hr_CoarseOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
         DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand"]>]>;
 
-// An operator whose result shape is the user's to say.
-class Hr_ShapedOp<string mnemonic, list<Trait> traits = []>
-    : Hr_Op<mnemonic, traits # [Pure,
+// An operator with movement of its own kind.
+class Hr_IrregularOp<string mnemonic, list<Trait> traits = []>
+    : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
         DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
 
 //===--------------------------------------------------------------------------===//
@@ -51,7 +56,7 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
 // Element-wise work, reductions, contractions
 //===--------------------------------------------------------------------------===//
 
-def Hr_MapOp : Hr_InferredOp<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
+def Hr_MapOp : Hr_StructuredOp<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "a scalar function applied to every element";
   let description = [{
     Operands are broadcast to one shape as in NumPy (aligned at the last dimension; a dimension of
@@ -72,7 +77,7 @@ def Hr_MapOp : Hr_InferredOp<"map", [SingleBlockImplicitTerminator<"YieldOp">]> 
 }
 
 def Hr_ReduceOp : Hr_Op<"reduce", [Pure, InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "expand"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "expand"]>]> {
   let summary = "combines the elements along some axes";
   let arguments = (ins AnyRankedTensor:$input, Hr_ReduceKindAttr:$kind,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
@@ -80,7 +85,7 @@ def Hr_ReduceOp : Hr_Op<"reduce", [Pure, InferTypeOpAdaptor,
   let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type(operands, results)";
 }
 
-def Hr_ContractOp : Hr_InferredOp<"contract"> {
+def Hr_ContractOp : Hr_ReductionOp<"contract"> {
   let summary = "a sum of products over any pair of tensors (matrix products, batched or not)";
   let description = [{
     `maps` gives for lhs, rhs and result the iteration dimensions that index them; a dimension
@@ -96,7 +101,7 @@ def Hr_ContractOp : Hr_InferredOp<"contract"> {
   let assemblyFormat = "$lhs `,` $rhs `maps` $maps attr-dict `:` functional-type(operands, results)";
 }
 
-def Hr_ConvOp : Hr_InferredOp<"conv"> {
+def Hr_ConvOp : Hr_ReductionOp<"conv"> {
   let summary = "convolution over any number of spatial dimensions";
   let description = [{
     channels_first: input [N, C, spatial...], filter [F, C/groups, window...];
@@ -110,7 +115,7 @@ def Hr_ConvOp : Hr_InferredOp<"conv"> {
   let assemblyFormat = "$layout $input `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
-def Hr_PoolOp : Hr_InferredOp<"pool"> {
+def Hr_PoolOp : Hr_ReductionOp<"pool"> {
   let summary = "maximum or average over a sliding window";
   let description = [{
     `include_pad`: whether padded positions count in an average. Padded positions never win a maximum.
@@ -157,7 +162,7 @@ def Hr_BatchNormOp : Hr_CoarseOp<"batch_norm"> {
 // Pure data movement
 //===--------------------------------------------------------------------------===//
 
-def Hr_TransposeOp : Hr_InferredOp<"transpose"> {
+def Hr_TransposeOp : Hr_StructuredOp<"transpose"> {
   let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
   let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs AnyRankedTensor:$result);
@@ -165,7 +170,7 @@ def Hr_TransposeOp : Hr_InferredOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def Hr_ReshapeOp : Hr_ShapedOp<"reshape"> {
+def Hr_ReshapeOp : Hr_Op<"reshape", [Pure, DeclareOpInterfaceMethods<Hr_OperatorInterface>]> {
   let summary = "the same elements in row-major order under another shape; moves nothing";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -174,7 +179,8 @@ def Hr_ReshapeOp : Hr_ShapedOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def Hr_BroadcastOp : Hr_ShapedOp<"broadcast"> {
+def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]> {
   let summary = "repeats dimensions of size 1 and adds leading ones, as in NumPy";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -183,7 +189,8 @@ def Hr_BroadcastOp : Hr_ShapedOp<"broadcast"> {
   let hasFolder = 1;
 }
 
-def Hr_SliceOp : Hr_ShapedOp<"slice"> {
+def Hr_SliceOp : Hr_Op<"slice", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "lowerToLinalg"]>]> {
   let summary = "every `steps`-th element from `starts` on; a step may be negative";
   let description = [{ `starts` holds one affine expression of the symbols per dimension. }];
   let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
@@ -192,14 +199,14 @@ def Hr_SliceOp : Hr_ShapedOp<"slice"> {
   let hasVerifier = 1;
 }
 
-def Hr_ConcatOp : Hr_InferredOp<"concat"> {
+def Hr_ConcatOp : Hr_IrregularOp<"concat"> {
   let summary = "joins tensors along an axis";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type(operands, results)";
 }
 
-def Hr_PadOp : Hr_InferredOp<"pad"> {
+def Hr_PadOp : Hr_IrregularOp<"pad"> {
   let summary = "surrounds a tensor with a constant";
   let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                        TypedAttrInterface:$value);
@@ -207,7 +214,7 @@ def Hr_PadOp : Hr_InferredOp<"pad"> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
-def Hr_GatherOp : Hr_InferredOp<"gather"> {
+def Hr_GatherOp : Hr_IrregularOp<"gather"> {
   let summary = "picks slices of `data` along an axis by index; negative indices count from the end";
   let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);

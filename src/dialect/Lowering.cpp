@@ -1,5 +1,5 @@
-// Level 2: operators written as linalg over plain tensors. Most follow from their data movement:
-// the movement gives the maps and the iterators, the operator only its body.
+// Level 2: what each operator computes at a point of its domain, and linalg for those whose
+// movement no affine map describes.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 
@@ -32,8 +32,6 @@ static Value generic(OpBuilder &b, Location loc, const Movement &m, ValueRange i
   return op.getResult(0);
 }
 
-static Value copyBody(OpBuilder &, Location, ValueRange args) { return args.front(); }
-
 /// Vector accumulators change the order of a floating-point sum; saying so lets every later stage
 /// vectorize reductions, and nothing else.
 static arith::FastMathFlagsAttr reassociate(OpBuilder &b) {
@@ -62,8 +60,8 @@ static Value combine(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Val
   llvm_unreachable("all kinds are handled");
 }
 
-static Value neutral(OpBuilder &b, Location loc, ReduceKind kind, Type type) {
-  TypedAttr value;
+static TypedAttr neutral(ReduceKind kind, Type type) {
+  Builder b(type.getContext());
   if (auto floatType = dyn_cast<FloatType>(type)) {
     const auto &semantics = floatType.getFloatSemantics();
     APFloat number = APFloat::getZero(semantics);
@@ -71,144 +69,113 @@ static Value neutral(OpBuilder &b, Location loc, ReduceKind kind, Type type) {
       number = APFloat::getOne(semantics);
     else if (kind == ReduceKind::Max || kind == ReduceKind::Min)
       number = APFloat::getInf(semantics, /*Negative=*/kind == ReduceKind::Max);
-    value = b.getFloatAttr(type, number);
-  } else {
-    unsigned width = type.getIntOrFloatBitWidth();
-    APInt number = APInt::getZero(width);
-    if (kind == ReduceKind::Prod)
-      number = APInt(width, 1);
-    else if (kind == ReduceKind::Max)
-      number = APInt::getSignedMinValue(width);
-    else if (kind == ReduceKind::Min)
-      number = APInt::getSignedMaxValue(width);
-    value = b.getIntegerAttr(type, number);
+    return b.getFloatAttr(type, number);
   }
-  return b.create<arith::ConstantOp>(loc, value);
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt number = APInt::getZero(width);
+  if (kind == ReduceKind::Prod)
+    number = APInt(width, 1);
+  else if (kind == ReduceKind::Max)
+    number = APInt::getSignedMinValue(width);
+  else if (kind == ReduceKind::Min)
+    number = APInt::getSignedMaxValue(width);
+  return b.getIntegerAttr(type, number);
 }
 
-static Value filledLike(OpBuilder &b, Location loc, Value result, ReduceKind kind) {
-  Type element = cast<RankedTensorType>(result.getType()).getElementType();
-  Value init = neutral(b, loc, kind, element);
-  return b.create<linalg::FillOp>(loc, init, emptyLike(b, loc, result)).getResult(0);
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
-FailureOr<Value> MapOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
-                 [&](OpBuilder &inner, Location, ValueRange args) {
-                   IRMapping mapping;
-                   mapping.map(getBody().front().getArguments(), args.drop_back());
-                   for (Operation &op : getBody().front().without_terminator())
-                     inner.clone(op, mapping);
-                   return mapping.lookupOrDefault(
-                       getBody().front().getTerminator()->getOperand(0));
-                 });
+//===--------------------------------------------------------------------------===//
+// Structured operators
+//===--------------------------------------------------------------------------===//
+
+bool OperatorInterface::isStructured() {
+  Movement m = getMovement();
+  bool affine = !m.maps.empty() &&
+                llvm::all_of(m.maps, [](AffineMap map) { return map && map.getNumSymbols() == 0; });
+  bool reduces = llvm::is_contained(m.iterators, utils::IteratorType::reduction);
+  if (auto conv = dyn_cast<ConvOp>(getOperation()))
+    affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+  if (auto pool = dyn_cast<PoolOp>(getOperation()))
+    affine &= llvm::all_of(pool.getPads(), [](int64_t pad) { return pad == 0; });
+  if (auto slice = dyn_cast<SliceOp>(getOperation()))
+    affine &= llvm::all_of(slice.getSteps(), [](int64_t step) { return step > 0; });
+  return affine && (!reduces || getInitialValue());
 }
 
-FailureOr<Value> ReduceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  if (getKind() == ReduceKind::Mean)
-    return failure();
-  return generic(b, getLoc(), getMovement(), inputs,
-                 filledLike(b, getLoc(), getResult(), getKind()),
-                 [&](OpBuilder &inner, Location loc, ValueRange args) {
-                   return combine(inner, loc, getKind(), args[1], args[0]);
-                 });
+Value MapOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  IRMapping mapping;
+  Block &body = getBody().front();
+  mapping.map(body.getArguments(), scalars.take_front(body.getNumArguments()));
+  for (Operation &op : body.without_terminator())
+    b.clone(op, mapping);
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+Value TransposeOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
+Value BroadcastOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
+Value SliceOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
+
+Value ReduceOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return combine(b, getLoc(), getKind(), scalars[1], scalars[0]);
+}
+
+TypedAttr ReduceOp::getInitialValue() {
+  return getKind() == ReduceKind::Mean ? TypedAttr() : neutral(getKind(), elementOf(getResult()));
 }
 
 static Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
   if (!isa<FloatType>(args[2].getType()))
     return b.create<arith::AddIOp>(loc, args[2], b.create<arith::MulIOp>(loc, args[0], args[1]));
-  auto flags = arith::FastMathFlagsAttr::get(
-      b.getContext(), arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc |
+                                                                 arith::FastMathFlags::contract);
   Value product = b.create<arith::MulFOp>(loc, args[0], args[1], flags);
   return b.create<arith::AddFOp>(loc, args[2], product, flags);
 }
 
-FailureOr<Value> ContractOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  return generic(b, getLoc(), getMovement(), inputs,
-                 filledLike(b, getLoc(), getResult(), ReduceKind::Sum), multiplyAdd);
+Value ContractOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return multiplyAdd(b, getLoc(), scalars);
+}
+TypedAttr ContractOp::getInitialValue() { return neutral(ReduceKind::Sum, elementOf(getResult())); }
+
+Value ConvOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return multiplyAdd(b, getLoc(), scalars);
+}
+TypedAttr ConvOp::getInitialValue() { return neutral(ReduceKind::Sum, elementOf(getResult())); }
+
+Value PoolOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return combine(b, getLoc(), ReduceKind::Max, scalars.back(), scalars.front());
+}
+TypedAttr PoolOp::getInitialValue() {
+  return getKind() == PoolKind::Max ? neutral(ReduceKind::Max, elementOf(getResult()))
+                                    : TypedAttr();
 }
 
-/// Padding is an operator of its own by now (see SeparatePadding).
-FailureOr<Value> ConvOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  if (llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
-    return failure();
-  return generic(b, getLoc(), getMovement(), inputs,
-                 filledLike(b, getLoc(), getResult(), ReduceKind::Sum), multiplyAdd);
-}
-
-FailureOr<Value> PoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  if (getKind() != PoolKind::Max || llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
-    return failure();
-  // A window's size is the shape of an operand that is never read, as in linalg's own pooling.
-  Movement m = getMovement();
-  unsigned rank = m.domain.size() - getWindow().size();
-  SmallVector<AffineExpr> windowDims;
-  for (unsigned i = 0; i < getWindow().size(); ++i)
-    windowDims.push_back(getAffineDimExpr(rank + i, getContext()));
-  m.maps.insert(m.maps.begin() + 1,
-                AffineMap::get(m.domain.size(), 0, windowDims, getContext()));
-  Type element = cast<RankedTensorType>(getType()).getElementType();
-  Value window = b.create<tensor::EmptyOp>(getLoc(), getWindow(), element);
-  return generic(b, getLoc(), m, {inputs[0], window},
-                 filledLike(b, getLoc(), getResult(), ReduceKind::Max),
-                 [&](OpBuilder &inner, Location loc, ValueRange args) {
-                   return combine(inner, loc, ReduceKind::Max, args[2], args[0]);
-                 });
-}
-
-FailureOr<Value> TransposeOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
-                 copyBody);
-}
-
-FailureOr<Value> BroadcastOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  return generic(b, getLoc(), getMovement(), inputs, emptyLike(b, getLoc(), getResult()),
-                 copyBody);
-}
-
-/// A reshape moves nothing: it is a view between kernels, never part of one.
-FailureOr<Value> ReshapeOp::lowerToLinalg(OpBuilder &, ValueRange) { return failure(); }
+//===--------------------------------------------------------------------------===//
+// Operators with movement of their own kind
+//===--------------------------------------------------------------------------===//
 
 FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  bool forward = llvm::all_of(getSteps(), [](int64_t step) { return step == 1; }) &&
-                 getStarts().isConstant();
-  if (forward) {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    Builder attrs(b.getContext());
-    for (auto [i, dim] : llvm::enumerate(shapeOf(getResult()))) {
-      offsets.push_back(attrs.getIndexAttr(getStarts().getConstantResults()[i]));
-      strides.push_back(attrs.getIndexAttr(1));
-      if (auto size = constantValue(dim))
-        sizes.push_back(attrs.getIndexAttr(*size));
-      else
-        sizes.push_back(
-            b.create<SizeOp>(getLoc(), symbolMap({dim}, b.getContext())).getResult());
-    }
-    Value slice = b.create<tensor::ExtractSliceOp>(getLoc(), plainType(getType()), inputs[0],
-                                                   offsets, sizes, strides);
-    Movement m = getMovement();
-    m.maps[0] = m.maps[1];
-    return generic(b, getLoc(), m, {slice}, emptyLike(b, getLoc(), getResult()), copyBody);
-  }
   // Symbolic starts and backward steps: each element is fetched by its index.
   Movement m = getMovement();
   SmallVector<AffineMap> maps{m.maps[1]};
   AffineMap source = m.maps[0];
   m.maps = maps;
-  return generic(b, getLoc(), m, {}, emptyLike(b, getLoc(), getResult()),
-                 [&](OpBuilder &inner, Location loc, ValueRange) {
-                   SmallVector<Value> operands, indices;
-                   for (unsigned i = 0; i < m.domain.size(); ++i)
-                     operands.push_back(inner.create<linalg::IndexOp>(loc, i));
-                   for (unsigned i = 0; i < source.getNumSymbols(); ++i)
-                     operands.push_back(inner.create<SizeOp>(
-                         loc, AffineMap::get(0, i + 1,
-                                             getAffineSymbolExpr(i, inner.getContext()))));
-                   for (unsigned i = 0; i < source.getNumResults(); ++i)
-                     indices.push_back(inner.create<affine::AffineApplyOp>(
-                         loc, source.getSubMap({i}), operands));
-                   return inner.create<tensor::ExtractOp>(loc, inputs[0], indices).getResult();
-                 });
+  return generic(
+      b, getLoc(), m, {}, emptyLike(b, getLoc(), getResult()),
+      [&](OpBuilder &inner, Location loc, ValueRange) {
+        SmallVector<Value> operands, indices;
+        for (unsigned i = 0; i < m.domain.size(); ++i)
+          operands.push_back(inner.create<linalg::IndexOp>(loc, i));
+        for (unsigned i = 0; i < source.getNumSymbols(); ++i)
+          operands.push_back(inner.create<SizeOp>(
+              loc, AffineMap::get(0, i + 1, getAffineSymbolExpr(i, inner.getContext()))));
+        for (unsigned i = 0; i < source.getNumResults(); ++i)
+          indices.push_back(
+              inner.create<affine::AffineApplyOp>(loc, source.getSubMap({i}), operands));
+        return inner.create<tensor::ExtractOp>(loc, inputs[0], indices).getResult();
+      });
 }
 
 FailureOr<Value> ConcatOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
@@ -256,13 +223,11 @@ FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   return generic(
       b, getLoc(), m, {inputs[1]}, emptyLike(b, getLoc(), getResult()),
       [&](OpBuilder &inner, Location loc, ValueRange args) {
-        Value index =
-            inner.create<arith::IndexCastOp>(loc, inner.getIndexType(), args[0]);
+        Value index = inner.create<arith::IndexCastOp>(loc, inner.getIndexType(), args[0]);
         Value size = inner.create<SizeOp>(loc, symbolMap({shape[axis]}, inner.getContext()));
         Value zero = inner.create<arith::ConstantIndexOp>(loc, 0);
         Value one = inner.create<arith::ConstantIndexOp>(loc, 1);
-        Value negative =
-            inner.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, zero);
+        Value negative = inner.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, zero);
         Value wrapped = inner.create<arith::SelectOp>(
             loc, negative, inner.create<arith::AddIOp>(loc, index, size), index);
         // An index out of range must not read outside the tensor, whatever the input says.
@@ -271,9 +236,9 @@ FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
             loc, inner.create<arith::MinSIOp>(loc, wrapped, last), zero);
         SmallVector<Value> position;
         for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
-          position.push_back(i == axis ? wrapped
-                                       : inner.create<linalg::IndexOp>(
-                                             loc, i < axis ? i : i + indexRank - 1));
+          position.push_back(
+              i == axis ? wrapped
+                        : inner.create<linalg::IndexOp>(loc, i < axis ? i : i + indexRank - 1));
         return inner.create<tensor::ExtractOp>(loc, data, position).getResult();
       });
 }

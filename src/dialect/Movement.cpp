@@ -10,7 +10,8 @@ using utils::IteratorType;
 namespace headrace {
 
 bool Movement::isElementwise() const {
-  return !maps.empty() && llvm::all_of(maps, [](AffineMap map) { return static_cast<bool>(map); }) &&
+  return !maps.empty() &&
+         llvm::all_of(maps, [](AffineMap map) { return static_cast<bool>(map); }) &&
          llvm::all_of(iterators, [](IteratorType i) { return i == IteratorType::parallel; });
 }
 
@@ -39,9 +40,8 @@ static AffineMap broadcastMap(Value operand, unsigned rank) {
   SymbolicShape shape = shapeOf(operand);
   SmallVector<AffineExpr> exprs;
   for (auto [i, dim] : llvm::enumerate(shape))
-    exprs.push_back(constantValue(dim) == 1
-                        ? constantDim(0, context)
-                        : getAffineDimExpr(rank - shape.size() + i, context));
+    exprs.push_back(constantValue(dim) == 1 ? constantDim(0, context)
+                                            : getAffineDimExpr(rank - shape.size() + i, context));
   return AffineMap::get(rank, 0, exprs, context);
 }
 

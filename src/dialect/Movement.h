@@ -1,4 +1,5 @@
-// Data movement of one operator: which elements each point of its iteration domain reads and writes.
+// Data movement of one operator: which elements each point of its iteration domain reads and
+// writes.
 #pragma once
 
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"

@@ -16,8 +16,8 @@ LogicalResult MapOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   for (Value input : adaptor.getInputs()) {
     auto joined = broadcastShapes(shape, shapeOf(input));
     if (!joined)
-      return emitOptionalError(loc, "shapes ", shapeText(shape), " and ",
-                               shapeText(shapeOf(input)), " do not broadcast");
+      return emitOptionalError(loc, "shapes ", shapeText(shape), " and ", shapeText(shapeOf(input)),
+                               " do not broadcast");
     shape = *joined;
   }
   if (adaptor.getBody().empty() || adaptor.getBody().front().empty())
@@ -103,7 +103,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   SymbolicShape input = shapeOf(type), filter = shapeOf(adaptor.getFilter());
   int64_t spatial = type.getRank() - 2;
   if (spatial < 1 || filter.size() != input.size())
-    return emitOptionalError(loc, "expected an image of rank 3 or more and a filter of the same, got ",
+    return emitOptionalError(loc,
+                             "expected an image of rank 3 or more and a filter of the same, got ",
                              shapeText(input), " and ", shapeText(filter));
   if (static_cast<int64_t>(adaptor.getStrides().size()) != spatial ||
       static_cast<int64_t>(adaptor.getDilations().size()) != spatial ||
@@ -115,9 +116,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   AffineExpr filterChannels = first ? filter[1] : filter[spatial];
   AffineExpr features = first ? filter[0] : filter.back();
   if (!sameSize(channels, filterChannels * adaptor.getGroups()))
-    return emitOptionalError(loc, "the input ", shapeText(input), " has ",
-                             shapeText({channels}), " channels, the filter ", shapeText(filter),
-                             " expects ",
+    return emitOptionalError(loc, "the input ", shapeText(input), " has ", shapeText({channels}),
+                             " channels, the filter ", shapeText(filter), " expects ",
                              shapeText({filterChannels * adaptor.getGroups()}));
   SymbolicShape window;
   for (int64_t i = 0; i < spatial; ++i) {
@@ -198,8 +198,7 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   auto type = typeOf(adaptor.getInput());
   if (type.getRank() < 2)
-    return emitOptionalError(loc, "expected an input of rank 2 or more, got rank ",
-                             type.getRank());
+    return emitOptionalError(loc, "expected an input of rank 2 or more, got rank ", type.getRank());
   AffineExpr channels =
       adaptor.getLayout() == ChannelLayout::First ? shapeOf(type)[1] : shapeOf(type).back();
   for (Value parameter :

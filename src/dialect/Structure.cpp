@@ -16,8 +16,8 @@ LogicalResult KernelOp::verifyRegions() {
              << plainType(input.getType()) << ", got " << argument.getType();
   Operation *yield = body.getTerminator();
   if (yield->getNumOperands() != getNumResults())
-    return emitOpError("expected ") << getNumResults() << " yielded values, got "
-                                    << yield->getNumOperands();
+    return emitOpError("expected ")
+           << getNumResults() << " yielded values, got " << yield->getNumOperands();
   for (auto [value, type] : llvm::zip(yield->getOperands(), getResultTypes()))
     if (value.getType() != plainType(type))
       return emitOpError("expected to yield ") << plainType(type) << ", got " << value.getType();

@@ -75,8 +75,7 @@ RankedTensorType specialize(RankedTensorType type, ArrayRef<std::optional<int64_
   MLIRContext *context = type.getContext();
   SmallVector<AffineExpr> replacements;
   for (auto [i, value] : llvm::enumerate(values))
-    replacements.push_back(value ? constantDim(*value, context)
-                                 : getAffineSymbolExpr(i, context));
+    replacements.push_back(value ? constantDim(*value, context) : getAffineSymbolExpr(i, context));
   SymbolicShape dims;
   for (AffineExpr dim : shapeOf(type))
     dims.push_back(dim.replaceSymbols(replacements));
