@@ -37,7 +37,7 @@ static void appendFloats(std::vector<float> &values, wire::Bytes packed) {
     throw protozero::invalid_length_exception{};
   size_t begin = values.size();
   values.resize(begin + packed.size() / sizeof(float));
-  if (packed.size() != 0)
+  if (!packed.empty())
     std::memcpy(values.data() + begin, packed.data(), packed.size());
 }
 
@@ -55,7 +55,7 @@ static EncodedAttribute readEncoded(wire::Bytes message) {
       result.typeCode = reader.get_int32();
       break;
     case bytes(attribute::refAttrName):
-      result.isReference = reader.get_view().size() != 0;
+      result.isReference = !reader.get_view().empty();
       break;
     case fixed32(attribute::f):
       value.f = reader.get_float();
@@ -123,10 +123,10 @@ static Attribute::Kind kindOf(int32_t typeCode) {
     return Attribute::Strings;
   case code::Undefined:
     throw Error(ErrorKind::InvalidModel, "expected a value, found none");
+  default: // lists of tensors and graphs, sparse tensors, types: for operators Headrace lacks
+    throw Error(ErrorKind::Unsupported,
+                "values of type code " + std::to_string(typeCode) + " are not supported");
   }
-  // Lists of tensors and graphs, sparse tensors and types: no operator Headrace has takes them.
-  throw Error(ErrorKind::Unsupported,
-              "values of type code " + std::to_string(typeCode) + " are not supported");
 }
 
 static ReadAttribute decode(EncodedAttribute encoded, TensorSource &source) {

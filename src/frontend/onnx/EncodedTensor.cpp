@@ -34,7 +34,7 @@ EncodedTensor readEncodedTensor(wire::Bytes message) {
   Reader reader(message);
   auto addRun = [&](uint32_t field) {
     Bytes run = readRun(reader);
-    if (run.size() == 0)
+    if (run.empty())
       return;
     if (result.typedField != 0 && result.typedField != field)
       result.mixesTypedFields = true;

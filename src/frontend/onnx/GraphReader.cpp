@@ -19,7 +19,9 @@ static Dim readDim(wire::Bytes message) {
   while (reader.next())
     switch (reader.tag_and_type()) {
     case wire::varint(wire::dim::value):
-      result.value = reader.get_int64();
+      // Old exporters write -1 for an unknown size.
+      if (int64_t size = reader.get_int64(); size >= 0)
+        result.value = size;
       break;
     case wire::bytes(wire::dim::param):
       result.symbol = wire::name(reader);
@@ -38,9 +40,6 @@ static std::vector<Dim> readShape(wire::Bytes message) {
     if (result.size() > mostDims)
       throw Error(ErrorKind::InvalidModel,
                   "expected at most " + std::to_string(mostDims) + " dimensions, found more");
-    if (result.back().value.value_or(0) < 0)
-      throw Error(ErrorKind::InvalidModel,
-                  "expected sizes of 0 or more, found " + std::to_string(*result.back().value));
   }
   return result;
 }

@@ -118,7 +118,7 @@ Tensor TensorDecoder::decode() {
   } catch (const Error &error) {
     fail(ErrorKind::InvalidModel, error.what());
   }
-  int stores = encoded.isExternal + (encoded.raw.size() != 0) + (encoded.typedField != 0);
+  int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
     fail(ErrorKind::InvalidModel, "expected its data in one place, found it in several");
   Tensor tensor = encoded.isExternal        ? decodeExternal()

@@ -72,13 +72,14 @@ inline std::string node(const std::string &name, const std::string &opType,
   });
 }
 
-/// A ValueInfoProto of a tensor; a size below 0 is unknown.
+/// A ValueInfoProto of a tensor; a size of -1 is left out, others below 0 are
+/// written.
 inline std::string value(const std::string &name, int type = Float,
                          const std::vector<int64_t> &dims = {}) {
   std::string shape = message([&](auto &w) {
     for (int64_t dim : dims)
       w.add_message(1, message([&](auto &d) {
-                      if (dim >= 0)
+                      if (dim != -1)
                         d.add_int64(1, dim);
                     }));
   });

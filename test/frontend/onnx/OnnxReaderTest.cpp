@@ -64,14 +64,15 @@ TEST(OnnxReader, ReadsAFileAndKeepsItMapped) {
 
 TEST(OnnxReader, DistinguishesUnknownSizesAndTypes) {
   GraphParts parts;
-  parts.inputs = {value("x", Float, {-1, 0}), value("scalar"), value("text", StringType),
+  parts.inputs = {value("x", Float, {-1, 0, -2}), value("scalar"), value("text", StringType),
                   message([](auto &w) { w.add_string(1, "untyped"); })};
   std::vector<ValueInfo> inputs = read(model(graph(parts))).graph.inputs;
   ASSERT_EQ(inputs.size(), 4u);
-  ASSERT_EQ(inputs[0].shape->size(), 2u);
+  ASSERT_EQ(inputs[0].shape->size(), 3u);
   EXPECT_FALSE((*inputs[0].shape)[0].value);
   EXPECT_EQ((*inputs[0].shape)[0].symbol, "");
   EXPECT_EQ((*inputs[0].shape)[1].value, 0);
+  EXPECT_FALSE((*inputs[0].shape)[2].value);
   EXPECT_TRUE(inputs[1].shape && inputs[1].shape->empty());
   EXPECT_EQ(inputs[2].dtype, std::nullopt);
   EXPECT_EQ(inputs[3].dtype, std::nullopt);
