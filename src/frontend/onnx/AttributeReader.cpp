@@ -1,0 +1,163 @@
+#include "frontend/onnx/AttributeReader.h"
+
+#include <cstring>
+
+namespace headrace::onnx {
+
+/// AttributeProto.AttributeType.
+namespace code {
+enum : int32_t {
+  Undefined = 0,
+  Float = 1,
+  Int = 2,
+  String = 3,
+  Tensor = 4,
+  Graph = 5,
+  Floats = 6,
+  Ints = 7,
+  Strings = 8
+};
+}
+
+namespace {
+
+struct EncodedAttribute {
+  Attribute value;
+  int32_t typeCode = code::Undefined;
+  int32_t impliedType =
+      code::Undefined; // by the field that is set; the earliest writers gave no type
+  std::optional<wire::Bytes> tensor, graph;
+  bool isReference = false;
+};
+
+} // namespace
+
+static void appendFloats(std::vector<float> &values, wire::Bytes packed) {
+  if (packed.size() % sizeof(float) != 0)
+    throw protozero::invalid_length_exception{};
+  size_t begin = values.size();
+  values.resize(begin + packed.size() / sizeof(float));
+  if (!packed.empty())
+    std::memcpy(values.data() + begin, packed.data(), packed.size());
+}
+
+static EncodedAttribute readEncoded(wire::Bytes message) {
+  using namespace wire;
+  EncodedAttribute result;
+  Attribute &value = result.value;
+  Reader reader(message);
+  while (reader.next())
+    switch (reader.tag_and_type()) {
+    case bytes(attribute::name):
+      value.name = name(reader);
+      break;
+    case varint(attribute::type):
+      result.typeCode = reader.get_int32();
+      break;
+    case bytes(attribute::refAttrName):
+      result.isReference = !reader.get_view().empty();
+      break;
+    case fixed32(attribute::f):
+      value.f = reader.get_float();
+      result.impliedType = code::Float;
+      break;
+    case varint(attribute::i):
+      value.i = reader.get_int64();
+      result.impliedType = code::Int;
+      break;
+    case bytes(attribute::s):
+      value.s = text(reader.get_view());
+      result.impliedType = code::String;
+      break;
+    case bytes(attribute::t):
+      result.tensor = reader.get_view();
+      result.impliedType = code::Tensor;
+      break;
+    case bytes(attribute::g):
+      result.graph = reader.get_view();
+      result.impliedType = code::Graph;
+      break;
+    case fixed32(attribute::floats):
+      value.floats.push_back(reader.get_float());
+      result.impliedType = code::Floats;
+      break;
+    case bytes(attribute::floats):
+      appendFloats(value.floats, reader.get_view());
+      result.impliedType = code::Floats;
+      break;
+    case varint(attribute::ints):
+      value.ints.push_back(reader.get_int64());
+      result.impliedType = code::Ints;
+      break;
+    case bytes(attribute::ints):
+      appendVarints(value.ints, reader.get_view());
+      result.impliedType = code::Ints;
+      break;
+    case bytes(attribute::strings):
+      value.strings.emplace_back(text(reader.get_view()));
+      result.impliedType = code::Strings;
+      break;
+    default:
+      reader.skip();
+    }
+  return result;
+}
+
+static Attribute::Kind kindOf(int32_t typeCode) {
+  switch (typeCode) {
+  case code::Float:
+    return Attribute::Float;
+  case code::Int:
+    return Attribute::Int;
+  case code::String:
+    return Attribute::String;
+  case code::Tensor:
+    return Attribute::Tensor;
+  case code::Graph:
+    return Attribute::Graph;
+  case code::Floats:
+    return Attribute::Floats;
+  case code::Ints:
+    return Attribute::Ints;
+  case code::Strings:
+    return Attribute::Strings;
+  case code::Undefined:
+    throw Error(ErrorKind::InvalidModel, "expected a value, found none");
+  default: // lists of tensors and graphs, sparse tensors, types: for operators Headrace lacks
+    throw Error(ErrorKind::Unsupported,
+                "values of type code " + std::to_string(typeCode) + " are not supported");
+  }
+}
+
+static ReadAttribute decode(EncodedAttribute encoded, TensorSource &source) {
+  ReadAttribute result{std::move(encoded.value), std::nullopt};
+  Attribute &attribute = result.attribute;
+  if (encoded.isReference)
+    throw Error(ErrorKind::InvalidModel, "refers to a function's attribute outside of a function");
+  attribute.kind =
+      kindOf(encoded.typeCode != code::Undefined ? encoded.typeCode : encoded.impliedType);
+  if (attribute.kind == Attribute::Tensor) {
+    if (!encoded.tensor)
+      throw Error(ErrorKind::InvalidModel, "expected a tensor, found none");
+    attribute.tensor = readTensor(*encoded.tensor, "tensor", source).tensor;
+  } else if (attribute.kind == Attribute::Graph) {
+    if (!encoded.graph)
+      throw Error(ErrorKind::InvalidModel, "expected a graph, found none");
+    result.graph = encoded.graph;
+  }
+  return result;
+}
+
+ReadAttribute readAttribute(wire::Bytes message, TensorSource &source) {
+  EncodedAttribute encoded = readEncoded(message);
+  std::string name = encoded.value.name;
+  if (name.empty())
+    throw Error(ErrorKind::InvalidModel, "expected an attribute name, found none");
+  try {
+    return decode(std::move(encoded), source);
+  } catch (const Error &error) {
+    throw Error(error.kind(), "attribute " + inQuotes(name) + ": " + error.what());
+  }
+}
+
+} // namespace headrace::onnx

@@ -1,0 +1,33 @@
+// A TensorProto taken apart, its data not yet decoded.
+#pragma once
+
+#include "frontend/onnx/Wire.h"
+#include "runtime/Tensor.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::onnx {
+
+/// More than any operator takes; a bound for what a file can ask for.
+constexpr size_t mostDims = 32;
+
+/// A run of typed data is kept as bytes whether it was packed or not: elements are encoded alike.
+struct EncodedTensor {
+  std::string name;
+  Shape dims;
+  int32_t typeCode = 0;
+  wire::Bytes raw;
+  uint32_t typedField = 0; // which of float_data, int32_data, ... is used
+  std::vector<wire::Bytes> typedRuns;
+  bool mixesTypedFields = false;
+  bool hasSegment = false;
+  bool isExternal = false;
+  std::vector<std::pair<std::string, std::string>> externalEntries;
+};
+
+EncodedTensor readEncodedTensor(wire::Bytes);
+
+} // namespace headrace::onnx

@@ -1,0 +1,51 @@
+// Tensor data kept in files beside the model. A model can name any file, so only those inside the
+// model's own folder are opened.
+#pragma once
+
+#include "runtime/MappedFile.h"
+#include "runtime/Tensor.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace headrace::onnx {
+
+/// Where a tensor's data lies, as the model states it.
+struct ExternalLocation {
+  std::string file;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length; // none: to the end of the file
+};
+
+class ExternalData {
+public:
+  /// An empty folder means that there is none: every request is an Error.
+  explicit ExternalData(std::filesystem::path folder) : folder(std::move(folder)) {}
+
+  /// The tensor stored there, which must be exactly as long as its shape asks for. In place where
+  /// it is aligned for its type. Errors do not name the tensor; the caller does.
+  Tensor read(const ExternalLocation &, DType, const Shape &);
+
+private:
+  struct File {
+    std::shared_ptr<MappedFile> mapping;
+    uint64_t bytesCopied = 0;
+  };
+
+  std::filesystem::path resolve(const std::string &location) const;
+  File &open(const std::filesystem::path &);
+
+  std::filesystem::path folder;
+  std::map<std::filesystem::path, File> files;
+};
+
+/// A tensor over bytes of exactly its size: in place where they are aligned for the type, else a
+/// copy.
+Tensor tensorOver(DType, const Shape &, const void *data, std::shared_ptr<const void> owner);
+bool isAlignedFor(DType, const void *data);
+
+} // namespace headrace::onnx

@@ -1,0 +1,16 @@
+// GraphProto to Graph.
+#pragma once
+
+#include "frontend/onnx/OnnxModel.h"
+#include "frontend/onnx/TensorReader.h"
+#include "frontend/onnx/Wire.h"
+
+namespace headrace::onnx {
+
+/// Reads a graph and the graphs in its attributes. Errors name the node or tensor, not the file.
+Graph readGraph(wire::Bytes, TensorSource &);
+
+/// The standard domain has two spellings; here it is "".
+std::string canonicalDomain(std::string domain);
+
+} // namespace headrace::onnx

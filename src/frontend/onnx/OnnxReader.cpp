@@ -1,0 +1,215 @@
+#include "frontend/onnx/OnnxReader.h"
+
+#include "frontend/onnx/GraphReader.h"
+#include "frontend/onnx/Wire.h"
+#include "runtime/Error.h"
+#include "runtime/MappedFile.h"
+
+#include <set>
+
+namespace headrace::onnx {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The fields of ModelProto, their contents still encoded.
+struct EncodedModel {
+  int64_t irVersion = 0;
+  wire::Bytes producer;
+  std::vector<wire::Bytes> graphs, opsets, functions;
+};
+
+using FunctionNames = std::set<std::pair<std::string, std::string>>; // domain, name
+
+} // namespace
+
+/// Whether a field of a ModelProto can be encoded this way. Fields of a later ONNX pass.
+static bool isPlausible(const wire::Reader &reader) {
+  switch (reader.tag()) {
+  case wire::model::irVersion:
+  case wire::model::modelVersion:
+    return reader.wire_type() == protozero::pbf_wire_type::varint;
+  default:
+    return reader.tag() > wire::model::opsetImport ||
+           reader.wire_type() == protozero::pbf_wire_type::length_delimited;
+  }
+}
+
+/// Splits the file into ModelProto's fields. A cut file always fails here, since the field that
+/// holds the cut is longer than what is left; and so does a file that is something else.
+static EncodedModel readFields(wire::Bytes file) {
+  static const Error notOnnx(ErrorKind::InvalidFile,
+                             "expected an ONNX model, found something else");
+  EncodedModel result;
+  wire::Reader reader(file);
+  try {
+    while (reader.next()) {
+      if (!isPlausible(reader))
+        throw notOnnx;
+      switch (reader.tag_and_type()) {
+      case wire::varint(wire::model::irVersion):
+        result.irVersion = reader.get_int64();
+        break;
+      case wire::bytes(wire::model::producerName):
+        result.producer = reader.get_view();
+        break;
+      case wire::bytes(wire::model::graph):
+        result.graphs.push_back(reader.get_view());
+        break;
+      case wire::bytes(wire::model::opsetImport):
+        result.opsets.push_back(reader.get_view());
+        break;
+      case wire::bytes(wire::model::functions):
+        result.functions.push_back(reader.get_view());
+        break;
+      default:
+        reader.skip();
+      }
+    }
+  } catch (const protozero::end_of_buffer_exception &) {
+    // Every writer puts the version first.
+    if (result.irVersion <= 0)
+      throw notOnnx;
+    throw Error(ErrorKind::InvalidFile, "the file is truncated: it ends at byte " +
+                                            std::to_string(file.size()) + ", inside a field");
+  } catch (const protozero::exception &) {
+    throw notOnnx;
+  }
+  if (result.irVersion <= 0)
+    throw notOnnx;
+  if (result.graphs.empty())
+    throw Error(ErrorKind::InvalidFile, "the model has no graph; the file may be truncated");
+  if (result.graphs.size() > 1)
+    throw Error(ErrorKind::InvalidFile, "expected one graph, found several");
+  return result;
+}
+
+static std::map<std::string, int64_t> readOpsets(const EncodedModel &model) {
+  std::map<std::string, int64_t> result;
+  for (wire::Bytes encoded : model.opsets) {
+    std::string domain;
+    int64_t version = 0;
+    wire::Reader reader(encoded);
+    while (reader.next())
+      switch (reader.tag_and_type()) {
+      case wire::bytes(wire::opset::domain):
+        domain = canonicalDomain(wire::name(reader));
+        break;
+      case wire::varint(wire::opset::version):
+        version = reader.get_int64();
+        break;
+      default:
+        reader.skip();
+      }
+    if (version <= 0)
+      throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
+                                               ": expected a version of 1 or more, found " +
+                                               std::to_string(version));
+    auto [known, isNew] = result.try_emplace(domain, version);
+    if (!isNew && known->second != version)
+      throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
+                                               ": found versions " + std::to_string(known->second) +
+                                               " and " + std::to_string(version));
+  }
+  // The format had no operator sets before version 3.
+  if (result.empty() && model.irVersion < 3)
+    result[""] = 1;
+  if (result.empty())
+    throw Error(ErrorKind::InvalidModel,
+                "the model names no operator set; the file may be truncated");
+  return result;
+}
+
+static FunctionNames readFunctionNames(const EncodedModel &model) {
+  FunctionNames result;
+  for (wire::Bytes encoded : model.functions) {
+    std::string name, domain;
+    wire::Reader reader(encoded);
+    while (reader.next())
+      switch (reader.tag_and_type()) {
+      case wire::bytes(wire::function::name):
+        name = wire::name(reader);
+        break;
+      case wire::bytes(wire::function::domain):
+        domain = canonicalDomain(wire::name(reader));
+        break;
+      default:
+        reader.skip();
+      }
+    // One in the standard domain only spells out what its operator means.
+    if (!domain.empty())
+      result.emplace(std::move(domain), std::move(name));
+  }
+  return result;
+}
+
+static void refuseCalls(const Graph &graph, const FunctionNames &functions) {
+  for (const Node &node : graph.nodes) {
+    if (functions.contains({node.domain, node.opType}))
+      throw Error(ErrorKind::Unsupported,
+                  node.describe() + ": calls a function the model defines, which is not supported");
+    for (const Attribute &attribute : node.attributes)
+      if (attribute.graph)
+        refuseCalls(*attribute.graph, functions);
+  }
+}
+
+static Model readParts(const EncodedModel &encoded, TensorSource &source) {
+  Model result;
+  result.irVersion = encoded.irVersion;
+  result.producer = wire::name(encoded.producer);
+  result.opsets = readOpsets(encoded);
+  result.graph = readGraph(encoded.graphs.front(), source);
+  if (FunctionNames functions = readFunctionNames(encoded); !functions.empty())
+    refuseCalls(result.graph, functions);
+  if (result.graph.nodes.empty())
+    throw Error(ErrorKind::InvalidModel, "expected a graph with nodes, found none");
+  if (result.graph.outputs.empty())
+    throw Error(ErrorKind::InvalidModel, "expected a graph with outputs, found none");
+  return result;
+}
+
+static Model readModelBytes(std::string_view file, TensorSource &source) {
+  if (file.empty())
+    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, found an empty file");
+  if (file.starts_with("version https://git-lfs"))
+    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, found a Git LFS pointer to it; "
+                                        "fetch the file with 'git lfs pull'");
+  EncodedModel encoded = readFields({file.data(), file.size()});
+  try {
+    return readParts(encoded, source);
+  } catch (const protozero::exception &) {
+    throw Error(ErrorKind::InvalidFile, "the file is damaged: a part of the model is malformed");
+  }
+}
+
+Model readModel(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                const fs::path &folder, const std::string &nameForErrors) {
+  TensorSource source{std::move(owner), ExternalData(folder)};
+  try {
+    return readModelBytes({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, source);
+  } catch (const Error &error) {
+    throw Error(error.kind(), escaped(nameForErrors) + ": " + error.what());
+  }
+}
+
+Model readModel(const fs::path &path) {
+  auto fail = [&](ErrorKind kind, const std::string &what) {
+    throw Error(kind, escaped(path.string()) + ": " + what);
+  };
+  std::error_code failure;
+  fs::file_status status = fs::status(path, failure);
+  if (!fs::exists(status))
+    fail(ErrorKind::Io, "cannot open the file: " + failure.message());
+  if (!fs::is_regular_file(status))
+    fail(ErrorKind::Io, fs::is_directory(status) ? "expected an ONNX file, found a folder"
+                                                 : "expected an ONNX file, found a special file");
+  if (fs::is_empty(path, failure))
+    fail(ErrorKind::InvalidFile, "expected an ONNX model, found an empty file");
+  std::shared_ptr<MappedFile> file = MappedFile::open(path);
+  fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return readModel({file->data(), file->size()}, file, folder, path.string());
+}
+
+} // namespace headrace::onnx

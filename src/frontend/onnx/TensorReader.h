@@ -1,0 +1,31 @@
+// TensorProto to Tensor.
+#pragma once
+
+#include "frontend/onnx/ExternalData.h"
+#include "frontend/onnx/Wire.h"
+#include "runtime/Tensor.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace headrace::onnx {
+
+/// What tensors of one model borrow from.
+struct TensorSource {
+  std::shared_ptr<const void> owner; // keeps the model's bytes alive
+  ExternalData external;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+/// `role` says what it is in messages: "initializer", "tensor".
+NamedTensor readTensor(wire::Bytes, const char *role, TensorSource &);
+
+/// The type of a TensorProto.DataType code, if Headrace has it.
+std::optional<DType> dtypeOfCode(int32_t code);
+
+} // namespace headrace::onnx
