@@ -20,7 +20,8 @@ def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,
   let description = [{
     Block arguments are the operands without their symbolic encodings. Everything between reads of
     the operands and writes of the results stays inside. `operators` names what the user wrote that
-    became part of it.
+    became part of it; `cost` gives bytes read, bytes written and operations as expressions of the
+    symbols.
     ```
     %y = hr.kernel "mish" (%x) : (tensor<?x8xf32, ...>) -> tensor<?x8xf32, ...> {
     ^bb0(%a: tensor<?x8xf32>):
@@ -29,7 +30,8 @@ def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$name, StrArrayAttr:$operators);
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$name, StrArrayAttr:$operators,
+                       AffineMapAttr:$cost);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -42,7 +44,7 @@ def Hr_LibraryOp : Hr_Op<"library", [Pure]> {
   let summary = "a routine of a library, an expansion that competes with generated code";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$routine,
                        AffineMapAttr:$parameters, StrAttr:$name, StrArrayAttr:$operators,
-                       AffineMapAttr:$operations);
+                       AffineMapAttr:$cost);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $routine `(` $inputs `)` `of` $operators attr-dict `:` functional-type($inputs, results)
@@ -52,11 +54,9 @@ def Hr_LibraryOp : Hr_Op<"library", [Pure]> {
 def Hr_LaunchOp : Hr_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs an outlined kernel";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, FlatSymbolRefAttr:$kernel, StrAttr:$name,
-                       StrArrayAttr:$operators,
-                       AffineMapAttr:$cost);
+                       StrArrayAttr:$operators, AffineMapAttr:$cost);
   let description = [{
-    `cost` gives bytes read, bytes written, operations and bytes of intermediates inside, as
-    expressions of the symbols.
+    `cost` is the kernel's: bytes read, bytes written and operations.
   }];
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{

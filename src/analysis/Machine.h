@@ -1,0 +1,22 @@
+// What the compiler needs to know of a machine to choose shapes of loops; filled in by a target.
+#pragma once
+
+#include <cstdint>
+
+namespace headrace {
+
+struct Machine {
+  /// Width of a vector register and how many there are.
+  int64_t vectorBytes = 32;
+  int64_t vectorRegisters = 16;
+  int64_t l1Bytes = 32 << 10;
+  int64_t l2Bytes = 512 << 10;
+
+  int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
+};
+
+/// How many features (columns of constant weights) one register tile spans: the widest divisor of
+/// `features` that fills whole vectors well; 0 where none does.
+int64_t chooseFeatureTile(const Machine &machine, int64_t features, int64_t elementBytes);
+
+} // namespace headrace

@@ -1,0 +1,44 @@
+// What a target implements: a folder beside this file, none special.
+#pragma once
+
+#include "analysis/Machine.h"
+#include "runtime/Program.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace headrace {
+
+/// Kernels as callable code, with what keeps the code alive.
+struct CompiledKernels {
+  struct Kernel {
+    KernelFn function = nullptr;
+    int64_t workspaceBytes = 0;
+  };
+  llvm::StringMap<Kernel> kernels;
+  std::shared_ptr<void> code;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+  virtual llvm::StringRef name() const = 0;
+  virtual const Machine &machine() const = 0;
+  /// Dialects and interface implementations its passes need.
+  virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
+  /// Level 2 -> 3: a schedule and its recipe for each kernel module.
+  virtual void addSchedulePasses(mlir::OpPassManager &manager) const = 0;
+  /// Level 3: recipes applied; loops, vectors.
+  virtual void addTilePasses(mlir::OpPassManager &manager) const = 0;
+  /// Level 3: buffers in place of values.
+  virtual void addBufferPasses(mlir::OpPassManager &manager) const = 0;
+  /// Level 4: the target's own dialect.
+  virtual void addLoweringPasses(mlir::OpPassManager &manager) const = 0;
+  /// Code of every kernel module of the program.
+  virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
+};
+
+/// The target of that name; throws `Error` where there is none.
+const Target &findTarget(llvm::StringRef name);
+
+} // namespace headrace

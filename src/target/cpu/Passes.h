@@ -1,0 +1,16 @@
+// Passes of the CPU target.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace headrace {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "target/cpu/Passes.h.inc"
+
+/// Attribute of a kernel's function: bytes of workspace one call of it needs.
+inline constexpr llvm::StringLiteral kWorkspaceAttr = "hr.workspace_bytes";
+
+} // namespace headrace

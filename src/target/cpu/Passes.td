@@ -1,0 +1,47 @@
+//===- Passes.td - passes of the CPU target, in the order they run ------------===//
+#ifndef HEADRACE_TARGET_CPU_PASSES_TD
+#define HEADRACE_TARGET_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CpuAttachRecipePass : Pass<"cpu-attach-recipe", "::mlir::ModuleOp"> {
+  let summary = "chooses a kernel's schedule and writes its recipe";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+  ];
+}
+
+def CpuApplyRecipePass : Pass<"cpu-apply-recipe", "::mlir::ModuleOp"> {
+  let summary = "applies a kernel's recipe: tiles, fusion, vectors";
+}
+
+def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncOp"> {
+  let summary = "keeps accumulators in registers over reduction loops";
+}
+
+def CpuBufferizePass : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
+  let summary = "buffers in place of values, without copies";
+}
+
+def CpuDistributeGridPass : Pass<"cpu-distribute-grid", "::mlir::func::FuncOp"> {
+  let summary = "walks a range of the kernel's grid cells given by its caller";
+}
+
+def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
+  let summary = "takes temporaries inside a kernel from a workspace of fixed size";
+}
+
+def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
+  let summary = "vectors of any rank become vectors of the machine";
+}
+
+def CpuApproximateMathPass : Pass<"cpu-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "elementary functions as polynomials";
+}
+
+def CpuKernelAbiPass : Pass<"cpu-kernel-abi", "::mlir::ModuleOp"> {
+  let summary = "gives kernels the signature the runtime calls";
+}
+
+#endif

@@ -1,0 +1,138 @@
+// Level 1 -> level 2: partitions operators into kernels.
+//
+// Before:
+//   %0 = hr.map(%x) { softplus } ; %1 = hr.map(%0) { tanh } ; %2 = hr.map(%x, %1) { mulf }
+// After:
+//   %2 = hr.kernel "mish" (%x) of ["softplus", "tanh", "mul"] { linalg.generic { all three } }
+//
+// Walks the program backwards; a producer joins the kernel of its users when all of them are in
+// that one kernel and the group accepts it (KernelGroup says when loops can be shared and when that
+// saves memory traffic). What joins is never written to memory. It hurts where a producer is cheap
+// to store and dear to compute twice; groups refuse those.
+#include "analysis/Machine.h"
+#include "transform/KernelBuilder.h"
+#include "transform/Passes.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+/// Constants and reshapes move nothing and stay between kernels.
+bool isFree(Operation *op) { return isa<hr::ConstantOp, hr::ReshapeOp>(op); }
+
+SmallVector<KernelGroup> partition(func::FuncOp func) {
+  SmallVector<KernelGroup> groups;
+  llvm::DenseMap<Operation *, size_t> groupOf;
+  for (Operation &op : llvm::reverse(func.getBody().front().without_terminator())) {
+    auto candidate = dyn_cast<hr::OperatorInterface>(&op);
+    if (!candidate || isFree(&op))
+      continue;
+    std::optional<size_t> shared;
+    bool oneGroup = !op.use_empty();
+    for (Operation *user : op.getUsers()) {
+      auto found = groupOf.find(user);
+      oneGroup &= found != groupOf.end() && (!shared || *shared == found->second);
+      if (oneGroup)
+        shared = found->second;
+    }
+    if (oneGroup && groups[*shared].tryJoin(candidate)) {
+      groupOf[&op] = *shared;
+      continue;
+    }
+    groupOf[&op] = groups.size();
+    groups.emplace_back(candidate);
+  }
+  return groups;
+}
+
+/// A kernel for an operator whose movement no affine map describes.
+FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
+  MLIRContext *context = b.getContext();
+  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  AffineExpr bytesRead = constantDim(0, context);
+  SmallVector<Value> inputs;
+  for (Value operand : op->getOperands()) {
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(operand.getType()));
+    if (!llvm::is_contained(inputs, operand))
+      inputs.push_back(operand);
+  }
+  std::string name = operatorName(op);
+  auto kernel = b.create<hr::KernelOp>(
+      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(name),
+      b.getStrArrayAttr({name}),
+      AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0},
+                                   context)));
+  Block *block = b.createBlock(&kernel.getBody());
+  SmallVector<Value> arguments;
+  for (Value operand : inputs)
+    block->addArgument(plainType(operand.getType()), op->getLoc());
+  for (Value operand : op->getOperands())
+    arguments.push_back(block->getArgument(llvm::find(inputs, operand) - inputs.begin()));
+  FailureOr<Value> result = op.lowerToLinalg(b, arguments);
+  if (failed(result))
+    return op->emitError("cannot be compiled in this form"), failure();
+  b.create<hr::YieldOp>(op->getLoc(), *result);
+  b.setInsertionPointAfter(kernel);
+  return kernel.getResult(0);
+}
+
+/// Inside a kernel, chains of element-wise work become one loop body. A producer that a reduction
+/// and others read is kept, so that it is computed once per row.
+void fuseElementwise(hr::KernelOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
+    return operand->get().hasOneUse();
+  });
+  linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, kernel.getContext());
+  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+}
+
+void numberOperations(hr::KernelOp kernel) {
+  Builder b(kernel.getContext());
+  int64_t id = 0;
+  kernel.walk([&](Operation *op) {
+    if (isa<linalg::LinalgOp, tensor::PadOp>(op))
+      op->setAttr(kKernelOpIdAttr, b.getI64IntegerAttr(id++));
+  });
+}
+
+struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    Machine machine;
+    machine.vectorBytes = vectorBytes;
+    machine.vectorRegisters = vectorRegisters;
+    SmallVector<KernelGroup> groups = partition(func);
+    // Producers first, so that every operand of a kernel is in its final form.
+    for (KernelGroup &group : llvm::reverse(groups)) {
+      OpBuilder b(group.root());
+      FailureOr<Value> result = failure();
+      if (group.isStructured())
+        result = buildKernel(b, group, machine);
+      else
+        result = buildIrregularKernel(b, group.root());
+      if (failed(result))
+        return signalPassFailure();
+      group.root()->getResult(0).replaceAllUsesWith(*result);
+      for (hr::OperatorInterface op : group.getOperators())
+        op->erase();
+    }
+    func.walk([](hr::KernelOp kernel) {
+      fuseElementwise(kernel);
+      numberOperations(kernel);
+    });
+  }
+};
+
+} // namespace
+} // namespace headrace

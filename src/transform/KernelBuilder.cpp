@@ -1,0 +1,418 @@
+#include "transform/KernelBuilder.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+namespace {
+
+/// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
+/// size in memory (which a window or a step does not cover exactly).
+struct ViewDim {
+  AffineExpr expr;
+  AffineExpr memorySize;
+
+  std::optional<int> axis() const {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      return dim.getPosition();
+    return std::nullopt;
+  }
+  bool operator==(const ViewDim &other) const { return expr == other.expr; }
+};
+using View = SmallVector<ViewDim>;
+
+class KernelBuilder {
+public:
+  KernelBuilder(OpBuilder &b, const KernelGroup &group, const Machine &machine)
+      : b(b), group(group), machine(machine), context(b.getContext()) {
+    for (const Axis &axis : group.getAxes())
+      sizes.push_back(axis.size);
+  }
+
+  FailureOr<Value> build();
+
+private:
+  struct Access {
+    Value value;
+    View view;
+  };
+  struct OpPlan {
+    hr::OperatorInterface op;
+    SmallVector<int> axes;               // of its domain
+    SmallVector<IteratorType> iterators; // beside each axis
+    SmallVector<Access> accesses;        // operands, then the result
+  };
+
+  void planOperators();
+  View viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
+  void mergeAxes();
+  bool mergeable(int a, int b) const;
+  void splitFeatures();
+  void orderAxes();
+  SmallVector<AffineExpr> sizesOf(const Access &access) const;
+  Value asView(const Access &access);
+  Value packed(const Access &access);
+  Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
+  Value emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims, Type element);
+  AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
+  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
+
+  OpBuilder &b;
+  const KernelGroup &group;
+  const Machine &machine;
+  MLIRContext *context;
+  SmallVector<AffineExpr> sizes; // of each axis
+  SmallVector<OpPlan> plans;     // in program order
+  SmallVector<int> order;        // rank of each axis in loop order
+  /// Constant weights whose dimensions are permuted when they are packed.
+  Value packedWeights;
+  SmallVector<int64_t> packPermutation;
+};
+
+View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
+  SmallVector<AffineExpr> replacements;
+  for (AxisRef ref : domain)
+    replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
+  SymbolicShape shape = shapeOf(value);
+  View view;
+  for (auto [size, result] : llvm::zip(shape, map.getResults())) {
+    AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
+    if (constantValue(expr) == 0 && constantValue(size) == 1)
+      continue; // a unit dimension
+    // group * width + position: two dimensions in one, told apart by a reshape.
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    auto product = sum && expr.getKind() == AffineExprKind::Add
+                       ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
+                       : AffineBinaryOpExpr(nullptr);
+    if (product && product.getKind() == AffineExprKind::Mul) {
+      auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
+      auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
+      if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
+          sameSize(size, sizes[outer.getPosition()] * sizes[inner.getPosition()])) {
+        view.push_back({outer, AffineExpr()});
+        view.push_back({inner, AffineExpr()});
+        continue;
+      }
+    }
+    view.push_back({expr, size});
+  }
+  return view;
+}
+
+void KernelBuilder::planOperators() {
+  for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
+    Movement m = op.getMovement();
+    ArrayRef<AxisRef> domain = group.domainOf(op);
+    OpPlan plan{op, {}, {}, {}};
+    for (auto [ref, kind] : llvm::zip(domain, m.iterators))
+      if (ref.isAxis()) {
+        plan.axes.push_back(ref.getId());
+        plan.iterators.push_back(kind);
+      }
+    for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
+      plan.accesses.push_back({value, viewOf(value, map, domain)});
+    plan.accesses.push_back(
+        {op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
+    plans.push_back(std::move(plan));
+  }
+}
+
+/// Whether `b` directly follows `a` wherever either is walked.
+bool KernelBuilder::mergeable(int a, int b) const {
+  if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value())
+    return false;
+  for (const OpPlan &plan : plans) {
+    auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
+    if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
+      return false;
+    if (atA != plan.axes.end() && plan.iterators[atA - plan.axes.begin()] !=
+                                      plan.iterators[atB - plan.axes.begin()])
+      return false;
+    for (const Access &access : plan.accesses) {
+      bool follows = false;
+      for (const ViewDim &dim : access.view) {
+        auto axis = dim.axis();
+        if (!axis && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
+          return false;
+        if (follows != (axis == b))
+          return false;
+        follows = axis == a;
+      }
+      if (follows)
+        return false;
+    }
+  }
+  return true;
+}
+
+void KernelBuilder::mergeAxes() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int a = 0; a < static_cast<int>(sizes.size()) && !changed; ++a)
+      for (int b = 0; b < static_cast<int>(sizes.size()) && !changed; ++b) {
+        bool used = llvm::any_of(plans, [&](const OpPlan &plan) {
+          return llvm::is_contained(plan.axes, a) && llvm::is_contained(plan.axes, b);
+        });
+        if (a == b || !used || !mergeable(a, b))
+          continue;
+        sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
+        for (OpPlan &plan : plans) {
+          if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
+            plan.iterators.erase(plan.iterators.begin() + (at - plan.axes.begin()));
+            plan.axes.erase(at);
+          }
+          for (Access &access : plan.accesses)
+            llvm::erase(access.view, axisDim(b));
+        }
+        changed = true;
+      }
+  }
+}
+
+static bool isConstant(Value value) {
+  return value.getDefiningOp() && isa<hr::ConstantOp>(value.getDefiningOp());
+}
+
+/// Splits the features of constant weights into register tiles: the result [.., F] is walked as
+/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
+/// order they are used.
+void KernelBuilder::splitFeatures() {
+  if (!group.anchor() || isa<hr::PoolOp>(group.anchor().getOperation()))
+    return;
+  OpPlan *anchor = llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
+  Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
+  if (!isConstant(rhs.value) || result.view.empty())
+    return;
+  auto feature = result.view.back().axis();
+  if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
+      llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
+    return;
+  auto features = constantValue(sizes[*feature]);
+  Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
+  if (!features || !element.isIntOrFloat())
+    return;
+  int64_t tile =
+      chooseFeatureTile(machine, *features, std::max(1u, element.getIntOrFloatBitWidth() / 8));
+  if (tile == 0)
+    return;
+
+  int outer = *feature, inner = outer;
+  if (tile != *features) {
+    inner = sizes.size();
+    sizes[outer] = constantDim(*features / tile, context);
+    sizes.push_back(constantDim(tile, context));
+    for (OpPlan &plan : plans) {
+      if (auto at = llvm::find(plan.axes, outer); at != plan.axes.end()) {
+        plan.axes.push_back(inner);
+        plan.iterators.push_back(IteratorType::parallel);
+      }
+      for (Access &access : plan.accesses)
+        if (auto at = llvm::find(access.view, axisDim(outer)); at != access.view.end())
+          access.view.insert(at + 1, axisDim(inner));
+    }
+  }
+  // Pack: outer tile first, the tile itself last, what is summed over in between.
+  View target;
+  for (const ViewDim &dim : rhs.view)
+    if (dim.axis() != outer && dim.axis() != inner)
+      target.push_back(dim);
+  if (inner != outer)
+    target.insert(target.begin(), axisDim(outer));
+  target.push_back(axisDim(inner));
+  for (const ViewDim &dim : target)
+    packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
+  packedWeights = rhs.value;
+}
+
+/// Loop order: the result's dimensions as they lie in memory, then what is combined away.
+void KernelBuilder::orderAxes() {
+  SmallVector<int> sequence;
+  auto add = [&](int axis) {
+    if (!llvm::is_contained(sequence, axis))
+      sequence.push_back(axis);
+  };
+  for (const ViewDim &dim : plans.back().accesses.back().view)
+    if (auto axis = dim.axis())
+      add(*axis);
+  for (const OpPlan &plan : llvm::reverse(plans))
+    for (int axis : plan.axes)
+      add(axis);
+  order.assign(sizes.size(), 0);
+  for (auto [rank, axis] : llvm::enumerate(sequence))
+    order[axis] = rank;
+  for (OpPlan &plan : plans) {
+    SmallVector<std::pair<int, IteratorType>> sorted;
+    for (auto [axis, iterator] : llvm::zip(plan.axes, plan.iterators))
+      sorted.emplace_back(axis, iterator);
+    llvm::sort(sorted, [&](auto x, auto y) { return order[x.first] < order[y.first]; });
+    for (auto [i, entry] : llvm::enumerate(sorted))
+      std::tie(plan.axes[i], plan.iterators[i]) = entry;
+  }
+}
+
+SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
+  SmallVector<AffineExpr> result;
+  for (const ViewDim &dim : access.view)
+    result.push_back(dim.axis() ? sizes[*dim.axis()] : dim.memorySize);
+  return result;
+}
+
+/// The operand in the shape the kernel sees; a reshape, so nothing moves.
+Value KernelBuilder::asView(const Access &access) {
+  auto type = cast<RankedTensorType>(access.value.getType());
+  RankedTensorType viewType = tensorType(sizesOf(access), type.getElementType());
+  if (viewType == type)
+    return access.value;
+  return b.create<hr::ReshapeOp>(access.value.getLoc(), viewType, access.value);
+}
+
+Value KernelBuilder::packed(const Access &access) {
+  Value view = asView(access);
+  return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
+}
+
+Value KernelBuilder::emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims,
+                                 Type element) {
+  RankedTensorType type = tensorType(dims, element);
+  SmallVector<Value> dynamic;
+  for (AffineExpr dim : shapeOf(type))
+    if (!constantValue(dim))
+      dynamic.push_back(inner.create<hr::SizeOp>(loc, symbolMap({dim}, context)));
+  return inner.create<tensor::EmptyOp>(loc, plainType(type), dynamic);
+}
+
+Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
+  Location loc = plan.op->getLoc();
+  SmallVector<AffineExpr> local(sizes.size(), constantDim(0, context));
+  for (auto [position, axis] : llvm::enumerate(plan.axes))
+    local[axis] = getAffineDimExpr(position, context);
+  auto mapOf = [&](const View &view) {
+    SmallVector<AffineExpr> exprs;
+    for (const ViewDim &dim : view)
+      exprs.push_back(dim.expr.replaceDims(local));
+    return AffineMap::get(plan.axes.size(), 0, exprs, context);
+  };
+  SmallVector<Value> inputs(operands);
+  SmallVector<AffineMap> maps;
+  llvm::SmallDenseSet<int> seen;
+  for (const Access &access : plan.accesses) {
+    maps.push_back(mapOf(access.view));
+    for (const ViewDim &dim : access.view)
+      if (auto axis = dim.axis())
+        seen.insert(*axis);
+  }
+  // A window's extent is the shape of an operand that is never read, as in linalg's own pooling.
+  View window;
+  SmallVector<AffineExpr> windowSizes;
+  for (int axis : plan.axes)
+    if (!seen.contains(axis)) {
+      window.push_back(axisDim(axis));
+      windowSizes.push_back(sizes[axis]);
+    }
+  const Access &result = plan.accesses.back();
+  Type element = cast<RankedTensorType>(result.value.getType()).getElementType();
+  if (!window.empty()) {
+    inputs.push_back(emptyTensor(inner, loc, windowSizes, element));
+    maps.insert(maps.end() - 1, mapOf(window));
+  }
+  Value init = emptyTensor(inner, loc, sizesOf(result), element);
+  hr::OperatorInterface op = plan.op;
+  if (TypedAttr start = op.getInitialValue())
+    init = inner
+               .create<linalg::FillOp>(loc, inner.create<arith::ConstantOp>(loc, start).getResult(),
+                                       init)
+               .getResult(0);
+  return inner
+      .create<linalg::GenericOp>(loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps,
+                                 plan.iterators,
+                                 [&](OpBuilder &body, Location, ValueRange scalars) {
+                                   body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
+                                 })
+      .getResult(0);
+}
+
+FailureOr<Value> KernelBuilder::build() {
+  planOperators();
+  mergeAxes();
+  splitFeatures();
+  orderAxes();
+
+  // What the kernel reads: every value the group does not compute itself.
+  llvm::MapVector<Value, Value> external;
+  llvm::DenseMap<Value, View> externalViews;
+  for (OpPlan &plan : plans)
+    for (Access &access : llvm::make_range(plan.accesses.begin(), plan.accesses.end() - 1)) {
+      bool computed =
+          llvm::any_of(plans, [&](OpPlan &p) { return p.op->getResult(0) == access.value; });
+      if (computed)
+        continue;
+      bool isWeights = access.value == packedWeights && plan.op == group.anchor();
+      if (external.count(access.value)) {
+        if (isWeights || access.value == packedWeights ||
+            externalViews[access.value] != access.view)
+          return failure(); // read in two ways
+        continue;
+      }
+      externalViews[access.value] = access.view;
+      external[access.value] = isWeights ? packed(access) : asView(access);
+      if (isWeights) {
+        View view;
+        for (int64_t dim : packPermutation)
+          view.push_back(access.view[dim]);
+        access.view = view;
+      }
+    }
+
+  hr::OperatorInterface root = group.root();
+  const Access &result = plans.back().accesses.back();
+  Type element = cast<RankedTensorType>(result.value.getType()).getElementType();
+  RankedTensorType resultType = tensorType(sizesOf(result), element);
+
+  SmallVector<Value> inputs;
+  AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
+  for (auto &[value, view] : external) {
+    inputs.push_back(view);
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(view.getType()));
+  }
+  SmallVector<std::string> names;
+  SmallVector<StringRef> nameRefs;
+  for (OpPlan &plan : plans) {
+    operations = operations + plan.op.getMovement().operations(context);
+    std::string name = operatorName(plan.op);
+    if (!llvm::is_contained(names, name))
+      names.push_back(name);
+  }
+  nameRefs.assign(names.begin(), names.end());
+  hr::OperatorInterface named = group.anchor() ? group.anchor() : root;
+  auto kernel = b.create<hr::KernelOp>(
+      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(operatorName(named)),
+      b.getStrArrayAttr(nameRefs),
+      AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
+  Block *block = b.createBlock(&kernel.getBody());
+  llvm::DenseMap<Value, Value> inside;
+  for (auto &[value, view] : external)
+    inside[value] = block->addArgument(plainType(view.getType()), root->getLoc());
+  for (OpPlan &plan : plans) {
+    SmallVector<Value> operands;
+    for (const Access &access : ArrayRef(plan.accesses).drop_back())
+      operands.push_back(inside[access.value]);
+    inside[plan.op->getResult(0)] = emitOperator(b, plan, operands);
+  }
+  b.create<hr::YieldOp>(root->getLoc(), inside[root->getResult(0)]);
+  b.setInsertionPointAfter(kernel);
+  Value out = kernel.getResult(0);
+  if (out.getType() != root->getResult(0).getType())
+    out = b.create<hr::ReshapeOp>(root->getLoc(), root->getResult(0).getType(), out);
+  return out;
+}
+
+} // namespace
+
+FailureOr<Value> buildKernel(OpBuilder &builder, const KernelGroup &group,
+                             const Machine &machine) {
+  return KernelBuilder(builder, group, machine).build();
+}
+
+} // namespace headrace

@@ -1,0 +1,195 @@
+#include "transform/KernelGroup.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+bool isAnchor(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op); }
+
+KernelGroup::KernelGroup(hr::OperatorInterface root) {
+  operators.push_back(root);
+  structured = root.isStructured();
+  if (!structured)
+    return;
+  if (isAnchor(root))
+    anchorOp = root;
+  Movement m = root.getMovement();
+  std::optional<Refs> domain = resolveDomain(root, m, /*isRoot=*/true);
+  structured = domain && assignOperands(root, m, *domain);
+  if (structured)
+    domains[root] = *domain;
+}
+
+bool KernelGroup::tryJoin(hr::OperatorInterface op) {
+  if (!structured || !op.isStructured())
+    return false;
+  auto savedValues = values;
+  auto savedAxes = axes;
+  Movement m = op.getMovement();
+  std::optional<Refs> domain = resolveDomain(op, m, /*isRoot=*/false);
+  if (!domain || !pays(op, *domain) || !assignOperands(op, m, *domain)) {
+    values = std::move(savedValues);
+    axes = std::move(savedAxes);
+    return false;
+  }
+  operators.push_back(op);
+  domains[op] = *domain;
+  if (isAnchor(op))
+    anchorOp = op;
+  return true;
+}
+
+/// Places the operator's iteration dimensions on the group's axes, through its result.
+std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterface op,
+                                                            const Movement &m, bool isRoot) {
+  Refs domain(m.domain.size());
+  auto addAxis = [&](unsigned dim) {
+    axes.push_back({m.domain[dim], m.iterators[dim] == IteratorType::reduction});
+    domain[dim] = AxisRef::axis(axes.size() - 1);
+  };
+  auto isUnit = [&](unsigned dim) { return constantValue(m.domain[dim]) == 1; };
+  if (isRoot) {
+    for (unsigned dim = 0; dim < m.domain.size(); ++dim)
+      if (isUnit(dim))
+        domain[dim] = AxisRef::unit();
+      else
+        addAxis(dim);
+    return domain;
+  }
+
+  Value result = op->getResult(0);
+  ArrayRef<AxisRef> resultRefs = values.find(result)->second;
+  for (auto [expr, ref] : llvm::zip(m.maps.back().getResults(), resultRefs)) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      domain[dim.getPosition()] = ref;
+    else if (!constantValue(expr))
+      return std::nullopt; // several dimensions make one of the result; only a root may do that
+  }
+  // Reductions: the reduced dimension is the axis beside which the result has a unit dimension, or
+  // the one along which another operator of the group reads the same input.
+  for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
+    if (!domain[dim].isUnknown())
+      continue;
+    if (isUnit(dim)) {
+      domain[dim] = AxisRef::unit();
+      continue;
+    }
+    if (isAnchor(op)) {
+      addAxis(dim);
+      continue;
+    }
+    if (auto reduce = dyn_cast<hr::ReduceOp>(op.getOperation())) {
+      if (reduce.getKeepDims())
+        domain[dim] = resultRefs[dim].withoutUnit();
+      if (domain[dim].isUnknown())
+        if (auto known = values.find(reduce.getInput()); known != values.end())
+          domain[dim] = known->second[dim].withoutUnit();
+    }
+    if (domain[dim].isUnknown() || !sameSize(axes[domain[dim].getId()].size, m.domain[dim]))
+      return std::nullopt;
+  }
+  return domain;
+}
+
+/// Places the dimensions of every operand; false where an operand that another operator reads too
+/// would lie differently.
+bool KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
+  for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
+    Refs refs;
+    unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
+    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+        refs.push_back(domain[dim.getPosition()]);
+      } else if (constantValue(expr) == 0) {
+        // Broadcast: operands of maps are aligned at the last dimension.
+        bool aligned = isa<hr::MapOp, hr::BroadcastOp>(op.getOperation());
+        AxisRef beside = aligned ? domain[offset + i] : AxisRef();
+        refs.push_back(beside.getId() < 0 ? AxisRef::unit() : AxisRef::unit(beside));
+      } else {
+        refs.push_back(AxisRef()); // a window or a step: readable from memory only
+      }
+    }
+    auto [known, inserted] = values.try_emplace(operand, refs);
+    if (!inserted && known->second != refs)
+      return false;
+  }
+  return true;
+}
+
+/// Whether computing `op` inside the group saves its intermediate without repeating work.
+bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
+  for (AxisRef ref : values.find(op->getResult(0))->second)
+    if (ref.isUnknown())
+      return false;
+  llvm::SmallDenseSet<int> covered;
+  for (AxisRef ref : domain)
+    if (ref.isAxis())
+      covered.insert(ref.getId());
+  hr::OperatorInterface rootOp = root();
+  Movement rootMovement = rootOp.getMovement();
+  bool rootReduces = llvm::is_contained(rootMovement.iterators, IteratorType::reduction);
+
+  if (isAnchor(op)) {
+    // An anchor takes element-wise work on its own result, in its own order, as an epilogue.
+    if (anchorOp || rootReduces)
+      return false;
+    return llvm::all_of(operators, [&](hr::OperatorInterface user) {
+      return isa<hr::MapOp>(user.getOperation()) &&
+             llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
+    });
+  }
+  if (isa<hr::SliceOp>(op.getOperation()) || isa<hr::SliceOp>(rootOp.getOperation()))
+    return false;
+  // Axes of the values the group keeps; a producer that lacks one would be computed again and
+  // again along it, except per row in a kernel that walks rows.
+  llvm::SmallDenseSet<int> kept;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (!axes[i].reduction)
+      kept.insert(i);
+  bool full = llvm::all_of(kept, [&](int axis) { return covered.contains(axis); });
+  if (anchorOp)
+    return full && isa<hr::MapOp>(op.getOperation()) &&
+           llvm::all_of(covered, [&](int axis) { return kept.contains(axis); });
+  if (rootReduces)
+    return isa<hr::MapOp, hr::TransposeOp>(op.getOperation()) && full &&
+           covered.size() == axes.size();
+
+  bool hasReduction = isa<hr::ReduceOp>(op.getOperation()) ||
+                      llvm::any_of(operators, [](hr::OperatorInterface other) {
+                        return isa<hr::ReduceOp>(other.getOperation());
+                      });
+  if (!hasReduction)
+    return full;
+
+  // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
+  ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
+  llvm::SmallDenseSet<int> rowAxes = kept;
+  auto dropReduced = [&](hr::OperatorInterface candidate, ArrayRef<AxisRef> refs) {
+    Movement m = candidate.getMovement();
+    for (auto [ref, kind] : llvm::zip(refs, m.iterators))
+      if (kind == IteratorType::reduction && ref.isAxis())
+        rowAxes.erase(ref.getId());
+  };
+  dropReduced(op, domain);
+  for (hr::OperatorInterface other : operators)
+    dropReduced(other, domains.find(other)->second);
+  bool inRow = false;
+  int64_t rowElements = 1;
+  for (AxisRef ref : rootDomain) {
+    if (!ref.isAxis())
+      continue;
+    bool isRowAxis = rowAxes.contains(ref.getId());
+    if (isRowAxis && inRow)
+      return false;
+    inRow |= !isRowAxis;
+    if (!isRowAxis)
+      rowElements *= constantValue(axes[ref.getId()].size).value_or(1 << 12);
+  }
+  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
+  return rowElements <= kRowLimit &&
+         llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
+         !isa<hr::TransposeOp>(op.getOperation());
+}
+
+} // namespace headrace

@@ -1,0 +1,113 @@
+// Level 2 -> level 3: gives every kernel a module of its own.
+//
+// Before:
+//   %y = hr.kernel "relu" (%x) { ^bb0(%a: tensor<8xf32>): ... hr.yield %r }
+// After:
+//   module @relu {
+//     func.func @relu(%in: memref<8xf32>, %out: memref<8xf32>) {
+//       %a = bufferization.to_tensor %in restrict ; ...
+//       bufferization.materialize_in_destination %r in restrict writable %out
+//     }
+//   }
+//   %y = hr.launch @relu(%x)
+//
+// Kernels with equal bodies share one module: a network repeats its blocks, and compiling is what
+// takes time. Modules are compiled independently, so on all cores.
+#include "transform/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+/// A name that is a symbol in object code too.
+std::string symbolFor(StringRef name) {
+  std::string symbol = "k_";
+  for (char c : name.take_back(48))
+    symbol += llvm::isAlnum(c) ? c : '_';
+  return symbol;
+}
+
+/// The body as text, without names and places: equal texts are equal kernels.
+std::string fingerprint(hr::KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (Type type : kernel.getBody().front().getArgumentTypes())
+    os << type << ";";
+  for (Operation &op : kernel.getBody().front())
+    op.print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  return text;
+}
+
+MemRefType memoryOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+ModuleOp outline(OpBuilder &b, hr::KernelOp kernel, StringRef symbol) {
+  Location loc = kernel.getLoc();
+  auto module = b.create<ModuleOp>(loc, symbol);
+  OpBuilder inner = OpBuilder::atBlockEnd(module.getBody());
+  Block &body = kernel.getBody().front();
+  auto yield = cast<hr::YieldOp>(body.getTerminator());
+  SmallVector<Type> types;
+  for (Type type : body.getArgumentTypes())
+    types.push_back(memoryOf(type));
+  for (Value value : yield.getValues())
+    types.push_back(memoryOf(value.getType()));
+  auto func = inner.create<func::FuncOp>(loc, symbol, inner.getFunctionType(types, {}));
+  inner.setInsertionPointToStart(func.addEntryBlock());
+  IRMapping mapping;
+  for (BlockArgument argument : body.getArguments()) {
+    Value memory = func.getArgument(argument.getArgNumber());
+    mapping.map(argument, inner.create<bufferization::ToTensorOp>(loc, memory, /*restrict=*/true,
+                                                                  /*writable=*/false));
+  }
+  for (Operation &op : body.without_terminator())
+    inner.clone(op, mapping);
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    auto store = inner.create<bufferization::MaterializeInDestinationOp>(
+        loc, TypeRange{}, mapping.lookup(value), func.getArgument(body.getNumArguments() + i));
+    store.setRestrict(true);
+    store.setWritable(true);
+  }
+  inner.create<func::ReturnOp>(loc);
+  return module;
+}
+
+struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() override {
+    ModuleOp program = getOperation();
+    SymbolTable symbols(program);
+    llvm::StringMap<FlatSymbolRefAttr> known;
+    OpBuilder b(program.getContext());
+    SmallVector<hr::KernelOp> kernels;
+    program.walk([&](hr::KernelOp kernel) { kernels.push_back(kernel); });
+    for (hr::KernelOp kernel : kernels) {
+      FlatSymbolRefAttr &symbol = known[fingerprint(kernel)];
+      if (!symbol) {
+        b.setInsertionPointToEnd(program.getBody());
+        ModuleOp module = outline(b, kernel, symbolFor(kernel.getName()));
+        module->remove();
+        symbols.insert(module); // makes the name unique
+        auto func = *module.getOps<func::FuncOp>().begin();
+        func.setName(*module.getSymName());
+        symbol = FlatSymbolRefAttr::get(module.getSymNameAttr());
+      }
+      b.setInsertionPoint(kernel);
+      auto launch = b.create<hr::LaunchOp>(kernel.getLoc(), kernel.getResultTypes(),
+                                           kernel.getInputs(), symbol, kernel.getNameAttr(),
+                                           kernel.getOperatorsAttr(), kernel.getCostAttr());
+      kernel.replaceAllUsesWith(launch.getResults());
+      kernel.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace headrace

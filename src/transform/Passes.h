@@ -1,0 +1,18 @@
+// Every pass over levels 1 and 2: `createFooBarPass()`, and their registration for tools.
+#pragma once
+
+#include "dialect/Hr.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Pass/Pass.h"
+
+namespace headrace {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "transform/Passes.h.inc"
+
+} // namespace headrace

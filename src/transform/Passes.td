@@ -1,0 +1,27 @@
+//===- Passes.td - passes over levels 1 and 2, in alphabetical order ----------===//
+#ifndef HEADRACE_TRANSFORM_PASSES_TD
+#define HEADRACE_TRANSFORM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "partitions operators into kernels (level 2)";
+  let dependentDialects = ["::mlir::affine::AffineDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+  ];
+}
+
+def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "gives every kernel a module of its own, equal ones only once";
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def SliceStridedOperandsPass : Pass<"slice-strided-operands", "::mlir::func::FuncOp"> {
+  let summary = "reads with a step become plain reads of a strided slice (level 3)";
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+#endif

@@ -1,0 +1,365 @@
+#include "transform/Recipe.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+namespace {
+
+/// Writes the steps of a recipe. Handles are numbered; every step is one line of text.
+class RecipeWriter {
+public:
+  using Handle = std::string;
+
+  RecipeWriter(const Schedule &schedule, func::FuncOp kernel)
+      : schedule(schedule), contents(KernelContents::of(kernel)) {}
+
+  std::string write() {
+    text = "module attributes {transform.with_named_sequence} {\n"
+           "  transform.named_sequence @recipe(%kernel: !transform.any_op {transform.consumed}) {\n";
+    switch (schedule.family) {
+    case Schedule::Family::Loops:
+      writeLoops();
+      break;
+    case Schedule::Family::Elementwise:
+      writeElementwise();
+      break;
+    case Schedule::Family::Rows:
+      writeRows();
+      break;
+    case Schedule::Family::Tiles:
+      writeTiles();
+      break;
+    }
+    text += "    transform.yield\n  }\n}\n";
+    return std::move(text);
+  }
+
+private:
+  //===------------------------------------------------------------------------===//
+  // Families
+  //===------------------------------------------------------------------------===//
+
+  void writeLoops() {
+    if (contents.root)
+      intoGrid();
+  }
+
+  void writeElementwise() {
+    Handle root = intoGrid();
+    int64_t rank = contents.rootGeneric().getNumLoops();
+    SmallVector<int64_t> tile(rank, 1);
+    tile.back() = schedule.vector;
+    if (schedule.split) {
+      auto [main, rest] = splitAt(root, schedule.split, rank - 1);
+      tileFor(main, tile);
+      tile.back() = 0;
+      tileFor(rest, tile);
+    } else {
+      Handle loop = tileFor(root, tile).back();
+      if (schedule.peel)
+        peel(loop);
+    }
+    cleanUp();
+    vectorize();
+  }
+
+  void writeRows() {
+    intoGrid();
+    cleanUp();
+    for (Operation *op : contents.ops) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      if (!generic || schedule.vector == 0)
+        continue;
+      int64_t rank = generic.getNumLoops();
+      // Values of one element per row need no loop.
+      if (!walksRow(generic))
+        continue;
+      Handle handle = match(kernelOpId(op));
+      SmallVector<int64_t> tile(rank, 0);
+      tile.back() = schedule.vector;
+      if (schedule.split)
+        handle = splitAt(handle, schedule.split, rank - 1).first;
+      if (generic.getNumReductionLoops() > 0)
+        tileReduction(handle, tile);
+      else
+        tileFor(handle, tile);
+    }
+    cleanUp();
+    if (schedule.vector)
+      vectorize();
+  }
+
+  /// The register tile of the root and, fused, of what it is computed from; then the reduction's
+  /// loops inside it, innermost one step at a time.
+  void writeTiles() {
+    Handle root = intoGrid();
+    if (schedule.split) {
+      auto [main, rest] = splitAt(root, schedule.split, schedule.splitDim);
+      fuseTile(main, schedule.tile);
+      SmallVector<int64_t> tile = schedule.tile;
+      tile[schedule.splitDim] = schedule.remainder;
+      fuseTile(rest, tile);
+    } else {
+      SmallVector<Handle> loops = fuseTile(root, schedule.tile);
+      (void)loops;
+    }
+    generalizeFills();
+    foldUnitDims();
+
+    linalg::GenericOp anchor = contents.reductions.front();
+    auto [windows, plain] = reductionKinds(anchor);
+    llvm::SmallSetVector<int64_t, 2> parallelRanks;
+    parallelRanks.insert(tiledRank(schedule.tile));
+    if (schedule.split) {
+      SmallVector<int64_t> tile = schedule.tile;
+      tile[schedule.splitDim] = schedule.remainder;
+      parallelRanks.insert(tiledRank(tile));
+    }
+    int64_t reductions = windows + plain;
+    if (int64_t outer = plain > 0 ? reductions - 1 : reductions; outer > 0) {
+      for (int64_t parallel : parallelRanks) {
+        SmallVector<int64_t> tile(parallel + reductions, 0);
+        for (int64_t i = 0; i < outer; ++i)
+          tile[parallel + i] = 1;
+        tileFor(matchLoops(parallel, reductions), tile);
+      }
+      foldUnitDims();
+      pass("slice-strided-operands");
+    }
+    if (plain > 0)
+      for (int64_t parallel : parallelRanks) {
+        SmallVector<int64_t> tile(parallel + 1, 0);
+        tile.back() = 1;
+        tileFor(matchLoops(parallel, 1), tile);
+      }
+    vectorize();
+  }
+
+  //===------------------------------------------------------------------------===//
+  // Steps
+  //===------------------------------------------------------------------------===//
+
+  /// Cuts the root into independent cells and computes there everything it needs.
+  Handle intoGrid() {
+    Handle root = match(kernelOpId(contents.root));
+    if (llvm::all_of(schedule.grid, [](int64_t size) { return size == 0; }))
+      return root;
+    Handle tiled = fresh(), cells = fresh();
+    line("{0}, {1} = transform.structured.tile_using_forall {2} tile_sizes {3} : "
+         "(!transform.any_op) -> (!transform.any_op, !transform.any_op)",
+         tiled, cells, root, list(schedule.grid));
+    for (Operation *op : llvm::reverse(contents.ops)) {
+      if (op == contents.root)
+        continue;
+      Handle producer = match(kernelOpId(op)), fused = fresh(), next = fresh();
+      line("{0}, {1} = transform.structured.fuse_into_containing_op {2} into {3} : "
+           "(!transform.any_op, !transform.any_op) -> (!transform.any_op, !transform.any_op)",
+           fused, next, producer, cells);
+      cells = next;
+    }
+    return tiled;
+  }
+
+  SmallVector<Handle> tileFor(const Handle &op, ArrayRef<int64_t> sizes) {
+    int64_t loops = llvm::count_if(sizes, [](int64_t size) { return size != 0; });
+    if (loops == 0)
+      return {};
+    Handle tiled = fresh(), nest = fresh();
+    line("{0}, {1}:{2} = transform.structured.tile_using_for {3} tile_sizes {4} : "
+         "(!transform.any_op) -> ({5})",
+         tiled, nest, loops, op, list(sizes), anyOps(loops + 1));
+    return nestHandles(nest, loops);
+  }
+
+  SmallVector<Handle> fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
+    int64_t loops = llvm::count_if(sizes, [](int64_t size) { return size != 0; });
+    Handle tiled = fresh(), nest = fresh();
+    line("{0}, {1}:{2} = transform.structured.fuse {3} {4} interchange {5} : "
+         "(!transform.any_op) -> ({6})",
+         tiled, nest, loops, op, list(sizes), list(schedule.order), anyOps(loops + 1));
+    return nestHandles(nest, loops);
+  }
+
+  void tileReduction(const Handle &op, ArrayRef<int64_t> sizes) {
+    Handle a = fresh(), b = fresh(), c = fresh(), d = fresh();
+    line("{0}, {1}, {2}, {3} = transform.structured.tile_reduction_using_for {4} by tile_sizes = "
+         "{5} : (!transform.any_op) -> ({6})",
+         a, b, c, d, op, list(sizes), anyOps(4));
+  }
+
+  std::pair<Handle, Handle> splitAt(const Handle &op, int64_t point, int64_t dimension) {
+    Handle low = fresh(), high = fresh();
+    line("{0}, {1} = transform.structured.split {2} after {3} {{dimension = {4}} : "
+         "!transform.any_op",
+         low, high, op, point, dimension);
+    return {low, high};
+  }
+
+  void peel(const Handle &loop) {
+    Handle cast = fresh(), main = fresh(), rest = fresh();
+    line("{0} = transform.cast {1} : !transform.any_op to !transform.op<\"scf.for\">", cast, loop);
+    line("{0}, {1} = transform.loop.peel {2} : (!transform.op<\"scf.for\">) -> (!transform.any_op, "
+         "!transform.any_op)",
+         main, rest, cast);
+  }
+
+  void generalizeFills() {
+    Handle fills = fresh(), generics = fresh();
+    line("{0} = transform.structured.match ops{{[\"linalg.fill\"]} in %kernel : "
+         "(!transform.any_op) -> !transform.any_op",
+         fills);
+    line("{0} = transform.structured.generalize {1} : (!transform.any_op) -> !transform.any_op",
+         generics, fills);
+  }
+
+  void foldUnitDims() {
+    applyPatterns({"linalg.fold_unit_extent_dims_via_slices",
+                   "tensor.merge_consecutive_insert_extract_slice", "canonicalization"});
+  }
+
+  void cleanUp() {
+    applyPatterns({"scf.for_loop_canonicalization", "canonicalization",
+                   "tensor.fold_tensor_empty", "tensor.merge_consecutive_insert_extract_slice"});
+  }
+
+  void applyPatterns(ArrayRef<StringRef> patterns) {
+    Handle func = function();
+    text += llvm::formatv("    transform.apply_patterns to {0} {{\n", func).str();
+    for (StringRef pattern : patterns)
+      text += llvm::formatv("      transform.apply_patterns.{0}\n", pattern).str();
+    text += "    } : !transform.any_op\n";
+    line("transform.apply_cse to {0} : !transform.any_op", func);
+  }
+
+  void vectorize() {
+    Handle func = function(), done = fresh();
+    line("{0} = transform.structured.vectorize_children_and_apply_patterns {1} "
+         "{{disable_multi_reduction_to_contract_patterns} : (!transform.any_op) -> "
+         "!transform.any_op",
+         done, func);
+  }
+
+  void pass(StringRef name) {
+    Handle func = function(), done = fresh();
+    line("{0} = transform.apply_registered_pass \"{1}\" to {2} : (!transform.any_op) -> "
+         "!transform.any_op",
+         done, name, func);
+  }
+
+  Handle match(int64_t id) {
+    Handle handle = fresh();
+    line("{0} = transform.structured.match attributes{{hr.id = {1} : i64} in %kernel : "
+         "(!transform.any_op) -> !transform.any_op",
+         handle, id);
+    return handle;
+  }
+
+  /// Loops that are left after unit dimensions were folded have lost their number.
+  Handle matchLoops(int64_t parallel, int64_t reductions) {
+    Handle handle = fresh();
+    SmallVector<StringRef> kinds(parallel, "#linalg.iterator_type<parallel>");
+    kinds.append(reductions, "#linalg.iterator_type<reduction>");
+    line("{0} = transform.structured.match ops{{[\"linalg.generic\"]} attributes{{iterator_types = "
+         "[{1}]} in %kernel : (!transform.any_op) -> !transform.any_op",
+         handle, llvm::join(kinds, ", "));
+    return handle;
+  }
+
+  Handle function() {
+    Handle handle = fresh();
+    line("{0} = transform.structured.match ops{{[\"func.func\"]} in %kernel : (!transform.any_op) "
+         "-> !transform.any_op",
+         handle);
+    return handle;
+  }
+
+  //===------------------------------------------------------------------------===//
+  // What the kernel looks like
+  //===------------------------------------------------------------------------===//
+
+  /// Windows slide (their dimension is read together with another); plain reductions do not.
+  static std::pair<int64_t, int64_t> reductionKinds(linalg::GenericOp op) {
+    int64_t windows = 0, plain = 0;
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    for (unsigned dim : dims) {
+      bool slides = llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+        return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+          return !isa<AffineDimExpr>(expr) && expr.isFunctionOfDim(dim);
+        });
+      });
+      (slides ? windows : plain) += 1;
+    }
+    return {windows, plain};
+  }
+
+  int64_t tiledRank(ArrayRef<int64_t> tile) const {
+    SmallVector<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
+    int64_t rank = 0;
+    for (auto [size, range] : llvm::zip(tile, ranges))
+      rank += (size == 0 ? range : size) != 1;
+    SmallVector<unsigned> reduced;
+    contents.rootGeneric().getReductionDims(reduced);
+    for (unsigned dim : reduced)
+      rank -= ranges[dim] != 1;
+    return rank;
+  }
+
+  /// Whether the operation walks the last dimension of the root.
+  bool walksRow(linalg::GenericOp op) const {
+    ArrayRef<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
+    return op.getStaticLoopRanges().back() == rowLength() &&
+           (op.getNumLoops() >= ranges.size() || op.getNumReductionLoops() > 0);
+  }
+
+  int64_t rowLength() const {
+    if (!contents.reductions.empty()) {
+      auto reduction = contents.reductions.front();
+      return reduction.getStaticLoopRanges().back();
+    }
+    return contents.rootGeneric().getStaticLoopRanges().back();
+  }
+
+  //===------------------------------------------------------------------------===//
+  // Text
+  //===------------------------------------------------------------------------===//
+
+  template <class... Args> void line(const char *format, Args &&...args) {
+    text += "    " + llvm::formatv(format, std::forward<Args>(args)...).str() + "\n";
+  }
+  Handle fresh() { return "%" + std::to_string(next++); }
+  static std::string list(ArrayRef<int64_t> values) {
+    std::string result;
+    llvm::raw_string_ostream os(result);
+    os << "[";
+    llvm::interleaveComma(values, os);
+    os << "]";
+    return result;
+  }
+  static std::string anyOps(int64_t count) {
+    SmallVector<StringRef> types(count, "!transform.any_op");
+    return llvm::join(types, ", ");
+  }
+  static SmallVector<Handle> nestHandles(const Handle &nest, int64_t loops) {
+    SmallVector<Handle> handles;
+    for (int64_t i = 0; i < loops; ++i)
+      handles.push_back(nest + "#" + std::to_string(i));
+    return handles;
+  }
+
+  const Schedule &schedule;
+  KernelContents contents;
+  std::string text;
+  int next = 0;
+};
+
+} // namespace
+
+std::string recipeText(const Schedule &schedule, func::FuncOp kernel) {
+  return RecipeWriter(schedule, kernel).write();
+}
+
+} // namespace headrace
