@@ -1,0 +1,65 @@
+// Level 3: buffers in place of values.
+//
+// Before:
+//   %t = bufferization.to_tensor %in restrict ; %r = scf.forall ... shared_outs(%o = %empty) ;
+//   bufferization.materialize_in_destination %r in restrict writable %out
+// After:
+//   scf.forall ... { vector.transfer_read %in ; vector.transfer_write %out }
+//
+// Destinations are known, so results are computed in place; a copy that remains is a plain loop.
+#include "target/cpu/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPUBUFFERIZEPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+bufferization::OneShotBufferizationOptions bufferizationOptions() {
+  bufferization::OneShotBufferizationOptions options;
+  options.memCpyFn = [](OpBuilder &b, Location loc, Value from, Value to) {
+    b.create<linalg::CopyOp>(loc, from, to);
+    return success();
+  };
+  return options;
+}
+
+struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<bufferization::BufferizationDialect, memref::MemRefDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    IRRewriter rewriter(&getContext());
+    // Padding has no destination of its own: it becomes a fill and an insertion.
+    SmallVector<tensor::PadOp> pads;
+    module.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
+    for (tensor::PadOp pad : pads) {
+      rewriter.setInsertionPoint(pad);
+      if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
+        return signalPassFailure();
+    }
+    bufferization::OneShotBufferizationOptions options = bufferizationOptions();
+    if (failed(bufferization::eliminateEmptyTensors(
+            rewriter, module.getOperation(), options)))
+      return signalPassFailure();
+    bufferization::BufferizationStatistics statistics;
+    if (failed(bufferization::runOneShotBufferize(module, options, &statistics)))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace headrace

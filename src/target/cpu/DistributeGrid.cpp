@@ -1,0 +1,126 @@
+// Level 3: a kernel walks a range of its grid cells; its caller gives the range.
+//
+// Before:
+//   func.func @k(%in, %out) { scf.forall (%i, %j) in (8, 4) { ... } ; return }
+// After:
+//   func.func @k(%in, %out, %begin: index, %end: index) -> index {
+//     scf.for %cell = %begin to %end { %i = %cell / 4 ; %j = %cell mod 4 ; ... }
+//     return %c32
+//   }
+//
+// Which thread runs which cells is the caller's business, and never changes a result: a cell
+// computes the same values wherever it runs. A kernel with work outside its grid is one cell.
+#include "target/cpu/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPUDISTRIBUTEGRIDPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+Value asValue(OpBuilder &b, Location loc, OpFoldResult value) {
+  if (auto constant = getConstantIntValue(value))
+    return b.create<arith::ConstantIndexOp>(loc, *constant);
+  return cast<Value>(value);
+}
+
+SmallVector<Value> upperBounds(OpBuilder &b, scf::ForallOp grid) {
+  SmallVector<Value> bounds;
+  for (OpFoldResult bound : grid.getMixedUpperBound())
+    bounds.push_back(asValue(b, grid.getLoc(), bound));
+  return bounds;
+}
+
+/// Moves the body of `grid` into a loop over the linear cells [begin, end).
+void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value begin, Value end) {
+  Location loc = grid.getLoc();
+  Value one = b.create<arith::ConstantIndexOp>(loc, 1);
+  auto loop = b.create<scf::ForOp>(loc, begin, end, one);
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value rest = loop.getInductionVar();
+  SmallVector<Value> ids(bounds.size());
+  for (int i = static_cast<int>(bounds.size()) - 1; i > 0; --i) {
+    ids[i] = inner.create<arith::RemUIOp>(loc, rest, bounds[i]);
+    rest = inner.create<arith::DivUIOp>(loc, rest, bounds[i]);
+  }
+  if (!ids.empty())
+    ids[0] = rest;
+  IRMapping mapping;
+  mapping.map(grid.getInductionVars(), ids);
+  for (Operation &op : grid.getBody()->without_terminator())
+    inner.clone(op, mapping);
+}
+
+struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGridPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (kernel.isExternal())
+      return;
+    Location loc = kernel.getLoc();
+    Type index = IndexType::get(&getContext());
+    unsigned arguments = kernel.getNumArguments();
+    kernel.insertArgument(arguments, index, {}, loc);
+    kernel.insertArgument(arguments + 1, index, {}, loc);
+    kernel.insertResult(0, index, {});
+    Value begin = kernel.getArgument(arguments), end = kernel.getArgument(arguments + 1);
+    Block &body = kernel.getBody().front();
+
+    scf::ForallOp grid;
+    bool oneGrid = true;
+    for (Operation &op : body.without_terminator()) {
+      if (auto forall = dyn_cast<scf::ForallOp>(op)) {
+        oneGrid &= !grid;
+        grid = forall;
+      } else {
+        oneGrid &= isMemoryEffectFree(&op) || isa<memref::AllocOp>(op);
+      }
+    }
+    auto ret = cast<func::ReturnOp>(body.getTerminator());
+    if (grid && oneGrid) {
+      OpBuilder b(grid);
+      SmallVector<Value> bounds = upperBounds(b, grid);
+      Value cells = b.create<arith::ConstantIndexOp>(loc, 1);
+      for (Value bound : bounds)
+        cells = b.create<arith::MulIOp>(loc, cells, bound);
+      walkCells(b, grid, bounds, begin, end);
+      grid.erase();
+      ret.getOperandsMutable().assign(cells);
+      return;
+    }
+
+    // One cell: everything, inner grids as plain loops.
+    OpBuilder b(ret);
+    Value wanted = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, begin, end);
+    auto run = b.create<scf::IfOp>(loc, wanted, /*withElseRegion=*/false);
+    SmallVector<Operation *> moved;
+    for (Operation &op : body.without_terminator())
+      if (&op != run.getOperation() && &op != wanted.getDefiningOp())
+        moved.push_back(&op);
+    for (Operation *op : moved)
+      op->moveBefore(run.thenBlock()->getTerminator());
+    run.walk([&](scf::ForallOp forall) {
+      OpBuilder at(forall);
+      SmallVector<Value> bounds = upperBounds(at, forall);
+      Value cells = at.create<arith::ConstantIndexOp>(loc, 1);
+      for (Value bound : bounds)
+        cells = at.create<arith::MulIOp>(loc, cells, bound);
+      walkCells(at, forall, bounds, at.create<arith::ConstantIndexOp>(loc, 0), cells);
+      forall.erase();
+    });
+    b.setInsertionPoint(ret);
+    ret.getOperandsMutable().assign(b.create<arith::ConstantIndexOp>(loc, 1).getResult());
+  }
+};
+
+} // namespace
+} // namespace headrace

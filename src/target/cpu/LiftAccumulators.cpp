@@ -1,0 +1,106 @@
+// Level 3: keeps accumulators in registers over reduction loops.
+//
+// Before:
+//   scf.for %k { %a = vector.transfer_read %acc ; ... ; vector.transfer_write %r, %acc }
+// After:
+//   %acc = scf.for %k iter_args(%a = %zero) -> vector<14x32xf32> { ... ; scf.yield %r }
+//
+// The order of these pattern sets is what makes it work; each was tried out on contractions,
+// convolutions and row reductions. Contractions must be recognized before anything folds the unit
+// reduction dimension away.
+#include "target/cpu/Passes.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Interfaces/SubsetOpInterface.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPULIFTACCUMULATORSPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+void addCanonicalization(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    op.getCanonicalizationPatterns(patterns, context);
+}
+
+struct CpuLiftAccumulatorsPass : impl::CpuLiftAccumulatorsPassBase<CpuLiftAccumulatorsPass> {
+  void runOnOperation() override {
+    recognizeContractions();
+    eliminateCommonSubexpressions();
+    hoist();
+    foldTransfers();
+    eliminateCommonSubexpressions();
+  }
+
+private:
+  void recognizeContractions() {
+    RewritePatternSet patterns(&getContext());
+    vector::populateVectorReductionToContractPatterns(patterns);
+    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    addCanonicalization(patterns);
+    apply(std::move(patterns));
+    bool contracts = getOperation()
+                         .walk([](vector::ContractionOp) { return WalkResult::interrupt(); })
+                         .wasInterrupted();
+    if (contracts)
+      return;
+    // Leading unit dimensions would otherwise keep vectors out of machine registers.
+    RewritePatternSet units(&getContext());
+    vector::populateCastAwayVectorLeadingOneDimPatterns(units);
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(units);
+    addCanonicalization(units);
+    apply(std::move(units));
+  }
+
+  void hoist() {
+    auto hoistInvariants = [&] {
+      getOperation().walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
+    };
+    hoistInvariants();
+    IRRewriter rewriter(&getContext());
+    SmallVector<LoopLikeOpInterface> loops;
+    getOperation().walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); });
+    // Innermost first; hoisting replaces the loop, so it is looked up anew each time.
+    getOperation().walk([&](LoopLikeOpInterface loop) {
+      (void)hoistLoopInvariantSubsets(rewriter, loop);
+    });
+    hoistInvariants();
+  }
+
+  void foldTransfers() {
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+    scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+    addCanonicalization(patterns);
+    apply(std::move(patterns));
+  }
+
+  void eliminateCommonSubexpressions() {
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(getOperation());
+    mlir::eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+  }
+
+  void apply(RewritePatternSet &&patterns) {
+    (void)applyPatternsAndFoldGreedily(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace
+} // namespace headrace
