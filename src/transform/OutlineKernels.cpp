@@ -37,7 +37,9 @@ std::string symbolFor(StringRef name) {
 std::string fingerprint(hr::KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (Type type : kernel.getBody().front().getArgumentTypes())
+  for (Type type : kernel->getOperandTypes())
+    os << type << ";";
+  for (Type type : kernel->getResultTypes())
     os << type << ";";
   for (Operation &op : kernel.getBody().front())
     op.print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
@@ -61,6 +63,12 @@ ModuleOp outline(OpBuilder &b, hr::KernelOp kernel, StringRef symbol) {
   for (Value value : yield.getValues())
     types.push_back(memoryOf(value.getType()));
   auto func = inner.create<func::FuncOp>(loc, symbol, inner.getFunctionType(types, {}));
+  // Which sizes the symbolic dimensions of an argument have.
+  SmallVector<Type> outer(kernel->getOperandTypes());
+  llvm::append_range(outer, kernel->getResultTypes());
+  for (auto [i, type] : llvm::enumerate(outer))
+    if (Attribute sizes = cast<RankedTensorType>(type).getEncoding())
+      func.setArgAttr(i, kSizesAttr, sizes);
   inner.setInsertionPointToStart(func.addEntryBlock());
   IRMapping mapping;
   for (BlockArgument argument : body.getArguments()) {

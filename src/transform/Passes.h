@@ -15,4 +15,7 @@ namespace headrace {
 #define GEN_PASS_REGISTRATION
 #include "transform/Passes.h.inc"
 
+/// Argument attribute of an outlined kernel: its sizes as expressions of the program's symbols.
+inline constexpr llvm::StringLiteral kSizesAttr = "hr.sizes";
+
 } // namespace headrace

@@ -10,6 +10,7 @@
 // Buffers are bare pointers; their sizes are constants or follow from the symbols.
 #include "dialect/Hr.h"
 #include "target/cpu/Passes.h"
+#include "transform/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -79,7 +80,7 @@ private:
     descriptor.setAlignedPtr(b, loc, data);
     descriptor.setConstantOffset(b, loc, 0);
     Value stride = constant(1);
-    auto sizeMap = kernel.getArgAttrOfType<AffineMapAttr>(argument, "hr.sizes");
+    auto sizeMap = kernel.getArgAttrOfType<AffineMapAttr>(argument, kSizesAttr);
     for (int64_t i = type.getRank() - 1; i >= 0; --i) {
       Value size;
       if (!type.isDynamicDim(i))

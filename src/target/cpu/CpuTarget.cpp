@@ -1,0 +1,172 @@
+// The CPU as a target: its passes, in order.
+#include "runtime/Error.h"
+#include "target/Target.h"
+#include "target/cpu/CodeGen.h"
+#include "target/cpu/Passes.h"
+#include "transform/Passes.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Affine/TransformOps/AffineTransformOps.h"
+#include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/TransformOps/BufferizationTransformOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/TransformOps/FuncTransformOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
+#include "mlir/Dialect/Linalg/Transforms/AllInterfaces.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/TransformOps/SCFTransformOps.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/TransformOps/TensorTransformOps.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Vector/TransformOps/VectorTransformOps.h"
+#include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/Transforms/SubsetOpInterfaceImpl.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class CpuTarget final : public Target {
+public:
+  CpuTarget() : host(hostMachine()) {
+    // Recipes name this pass.
+    registerSliceStridedOperandsPass();
+  }
+
+  StringRef name() const override { return "cpu"; }
+  const Machine &machine() const override { return host; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                    cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                    tensor::TensorDialect, transform::TransformDialect, vector::VectorDialect>();
+    registerBufferization(registry);
+    registerTransformSteps(registry);
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+  }
+
+  void addSchedulePasses(OpPassManager &manager) const override {
+    CpuAttachRecipePassOptions options;
+    options.vectorBytes = host.vectorBytes;
+    options.vectorRegisters = host.vectorRegisters;
+    manager.addPass(createCpuAttachRecipePass(options));
+  }
+
+  void addTilePasses(OpPassManager &manager) const override {
+    manager.addPass(createCpuApplyRecipePass());
+    manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
+  }
+
+  void addBufferPasses(OpPassManager &manager) const override {
+    manager.addPass(createCpuBufferizePass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
+    manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass());
+  }
+
+  void addLoweringPasses(OpPassManager &manager) const override {
+    manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
+    manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    manager.addNestedPass<func::FuncOp>(createCpuApproximateMathPass());
+    manager.addPass(createCpuKernelAbiPass());
+    // Addresses in terms of bare arithmetic before loops become branches.
+    manager.addPass(memref::createFoldMemRefAliasOpsPass());
+    manager.addPass(memref::createExpandStridedMetadataPass());
+    manager.addPass(createLowerAffinePass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    manager.addPass(createLoopInvariantCodeMotionPass());
+    manager.addPass(createConvertSCFToCFPass());
+    manager.addPass(createConvertVectorToLLVMPass());
+    manager.addPass(createConvertMathToLLVMPass());
+    manager.addPass(createConvertMathToLibmPass());
+    manager.addPass(createLowerAffinePass());
+    manager.addPass(arith::createArithExpandOpsPass());
+    manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+    manager.addPass(createArithToLLVMConversionPass());
+    manager.addPass(createConvertIndexToLLVMPass());
+    manager.addPass(createConvertControlFlowToLLVMPass());
+    manager.addPass(createConvertFuncToLLVMPass());
+    manager.addPass(createReconcileUnrealizedCastsPass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+  }
+
+  CompiledKernels compile(ModuleOp program) const override { return compileForHost(program); }
+
+private:
+  static void registerBufferization(DialectRegistry &registry) {
+    arith::registerBufferizableOpInterfaceExternalModels(registry);
+    linalg::registerAllDialectInterfaceImplementations(registry);
+    scf::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerBufferizableOpInterfaceExternalModels(registry);
+    vector::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerInferTypeOpInterfaceExternalModels(registry);
+    tensor::registerTilingInterfaceExternalModels(registry);
+    tensor::registerSubsetOpInterfaceExternalModels(registry);
+    vector::registerSubsetOpInterfaceExternalModels(registry);
+    affine::registerValueBoundsOpInterfaceExternalModels(registry);
+    arith::registerValueBoundsOpInterfaceExternalModels(registry);
+    memref::registerValueBoundsOpInterfaceExternalModels(registry);
+    scf::registerValueBoundsOpInterfaceExternalModels(registry);
+    tensor::registerValueBoundsOpInterfaceExternalModels(registry);
+  }
+
+  static void registerTransformSteps(DialectRegistry &registry) {
+    affine::registerTransformDialectExtension(registry);
+    bufferization::registerTransformDialectExtension(registry);
+    func::registerTransformDialectExtension(registry);
+    linalg::registerTransformDialectExtension(registry);
+    scf::registerTransformDialectExtension(registry);
+    tensor::registerTransformDialectExtension(registry);
+    vector::registerTransformDialectExtension(registry);
+  }
+
+  Machine host;
+};
+
+} // namespace
+
+const Target &findTarget(StringRef name) {
+  static const CpuTarget cpu;
+  if (name == cpu.name())
+    return cpu;
+  throw Error(ErrorKind::InvalidArgument,
+              "unknown target '" + name.str() + "'; available: " + cpu.name().str());
+}
+
+} // namespace headrace
