@@ -144,12 +144,18 @@ Value ConvOp::buildBody(OpBuilder &b, ValueRange scalars) {
 }
 TypedAttr ConvOp::getInitialValue() { return neutral(ReduceKind::Sum, elementOf(getResult())); }
 
+/// Averages are sums by now (see SeparatePadding).
+static ReduceKind combinationOf(PoolKind kind) {
+  return kind == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum;
+}
+
 Value PoolOp::buildBody(OpBuilder &b, ValueRange scalars) {
-  return combine(b, getLoc(), ReduceKind::Max, scalars.back(), scalars.front());
+  return combine(b, getLoc(), combinationOf(getKind()), scalars.back(), scalars.front());
 }
 TypedAttr PoolOp::getInitialValue() {
-  return getKind() == PoolKind::Max ? neutral(ReduceKind::Max, elementOf(getResult()))
-                                    : TypedAttr();
+  if (getKind() == PoolKind::Average)
+    return {};
+  return neutral(combinationOf(getKind()), elementOf(getResult()));
 }
 
 //===--------------------------------------------------------------------------===//

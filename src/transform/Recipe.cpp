@@ -310,7 +310,7 @@ private:
 
   /// Whether the operation walks the last dimension of the root.
   bool walksRow(linalg::GenericOp op) const {
-    ArrayRef<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
+    SmallVector<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
     return op.getStaticLoopRanges().back() == rowLength() &&
            (op.getNumLoops() >= ranges.size() || op.getNumReductionLoops() > 0);
   }

@@ -52,11 +52,10 @@ struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
         return signalPassFailure();
     }
     bufferization::OneShotBufferizationOptions options = bufferizationOptions();
-    if (failed(bufferization::eliminateEmptyTensors(
-            rewriter, module.getOperation(), options)))
-      return signalPassFailure();
-    bufferization::BufferizationStatistics statistics;
-    if (failed(bufferization::runOneShotBufferize(module, options, &statistics)))
+    bufferization::OneShotAnalysisState state(module, options);
+    if (failed(bufferization::analyzeOp(module, state)) ||
+        failed(bufferization::eliminateEmptyTensors(rewriter, module, state)) ||
+        failed(bufferization::runOneShotBufferize(module, options)))
       return signalPassFailure();
   }
 };

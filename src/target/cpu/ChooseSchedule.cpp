@@ -209,7 +209,7 @@ private:
   void splitOff(Schedule &schedule, int64_t dim, int64_t step) const {
     int64_t size = ranges[dim];
     if (dim >= static_cast<int64_t>(ranges.size()) || iterators.size() <= static_cast<size_t>(dim))
-      size = contents.reductions.front().getStaticLoopRanges().back();
+      size = rowLength();
     schedule.split = size / step * step;
     schedule.splitDim = dim;
     schedule.remainder = size - schedule.split;
@@ -286,6 +286,11 @@ private:
         ++covering;
     }
     return covering > 0;
+  }
+
+  int64_t rowLength() const {
+    linalg::GenericOp reduction = contents.reductions.front();
+    return reduction.getStaticLoopRanges().back();
   }
 
   bool isRowDim(size_t dim, int64_t length) const {
