@@ -1,0 +1,39 @@
+// What the compiler did with a program: data movement before and after, kernel by kernel.
+#pragma once
+
+#include "runtime/Program.h"
+
+namespace headrace {
+
+struct KernelReport {
+  std::string name;
+  std::vector<std::string> operators;
+  /// "loops", "elementwise", "rows", "tiles", or the library routine.
+  std::string kind;
+  /// The schedule's parameters as text; empty for library routines.
+  std::string schedule;
+  KernelCost cost;
+  int64_t workspaceBytes = 0;
+};
+
+/// One way to compute the program: how many kernels, what they move.
+struct MovementReport {
+  int64_t kernels = 0;
+  DimExpr bytesMoved, operations, intermediateBytes;
+};
+
+struct Explanation {
+  std::string name;
+  std::vector<std::string> symbols;
+  /// One kernel per operator, every intermediate in memory.
+  MovementReport before;
+  MovementReport after;
+  std::vector<KernelReport> kernels;
+  /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
+  int64_t peakBytes = -1;
+  int64_t constantBytes = 0;
+  /// Milliseconds spent per phase, in order.
+  std::vector<std::pair<std::string, double>> phaseMilliseconds;
+};
+
+} // namespace headrace
