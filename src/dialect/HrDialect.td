@@ -7,6 +7,7 @@ include "mlir/IR/EnumAttr.td"
 
 def Hr_Dialect : Dialect {
   let name = "hr";
+  let useDefaultAttributePrinterParser = 1;
   let cppNamespace = "::headrace::hr";
   let summary = "Operators of machine-learning programs (level 1) and their kernels (level 2)";
   let description = [{
@@ -38,7 +39,8 @@ def Hr_ReduceKindAttr : EnumAttr<Hr_Dialect, Hr_ReduceKind, "reduce_kind"> {
 }
 
 def Hr_PoolKind : I32EnumAttr<"PoolKind", "what a window yields", [
-    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Average", 1, "average">]> {
+    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Average", 1, "average">,
+    I32EnumAttrCase<"Sum", 2, "sum">]> {
   let cppNamespace = "::headrace::hr";
   let genSpecializedAttr = 0;
 }

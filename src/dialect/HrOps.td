@@ -51,7 +51,8 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
 // Element-wise work, reductions, contractions
 //===--------------------------------------------------------------------------===//
 
-def Hr_MapOp : Hr_InferredOp<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
+def Hr_MapOp : Hr_InferredOp<"map", [IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "a scalar function applied to every element";
   let description = [{
     Operands are broadcast to one shape as in NumPy (aligned at the last dimension; a dimension of
@@ -111,9 +112,10 @@ def Hr_ConvOp : Hr_InferredOp<"conv"> {
 }
 
 def Hr_PoolOp : Hr_InferredOp<"pool"> {
-  let summary = "maximum or average over a sliding window";
+  let summary = "maximum, average or sum over a sliding window";
   let description = [{
-    `include_pad`: whether padded positions count in an average. Padded positions never win a maximum.
+    `include_pad`: whether padded positions count in an average. Padded positions never win a maximum
+    and add nothing to a sum.
   }];
   let arguments = (ins AnyRankedTensor:$input, Hr_PoolKindAttr:$kind,
                        DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,

@@ -137,8 +137,11 @@ FailureOr<Value> ConvOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
 }
 
 FailureOr<Value> PoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  if (getKind() != PoolKind::Max || llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
+  // Averages are sums and padding is an operator of its own by now (see SeparatePadding).
+  if (getKind() == PoolKind::Average ||
+      llvm::any_of(getPads(), [](int64_t pad) { return pad != 0; }))
     return failure();
+  ReduceKind kind = getKind() == PoolKind::Max ? ReduceKind::Max : ReduceKind::Sum;
   // A window's size is the shape of an operand that is never read, as in linalg's own pooling.
   Movement m = getMovement();
   unsigned rank = m.domain.size() - getWindow().size();
@@ -150,9 +153,9 @@ FailureOr<Value> PoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Type element = cast<RankedTensorType>(getType()).getElementType();
   Value window = b.create<tensor::EmptyOp>(getLoc(), getWindow(), element);
   return generic(b, getLoc(), m, {inputs[0], window},
-                 filledLike(b, getLoc(), getResult(), ReduceKind::Max),
+                 filledLike(b, getLoc(), getResult(), kind),
                  [&](OpBuilder &inner, Location loc, ValueRange args) {
-                   return combine(inner, loc, ReduceKind::Max, args[2], args[0]);
+                   return combine(inner, loc, kind, args[2], args[0]);
                  });
 }
 
