@@ -7,7 +7,6 @@ include "mlir/IR/EnumAttr.td"
 
 def Hr_Dialect : Dialect {
   let name = "hr";
-  let useDefaultAttributePrinterParser = 1;
   let cppNamespace = "::headrace::hr";
   let summary = "Operators of machine-learning programs (level 1) and their kernels (level 2)";
   let description = [{
@@ -19,6 +18,7 @@ def Hr_Dialect : Dialect {
     `tensor<?x128xf32, affine_map<()[s0] -> (s0, 128)>>`. The function's attribute `hr.symbols`
     names the symbols.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"

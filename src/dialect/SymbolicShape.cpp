@@ -139,11 +139,11 @@ DimExpr toDimExpr(AffineExpr expr) {
   case AffineExprKind::Mul:
     return lhs * rhs;
   case AffineExprKind::FloorDiv:
-    return floorDiv(lhs, rhs);
+    return lhs.floorDiv(rhs);
   case AffineExprKind::CeilDiv:
-    return ceilDiv(lhs, rhs);
+    return lhs.ceilDiv(rhs);
   case AffineExprKind::Mod:
-    return mod(lhs, rhs);
+    return lhs.mod(rhs);
   default:
     throw InternalError("a size depends on something other than symbols");
   }

@@ -120,9 +120,10 @@ struct ForwardInput : OpRewritePattern<hr::MapOp> {
 } // namespace
 
 void populateMapSimplifications(RewritePatternSet &patterns) {
-  patterns
-      .add<InlineScalarConstant, AbsorbBroadcast, MergeEqualInputs, DropUnusedInput, ForwardInput>(
-          patterns.getContext());
+  // Before constants are inlined: one may be needed for its size once a broadcast is gone.
+  patterns.add<AbsorbBroadcast>(patterns.getContext(), /*benefit=*/2);
+  patterns.add<InlineScalarConstant, MergeEqualInputs, DropUnusedInput, ForwardInput>(
+      patterns.getContext());
 }
 
 } // namespace headrace
