@@ -1,0 +1,17 @@
+#pragma once
+
+#include "runtime/Program.h"
+#include "runtime/ThreadPool.h"
+
+#include <span>
+
+namespace headrace {
+
+/// Loads OpenBLAS at first use; false when this machine has none.
+bool openBlasAvailable();
+
+/// The library routine "openblas.sgemm".
+void openBlasSgemm(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
+                   ThreadPool &pool);
+
+} // namespace headrace

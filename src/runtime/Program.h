@@ -1,0 +1,69 @@
+#pragma once
+
+#include "runtime/DimExpr.h"
+#include "runtime/Tensor.h"
+
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// A size left open at compile time, and the sizes this program serves (its guard).
+struct Symbol {
+  std::string name;
+  int64_t min = 2;
+  int64_t max = INT64_MAX;
+};
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<DimExpr> dims;
+};
+
+/// A piece of memory that steps read and write. Temporaries live from firstStep to lastStep.
+struct BufferInfo {
+  enum class Kind { Input, Output, Constant, Temporary };
+  Kind kind = Kind::Temporary;
+  int index = 0; // of the input, output or constant
+  DType dtype = DType::F32;
+  DimExpr bytes;
+  int firstStep = 0, lastStep = 0;
+};
+
+/// Does the items [begin, end) of its grid and returns the size of the grid; with begin == end it
+/// touches no memory, and the pointers may be null. `buffers` are the step's operands in order.
+using KernelFn = int64_t (*)(void *const *buffers, const int64_t *symbols, int64_t begin,
+                             int64_t end, void *workspace);
+
+struct KernelCost {
+  DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
+};
+
+struct Step {
+  enum class Kind { Kernel, Library };
+  Kind kind = Kind::Kernel;
+  std::string name;                // shown to the user
+  std::string symbol;              // kernel function or library routine ("openblas.sgemm")
+  std::vector<int> operands;       // buffer ids, inputs then outputs
+  std::vector<DimExpr> parameters; // of library steps
+  int64_t workspaceBytes = 0;      // per worker
+  KernelCost cost;
+  std::vector<std::string> operators; // the user's operators in it
+};
+
+/// A compiled program as plain data; the code of its kernels is elsewhere.
+struct Program {
+  std::string name;
+  std::vector<Symbol> symbols;
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<Tensor> constants;
+  std::vector<BufferInfo> buffers;
+  std::vector<Step> steps;
+};
+
+/// Throws InternalError when the parts do not fit together: an index out of range, a symbol that
+/// no input determines, a temporary used outside its lifetime.
+void verifyProgram(const Program &program);
+
+} // namespace headrace
