@@ -100,20 +100,25 @@ struct SeparatePoolPadding : OpRewritePattern<hr::PoolOp> {
   }
 };
 
-/// How many elements of a row of `size` the window at each of `outputs` positions covers.
+/// How many elements of a row of `size` the window at each of `outputs` positions covers: window
+/// element k lies at start + k * dilation, which is at least 0 and less than `size`.
 SmallVector<int64_t> coveredCounts(int64_t size, int64_t outputs, int64_t window, int64_t stride,
                                    int64_t dilation, int64_t pad) {
   SmallVector<int64_t> counts;
-  for (int64_t i = 0; i < outputs; ++i)
-    counts.push_back(llvm::count_if(llvm::seq<int64_t>(0, window), [&](int64_t k) {
-      int64_t position = i * stride + k * dilation - pad;
-      return position >= 0 && position < size;
-    }));
+  for (int64_t i = 0; i < outputs; ++i) {
+    int64_t start = i * stride - pad;
+    int64_t first = std::max<int64_t>(0, llvm::divideCeilSigned(-start, dilation));
+    int64_t end = std::min(window, llvm::divideCeilSigned(size - start, dilation));
+    counts.push_back(std::max<int64_t>(0, end - first));
+  }
   return counts;
 }
 
+/// The largest image of counts worth keeping beside the program, in elements.
+constexpr int64_t kMaxCounts = 1 << 22;
+
 /// 1 / (elements covered) at every position of the result, shaped to stand beside it; null where
-/// the image's size is not known.
+/// the image's size is not known, or huge.
 Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   auto input = cast<RankedTensorType>(op.getInput().getType());
   auto result = cast<RankedTensorType>(op.getType());
@@ -121,9 +126,11 @@ Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   size_t spatial = op.getWindow().size(), offset = first ? 2 : 1;
   SmallVector<int64_t> counts{1}, shape;
   for (size_t i = 0; i < spatial; ++i) {
-    if (input.isDynamicDim(offset + i))
+    int64_t outputs = result.getDimSize(offset + i);
+    if (input.isDynamicDim(offset + i) || outputs > kMaxCounts ||
+        outputs * static_cast<int64_t>(counts.size()) > kMaxCounts)
       return {};
-    shape.push_back(result.getDimSize(offset + i));
+    shape.push_back(outputs);
     SmallVector<int64_t> joined;
     for (int64_t outer : counts)
       for (int64_t inner :
@@ -153,7 +160,8 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
     bool everyWindowFull = op.getIncludePad() || !isPadded(op.getPads());
     Value counts;
     if (!everyWindowFull && !(counts = reciprocalCounts(rewriter, op)))
-      return rewriter.notifyMatchFailure(op, "expects an image of known size to count its padding");
+      return rewriter.notifyMatchFailure(
+          op, "expects an image of known, moderate size to count its padding");
     Value sum = poolPadded(rewriter, op, hr::PoolKind::Sum, rewriter.getZeroAttr(element));
     if (counts) {
       rewriter.replaceOp(

@@ -84,3 +84,24 @@ func.func @symbols() -> (tensor<2xi64>, tensor<1xf32>) {
   %1 = hr.slice %b from affine_map<()[s0] -> (s0)> steps [1] : (tensor<2xf32>) -> tensor<1xf32>
   return %0, %1 : tensor<2xi64>, tensor<1xf32>
 }
+
+// -----
+
+// A constant held outside the IR: reshaped in place, transposed by a copy.
+// CHECK-LABEL: func.func @resource
+// CHECK-DAG: hr.constant dense_resource<weights> : tensor<3x1x2xi16>
+// CHECK-DAG: hr.constant dense<{{\[}}[1, 3, 5], [2, 4, 6]]> : tensor<2x3xi16>
+// CHECK: return
+func.func @resource() -> (tensor<3x1x2xi16>, tensor<2x3xi16>) {
+  %c = hr.constant dense_resource<weights> : tensor<3x2xi16>
+  %0 = hr.reshape %c : (tensor<3x2xi16>) -> tensor<3x1x2xi16>
+  %1 = hr.transpose %c [1, 0] : (tensor<3x2xi16>) -> tensor<2x3xi16>
+  return %0, %1 : tensor<3x1x2xi16>, tensor<2x3xi16>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      weights: "0x02000000010002000300040005000600"
+    }
+  }
+#-}

@@ -81,3 +81,12 @@ func.func @average_unknown_size(%x: tensor<1x?x2xf32, affine_map<()[s0] -> (1, s
       : (tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0, 2)>>) -> tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0 + 1, 2)>>
   return %0 : tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0 + 1, 2)>>
 }
+
+// Dilated and strided, channels first: window positions -2 0, 1 3, 4 6 of a row of 5.
+// CHECK-LABEL: func.func @average_dilated
+// CHECK-DAG: hr.constant dense<[1.000000e+00, 5.000000e-01, 1.000000e+00]> : tensor<3xf32>
+func.func @average_dilated(%x: tensor<1x2x5xf32>) -> tensor<1x2x3xf32> {
+  %0 = hr.pool average channels_first %x {window = array<i64: 2>, strides = array<i64: 3>, dilations = array<i64: 2>, pads = array<i64: 2, 2>}
+      : (tensor<1x2x5xf32>) -> tensor<1x2x3xf32>
+  return %0 : tensor<1x2x3xf32>
+}
