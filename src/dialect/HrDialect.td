@@ -7,6 +7,7 @@ include "mlir/IR/EnumAttr.td"
 
 def Hr_Dialect : Dialect {
   let name = "hr";
+  let useDefaultAttributePrinterParser = 1;
   let cppNamespace = "::headrace::hr";
   let summary = "Operators of machine-learning programs (level 1) and their kernels (level 2)";
   let description = [{

@@ -11,7 +11,7 @@ def Hr_YieldOp : Hr_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "ends a map's body or a kernel";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
-  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange{}); }]>];
 }
 
 def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,

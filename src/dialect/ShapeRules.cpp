@@ -66,10 +66,14 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *context, std::optional<L
   SmallVector<AffineMap> all(maps.begin(), maps.end());
   if (all.size() != 3)
     return emitOptionalError(loc, "a contraction has three maps, got ", all.size());
+  if (llvm::any_of(all, [&](AffineMap map) {
+        return !map.isProjectedPermutation() || map.getNumDims() != all[0].getNumDims();
+      }))
+    return emitOptionalError(loc, "a contraction's maps must each pick dimensions of one domain");
   SymbolicShape sizes(all[0].getNumDims());
   Value operands[] = {adaptor.getLhs(), adaptor.getRhs()};
   for (auto [map, operand] : llvm::zip(all, operands)) {
-    if (!map.isProjectedPermutation() || map.getNumResults() != typeOf(operand).getRank())
+    if (map.getNumResults() != typeOf(operand).getRank())
       return emitOptionalError(loc, "a contraction's map must name each dimension of its operand");
     for (auto [expr, dim] : llvm::zip(map.getResults(), shapeOf(operand))) {
       AffineExpr &size = sizes[cast<AffineDimExpr>(expr).getPosition()];
@@ -97,6 +101,10 @@ static AffineExpr slide(AffineExpr size, int64_t low, int64_t high, int64_t wind
   return (size + (low + high - dilation * (window - 1) - 1)).floorDiv(stride) + 1;
 }
 
+static bool allPositive(ArrayRef<int64_t> values) {
+  return llvm::all_of(values, [](int64_t value) { return value > 0; });
+}
+
 LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                        Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   auto type = typeOf(adaptor.getInput());
@@ -110,6 +118,9 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
       static_cast<int64_t>(adaptor.getPads().size()) != 2 * spatial)
     return emitOptionalError(loc, "expected ", spatial, " strides and dilations and ", 2 * spatial,
                              " pads");
+  if (!allPositive(adaptor.getStrides()) || !allPositive(adaptor.getDilations()) ||
+      adaptor.getGroups() < 1)
+    return emitOptionalError(loc, "expected strides, dilations and groups of 1 or more");
   bool first = adaptor.getLayout() == ChannelLayout::First;
   AffineExpr channels = first ? input[1] : input.back();
   AffineExpr filterChannels = first ? filter[1] : filter[spatial];
@@ -119,6 +130,9 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
                              shapeText({channels}), " channels, the filter ", shapeText(filter),
                              " expects ",
                              shapeText({filterChannels * adaptor.getGroups()}));
+  if (auto count = constantValue(features); count && *count % adaptor.getGroups() != 0)
+    return emitOptionalError(loc, "the filter's ", *count, " features do not divide into ",
+                             adaptor.getGroups(), " groups");
   SymbolicShape window;
   for (int64_t i = 0; i < spatial; ++i) {
     auto size = constantValue(filter[first ? i + 2 : i]);
@@ -152,6 +166,9 @@ LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
       static_cast<int64_t>(adaptor.getPads().size()) != 2 * spatial)
     return emitOptionalError(loc, "expected a window, strides, dilations and pads for each of the ",
                              spatial, " spatial dimensions");
+  if (!allPositive(adaptor.getWindow()) || !allPositive(adaptor.getStrides()) ||
+      !allPositive(adaptor.getDilations()))
+    return emitOptionalError(loc, "expected a window, strides and dilations of 1 or more");
   SymbolicShape result = shapeOf(type);
   int64_t offset = adaptor.getLayout() == ChannelLayout::First ? 2 : 1;
   for (int64_t i = 0; i < spatial; ++i) {

@@ -1,0 +1,102 @@
+#include "dialect/ConstantData.h"
+
+#include "dialect/SymbolicShape.h"
+#include "runtime/Error.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace headrace {
+
+/// Up to here an attribute of its own, shared with equal ones, is worth the copy.
+static constexpr size_t kInlineBytes = 1024;
+
+static Tensor copyOf(DType dtype, Shape shape, ArrayRef<char> bytes) {
+  Tensor tensor = Tensor::allocate(dtype, std::move(shape));
+  if (!bytes.empty())
+    std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+static Tensor repeated(DType dtype, Shape shape, ArrayRef<char> element) {
+  Tensor tensor = Tensor::allocate(dtype, std::move(shape));
+  char *out = static_cast<char *>(tensor.data());
+  for (int64_t i = 0; i < tensor.elements(); ++i, out += element.size())
+    std::memcpy(out, element.data(), element.size());
+  return tensor;
+}
+
+/// MLIR packs booleans eight to a byte.
+static Tensor unpackedBools(DenseElementsAttr attribute, Shape shape) {
+  Tensor tensor = Tensor::allocate(DType::Bool, std::move(shape));
+  llvm::copy(attribute.getValues<bool>(), tensor.as<uint8_t>());
+  return tensor;
+}
+
+Tensor constantTensor(ElementsAttr attribute) {
+  auto type = cast<RankedTensorType>(attribute.getShapedType());
+  DType dtype = toDType(type.getElementType());
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  ArrayRef<char> bytes;
+  if (auto dense = dyn_cast<DenseElementsAttr>(attribute)) {
+    if (dtype == DType::Bool)
+      return unpackedBools(dense, std::move(shape));
+    bytes = dense.getRawData();
+    if (dense.isSplat())
+      return repeated(dtype, std::move(shape), bytes);
+  } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      throw Error(ErrorKind::InvalidModel, "constant '" + resource.getRawHandle().getKey().str() +
+                                               "': expected data, found none");
+    bytes = blob->getData();
+  } else {
+    throw InternalError("a constant is neither dense nor a resource");
+  }
+
+  size_t expected = static_cast<size_t>(elementCount(shape)) * sizeOf(dtype);
+  if (bytes.size() != expected)
+    throw Error(ErrorKind::InvalidModel, "constant of shape " + shapeString(shape) + ": expected " +
+                                             std::to_string(expected) + " bytes, found " +
+                                             std::to_string(bytes.size()));
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeOf(dtype) != 0)
+    return copyOf(dtype, std::move(shape), bytes);
+  return Tensor::borrow(dtype, std::move(shape), bytes.data(), nullptr);
+}
+
+static bool allElementsEqual(const Tensor &tensor) {
+  size_t step = sizeOf(tensor.dtype());
+  auto *bytes = static_cast<const char *>(tensor.data());
+  return tensor.elements() > 0 && std::memcmp(bytes, bytes + step, tensor.bytes() - step) == 0;
+}
+
+ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
+  if (!llvm::equal(tensor.shape(), type.getShape()) ||
+      tensor.dtype() != toDType(type.getElementType()))
+    throw InternalError("a constant's tensor of shape " + shapeString(tensor.shape()) +
+                        " does not fit its type");
+  ArrayRef<char> bytes(static_cast<const char *>(tensor.data()), tensor.bytes());
+  bool isSplat = allElementsEqual(tensor);
+  if (isSplat || bytes.size() <= kInlineBytes) {
+    size_t stored = isSplat ? 1 : tensor.elements();
+    if (tensor.dtype() != DType::Bool)
+      return DenseElementsAttr::getFromRawBuffer(type,
+                                                 bytes.take_front(stored * sizeOf(tensor.dtype())));
+    SmallVector<bool> values;
+    for (uint8_t byte : ArrayRef(tensor.as<uint8_t>(), stored))
+      values.push_back(byte != 0);
+    return DenseElementsAttr::get(type, values);
+  }
+  // The copy of `tensor` inside the deleter is what keeps the memory alive.
+  return DenseResourceElementsAttr::get(
+      type, "data",
+      UnmanagedAsmResourceBlob::allocateWithAlign(bytes, sizeOf(tensor.dtype()),
+                                                  [tensor](void *, size_t, size_t) {}));
+}
+
+} // namespace headrace

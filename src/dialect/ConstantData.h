@@ -1,0 +1,19 @@
+// Tensors as attributes of the IR and back.
+#pragma once
+
+#include "runtime/Tensor.h"
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace headrace {
+
+/// The elements of an attribute in its own element type. Where the attribute stores them as a plain
+/// array the tensor borrows it, valid as long as the attribute's context.
+Tensor constantTensor(mlir::ElementsAttr attribute);
+
+/// A tensor as a constant of `type`, whose shape and element type must be the tensor's. Equal
+/// elements are stored once; large tensors are not copied: the attribute keeps their owner alive.
+mlir::ElementsAttr tensorAttribute(const Tensor &tensor, mlir::RankedTensorType type);
+
+} // namespace headrace

@@ -1,0 +1,113 @@
+// Reference evaluation of constants and of operators that only move elements.
+#include "dialect/ConstantData.h"
+#include "dialect/reference/Reference.h"
+
+using namespace mlir;
+using namespace headrace::reference;
+
+namespace headrace::hr {
+
+Tensor ConstantOp::evaluate(Tensors, Sizes) {
+  return constantTensor(getValue()).converted(wideType(getType().getElementType()));
+}
+
+Tensor TransposeOp::evaluate(Tensors inputs, Sizes) {
+  return permuted(inputs[0], getPermutation());
+}
+
+Tensor ReshapeOp::evaluate(Tensors inputs, Sizes symbols) {
+  return inputs[0].reshaped(resultShape(getResult(), symbols));
+}
+
+Tensor BroadcastOp::evaluate(Tensors inputs, Sizes symbols) {
+  return broadcastTo(inputs[0], resultShape(getResult(), symbols));
+}
+
+Tensor SliceOp::evaluate(Tensors inputs, Sizes symbols) {
+  const Tensor &input = inputs[0];
+  Tensor result = allocateResult(getResult(), symbols);
+  if (result.elements() == 0)
+    return result;
+  SmallVector<int64_t> strides = rowMajorStrides(input.shape());
+  Placement source;
+  for (auto [i, size] : llvm::enumerate(result.shape())) {
+    int64_t start = evaluateSize(getStarts().getResult(i), symbols), step = getSteps()[i];
+    int64_t last = start + (size - 1) * step;
+    for (int64_t position : {start, last})
+      if (position < 0 || position >= input.shape()[i])
+        throw Error(ErrorKind::ShapeMismatch,
+                    operatorName(*this) + ": expected a slice inside dimension " +
+                        std::to_string(i) + " of size " + std::to_string(input.shape()[i]) +
+                        ", found element " + std::to_string(position));
+    source.offset += start * strides[i];
+    source.strides.push_back(step * strides[i]);
+  }
+  copyBlock(result.shape(), input, source, result, {0, rowMajorStrides(result.shape())});
+  return result;
+}
+
+Tensor ConcatOp::evaluate(Tensors inputs, Sizes symbols) {
+  Tensor result = allocateResult(getResult(), symbols);
+  SmallVector<int64_t> strides = rowMajorStrides(result.shape());
+  int64_t position = 0;
+  for (const Tensor &input : inputs) {
+    copyBlock(input.shape(), input, {0, rowMajorStrides(input.shape())}, result,
+              {position * strides[getAxis()], strides});
+    position += input.shape()[getAxis()];
+  }
+  return result;
+}
+
+static void fill(Tensor &tensor, Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    std::fill_n(tensor.as<double>(), tensor.elements(), number.getValueAsDouble());
+  else if (auto integer = cast<IntegerAttr>(value); tensor.dtype() == DType::Bool)
+    std::fill_n(tensor.as<uint8_t>(), tensor.elements(), !integer.getValue().isZero());
+  else
+    std::fill_n(tensor.as<int64_t>(), tensor.elements(),
+                wrapToType(integer.getValue().getSExtValue(), integer.getType()));
+}
+
+/// Element i of the input becomes element i + low of the result; negative pads cut elements off.
+Tensor PadOp::evaluate(Tensors inputs, Sizes symbols) {
+  const Tensor &input = inputs[0];
+  Tensor result = allocateResult(getResult(), symbols);
+  fill(result, getValue());
+  Placement source{0, rowMajorStrides(input.shape())};
+  Placement target{0, rowMajorStrides(result.shape())};
+  SmallVector<int64_t> kept;
+  for (auto [i, low] : llvm::enumerate(getLow())) {
+    int64_t first = std::max<int64_t>(0, -low);
+    int64_t end = std::min(input.shape()[i], result.shape()[i] - low);
+    kept.push_back(std::max<int64_t>(0, end - first));
+    source.offset += first * source.strides[i];
+    target.offset += (first + low) * target.strides[i];
+  }
+  copyBlock(kept, input, source, result, target);
+  return result;
+}
+
+/// An index outside the axis picks its nearest end, so that no input can read outside the data.
+Tensor GatherOp::evaluate(Tensors inputs, Sizes symbols) {
+  const Tensor &data = inputs[0];
+  Tensor indices = inputs[1].converted(DType::I64);
+  Tensor result = allocateResult(getResult(), symbols);
+  Sizes shape = data.shape();
+  int64_t axis = getAxis(), size = shape[axis], count = indices.elements();
+  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
+  if (result.elements() == 0)
+    return result;
+  if (size == 0)
+    throw Error(ErrorKind::ShapeMismatch, operatorName(*this) +
+                                              ": expected elements to pick along axis " +
+                                              std::to_string(axis) + ", found none");
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t index = indices.as<int64_t>()[i];
+    index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
+    copyBlock({outer, inner}, data, {index * inner, {size * inner, 1}}, result,
+              {i * inner, {count * inner, 1}});
+  }
+  return result;
+}
+
+} // namespace headrace::hr

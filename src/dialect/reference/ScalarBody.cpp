@@ -1,0 +1,288 @@
+#include "dialect/reference/ScalarBody.h"
+
+#include "dialect/reference/ScalarFunctions.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace headrace::reference {
+
+static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
+
+Lanes loadLanes(const Tensor &tensor, Type elementType, int64_t begin, int64_t count) {
+  Lanes lanes;
+  if (isa<FloatType>(elementType)) {
+    const double *from = tensor.as<double>() + begin;
+    lanes.floats.assign(from, from + count);
+    return lanes;
+  }
+  lanes.integers.resize(count);
+  for (int64_t i = 0; i < count; ++i)
+    lanes.integers[i] = tensor.dtype() == DType::Bool
+                            ? -int64_t{tensor.as<uint8_t>()[begin + i] != 0}
+                            : signedBits(tensor.as<int64_t>()[begin + i], widthOf(elementType));
+  return lanes;
+}
+
+void storeLanes(const Lanes &lanes, Type elementType, Tensor &tensor, int64_t begin) {
+  if (isa<FloatType>(elementType)) {
+    llvm::copy(lanes.floats, tensor.as<double>() + begin);
+    return;
+  }
+  withElement(tensor.dtype(), [&](auto zero) {
+    auto *to = tensor.as<decltype(zero)>() + begin;
+    for (int64_t value : lanes.integers)
+      *to++ = wrapToType(value, elementType);
+  });
+}
+
+static bool compareFloats(arith::CmpFPredicate predicate, double a, double b) {
+  using P = arith::CmpFPredicate;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case P::AlwaysFalse:
+    return false;
+  case P::AlwaysTrue:
+    return true;
+  case P::ORD:
+    return !unordered;
+  case P::UNO:
+    return unordered;
+  case P::OEQ:
+    return a == b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return unordered || a != b;
+  }
+  throw InternalError("unknown comparison of floats");
+}
+
+static bool compareIntegers(arith::CmpIPredicate predicate, int64_t a, int64_t b, unsigned width) {
+  using P = arith::CmpIPredicate;
+  uint64_t ua = unsignedBits(a, width), ub = unsignedBits(b, width);
+  switch (predicate) {
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+    return a < b;
+  case P::sle:
+    return a <= b;
+  case P::sgt:
+    return a > b;
+  case P::sge:
+    return a >= b;
+  case P::ult:
+    return ua < ub;
+  case P::ule:
+    return ua <= ub;
+  case P::ugt:
+    return ua > ub;
+  case P::uge:
+    return ua >= ub;
+  }
+  throw InternalError("unknown comparison of integers");
+}
+
+/// Toward zero; what the type cannot hold becomes the nearest it can, NaN becomes 0.
+static int64_t toInteger(double value, unsigned width, bool isSigned) {
+  double high = std::ldexp(1.0, static_cast<int>(isSigned ? width - 1 : width));
+  double low = isSigned ? -high : 0.0;
+  if (std::isnan(value))
+    return 0;
+  if (value <= low)
+    return isSigned ? llvm::minIntN(width) : 0;
+  if (value >= high)
+    return isSigned ? llvm::maxIntN(width) : -1;
+  return isSigned ? static_cast<int64_t>(value)
+                  : static_cast<int64_t>(static_cast<uint64_t>(value));
+}
+
+namespace {
+
+/// Runs through a body; `lanes` holds every value computed so far.
+class BodyEvaluator {
+public:
+  BodyEvaluator(int64_t count, Sizes symbols) : count(count), symbols(symbols) {}
+
+  Lanes run(Block &body, std::vector<Lanes> arguments) {
+    for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
+      lanes[argument] = std::move(value);
+    for (Operation &op : body.without_terminator()) {
+      Lanes result = evaluate(&op);
+      lanes[op.getResult(0)] = std::move(result);
+    }
+    return lanes.at(body.getTerminator()->getOperand(0));
+  }
+
+private:
+  const double *floats(Value value) { return lanes.at(value).floats.data(); }
+  const int64_t *integers(Value value) { return lanes.at(value).integers.data(); }
+
+  template <class Function> Lanes floatResult(Function function) {
+    Lanes result;
+    result.floats.resize(count);
+    for (int64_t i = 0; i < count; ++i)
+      result.floats[i] = function(i);
+    return result;
+  }
+
+  /// Integer results wrap around at the width of their type.
+  template <class Function> Lanes integerResult(unsigned width, Function function) {
+    Lanes result;
+    result.integers.resize(count);
+    for (int64_t i = 0; i < count; ++i)
+      result.integers[i] = signedBits(function(i), width);
+    return result;
+  }
+
+  Lanes evaluate(Operation *op) {
+    if (op->getNumResults() == 1 && op->getNumOperands() == 1)
+      if (auto result = evaluateUnary(op))
+        return std::move(*result);
+    if (op->getNumResults() == 1 && op->getNumOperands() == 2)
+      if (auto result = evaluateBinary(op))
+        return std::move(*result);
+    return evaluateSpecial(op);
+  }
+
+  std::optional<Lanes> evaluateUnary(Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    Value operand = op->getOperand(0);
+    if (FloatFunction1 function = findFloatFunction1(name)) {
+      const double *a = floats(operand);
+      return floatResult([&](int64_t i) { return function(a[i]); });
+    }
+    if (IntegerFunction1 function = findIntegerFunction1(name)) {
+      const int64_t *a = integers(operand);
+      unsigned width = widthOf(operand.getType());
+      return integerResult(widthOf(op->getResult(0).getType()),
+                           [&](int64_t i) { return function(a[i], width); });
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Lanes> evaluateBinary(Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+    if (FloatFunction2 function = findFloatFunction2(name)) {
+      const double *a = floats(lhs), *b = floats(rhs);
+      return floatResult([&](int64_t i) { return function(a[i], b[i]); });
+    }
+    if (IntegerFunction2 function = findIntegerFunction2(name)) {
+      const int64_t *a = integers(lhs), *b = integers(rhs);
+      unsigned width = widthOf(lhs.getType());
+      return integerResult(width, [&](int64_t i) { return function(a[i], b[i], width); });
+    }
+    return std::nullopt;
+  }
+
+  /// What is not a function of operands of one type.
+  Lanes evaluateSpecial(Operation *op) {
+    return llvm::TypeSwitch<Operation *, Lanes>(op)
+        .Case([&](arith::ConstantOp constant) { return constantLanes(constant.getValue()); })
+        .Case([&](hr::SizeOp size) {
+          int64_t value = evaluateSize(size.getExpr().getResult(0), symbols);
+          return integerResult(64, [&](int64_t) { return value; });
+        })
+        .Case([&](arith::CmpFOp compare) {
+          const double *a = floats(compare.getLhs()), *b = floats(compare.getRhs());
+          return integerResult(
+              1, [&](int64_t i) { return compareFloats(compare.getPredicate(), a[i], b[i]); });
+        })
+        .Case([&](arith::CmpIOp compare) {
+          const int64_t *a = integers(compare.getLhs()), *b = integers(compare.getRhs());
+          unsigned width = widthOf(compare.getLhs().getType());
+          return integerResult(1, [&](int64_t i) {
+            return compareIntegers(compare.getPredicate(), a[i], b[i], width);
+          });
+        })
+        .Case([&](arith::SelectOp select) { return selected(select); })
+        .Case([&](arith::SIToFPOp cast) {
+          const int64_t *a = integers(cast.getIn());
+          return floatResult([&](int64_t i) { return static_cast<double>(a[i]); });
+        })
+        .Case([&](arith::UIToFPOp cast) {
+          const int64_t *a = integers(cast.getIn());
+          unsigned width = widthOf(cast.getIn().getType());
+          return floatResult(
+              [&](int64_t i) { return static_cast<double>(unsignedBits(a[i], width)); });
+        })
+        .Case([&](arith::FPToSIOp cast) { return truncated(cast, /*isSigned=*/true); })
+        .Case([&](arith::FPToUIOp cast) { return truncated(cast, /*isSigned=*/false); })
+        .Case([&](math::FmaOp fma) {
+          const double *a = floats(fma.getA()), *b = floats(fma.getB()), *c = floats(fma.getC());
+          return floatResult([&](int64_t i) { return std::fma(a[i], b[i], c[i]); });
+        })
+        .Case([&](math::FPowIOp power) {
+          const double *a = floats(power.getLhs());
+          const int64_t *b = integers(power.getRhs());
+          return floatResult([&](int64_t i) { return std::pow(a[i], static_cast<double>(b[i])); });
+        })
+        .Default([](Operation *other) -> Lanes {
+          throw InternalError("the reference has no scalar operation " +
+                              other->getName().getStringRef().str());
+        });
+  }
+
+  Lanes constantLanes(Attribute value) {
+    if (auto number = dyn_cast<FloatAttr>(value))
+      return floatResult([&](int64_t) { return number.getValueAsDouble(); });
+    auto integer = cast<IntegerAttr>(value);
+    int64_t bits = integer.getValue().getSExtValue();
+    return integerResult(widthOf(integer.getType()), [&](int64_t) { return bits; });
+  }
+
+  Lanes selected(arith::SelectOp select) {
+    const int64_t *condition = integers(select.getCondition());
+    Value yes = select.getTrueValue(), no = select.getFalseValue();
+    if (isa<FloatType>(select.getType())) {
+      const double *a = floats(yes), *b = floats(no);
+      return floatResult([&](int64_t i) { return condition[i] ? a[i] : b[i]; });
+    }
+    const int64_t *a = integers(yes), *b = integers(no);
+    return integerResult(widthOf(select.getType()),
+                         [&](int64_t i) { return condition[i] ? a[i] : b[i]; });
+  }
+
+  Lanes truncated(Operation *op, bool isSigned) {
+    const double *a = floats(op->getOperand(0));
+    unsigned width = widthOf(op->getResult(0).getType());
+    return integerResult(width, [&](int64_t i) { return toInteger(a[i], width, isSigned); });
+  }
+
+  int64_t count;
+  Sizes symbols;
+  llvm::DenseMap<Value, Lanes> lanes;
+};
+
+} // namespace
+
+Lanes evaluateBody(Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols) {
+  return BodyEvaluator(count, symbols).run(body, std::move(arguments));
+}
+
+} // namespace headrace::reference

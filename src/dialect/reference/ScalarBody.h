@@ -1,0 +1,21 @@
+// A map's body evaluated operation by operation, each over many elements at once.
+#pragma once
+
+#include "dialect/reference/Reference.h"
+
+namespace headrace::reference {
+
+/// One scalar of a body for many elements: `floats` or, sign-extended, `integers` is filled.
+struct Lanes {
+  std::vector<double> floats;
+  std::vector<int64_t> integers;
+};
+
+/// Elements [begin, begin + count) of a tensor of this declared type, and back.
+Lanes loadLanes(const Tensor &tensor, mlir::Type elementType, int64_t begin, int64_t count);
+void storeLanes(const Lanes &lanes, mlir::Type elementType, Tensor &tensor, int64_t begin);
+
+/// The value the body yields for these arguments.
+Lanes evaluateBody(mlir::Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols);
+
+} // namespace headrace::reference
