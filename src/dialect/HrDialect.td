@@ -19,7 +19,6 @@ def Hr_Dialect : Dialect {
     `tensor<?x128xf32, affine_map<()[s0] -> (s0, 128)>>`. The function's attribute `hr.symbols`
     names the symbols.
   }];
-  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
