@@ -50,7 +50,10 @@ bool dependsOnSymbols(Operation *op) {
     return true;
   if (auto slice = dyn_cast<hr::SliceOp>(op); slice && !slice.getStarts().isConstant())
     return true;
-  return op->walk([](hr::SizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  WalkResult walk = op->walk([](hr::SizeOp size) {
+    return size.getExpr().isConstant() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return walk.wasInterrupted();
 }
 
 int64_t storedBytes(ElementsAttr value) {

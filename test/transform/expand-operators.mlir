@@ -48,3 +48,14 @@ func.func @mean(%x: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>) -> tensor<8x
   %0 = hr.reduce mean %x axes [0] : (tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// A mean of bytes is summed in 64 bits.
+// CHECK-LABEL: func.func @integer_mean
+// CHECK: %[[W:.*]] = hr.map(%{{.*}}) : (tensor<4x8xi8>) -> tensor<4x8xi64>
+// CHECK: hr.reduce sum %[[W]] axes [1]
+// CHECK: arith.divsi
+// CHECK: arith.trunci %{{.*}} : i64 to i8
+func.func @integer_mean(%x: tensor<4x8xi8>) -> tensor<4xi8> {
+  %0 = hr.reduce mean %x axes [1] : (tensor<4x8xi8>) -> tensor<4xi8>
+  return %0 : tensor<4xi8>
+}
