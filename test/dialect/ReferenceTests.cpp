@@ -254,6 +254,11 @@ TEST_F(ReferenceTest, Slice) {
   EXPECT_EQ(slice("affine_map<() -> (0, 5)> steps [1, 1]", "tensor<2x0xf32>").size(), 0u);
   EXPECT_THROW(slice("affine_map<() -> (0, 4)> steps [1, 1]", "tensor<2x2xf32>"), Error);
   EXPECT_THROW(slice("affine_map<() -> (0, 0)> steps [1, -1]", "tensor<2x2xf32>"), Error);
+  // A step whose multiple would come around to 2 in 64 bits.
+  EXPECT_THROW(slice("affine_map<() -> (0, 0)> steps [1, 4611686018427387905]", "tensor<2x5xf32>"),
+               Error);
+  EXPECT_EQ(slice("affine_map<() -> (0, 3)> steps [1, 9223372036854775807]", "tensor<2x1xf32>"),
+            (std::vector<float>{3, 8}));
 }
 
 TEST_F(ReferenceTest, SliceFromASymbolicStart) {

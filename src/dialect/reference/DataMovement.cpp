@@ -32,7 +32,9 @@ Tensor SliceOp::evaluate(Tensors inputs, Sizes symbols) {
   Placement source;
   for (auto [i, size] : llvm::enumerate(result.shape())) {
     int64_t start = evaluateSize(getStarts().getResult(i), symbols), step = getSteps()[i];
-    int64_t last = start + (size - 1) * step;
+    int64_t last;
+    if (__builtin_mul_overflow(size - 1, step, &last) || __builtin_add_overflow(last, start, &last))
+      last = step < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
     for (int64_t position : {start, last})
       if (position < 0 || position >= input.shape()[i])
         throw Error(ErrorKind::ShapeMismatch,
@@ -40,7 +42,7 @@ Tensor SliceOp::evaluate(Tensors inputs, Sizes symbols) {
                         std::to_string(i) + " of size " + std::to_string(input.shape()[i]) +
                         ", found element " + std::to_string(position));
     source.offset += start * strides[i];
-    source.strides.push_back(step * strides[i]);
+    source.strides.push_back(size == 1 ? 0 : step * strides[i]);
   }
   copyBlock(result.shape(), input, source, result, {0, rowMajorStrides(result.shape())});
   return result;
@@ -76,10 +78,14 @@ Tensor PadOp::evaluate(Tensors inputs, Sizes symbols) {
   Placement source{0, rowMajorStrides(input.shape())};
   Placement target{0, rowMajorStrides(result.shape())};
   SmallVector<int64_t> kept;
-  for (auto [i, low] : llvm::enumerate(getLow())) {
+  for (auto [i, pad] : llvm::enumerate(getLow())) {
+    // Beyond these limits nothing of the input is left either.
+    int64_t low = std::clamp(pad, -input.shape()[i], result.shape()[i]);
     int64_t first = std::max<int64_t>(0, -low);
     int64_t end = std::min(input.shape()[i], result.shape()[i] - low);
-    kept.push_back(std::max<int64_t>(0, end - first));
+    if (first >= end)
+      return result;
+    kept.push_back(end - first);
     source.offset += first * source.strides[i];
     target.offset += (first + low) * target.strides[i];
   }
