@@ -1,7 +1,15 @@
 // RUN: hr-opt --channels-last --mlir-print-local-scope --split-input-file %s | FileCheck %s
 // RUN: hr-opt --channels-last --channels-last --mlir-print-local-scope --split-input-file %s | FileCheck %s
+// RUN: hr-opt --channels-last --fold-constants --mlir-print-local-scope --split-input-file %s | FileCheck %s --check-prefix=FOLDED
 
 // A residual block, pooled and flattened: one transpose, of the input (and those of the filters).
+// Once those are folded, exactly one is left.
+// FOLDED-LABEL: func.func @residual(
+// FOLDED-SAME: %[[X:[^:]*]]: tensor<?x3x8x8xf32
+// FOLDED-NOT: hr.transpose
+// FOLDED: hr.transpose %[[X]] [0, 2, 3, 1]
+// FOLDED-NOT: hr.transpose
+// FOLDED: return
 // CHECK-LABEL: func.func @residual(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x3x8x8xf32
 // CHECK: hr.transpose %[[X]] [0, 2, 3, 1]
