@@ -14,7 +14,7 @@
 #include <fmt/ranges.h>
 #include <list>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -212,4 +212,4 @@ void addBenchCommand(CLI::App &app, Action &action) {
   });
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-namespace headrace {
+namespace headrace::cli {
 
 using nlohmann::json;
 
@@ -136,4 +136,4 @@ void printJson(const BenchResult &result) {
   fmt::print("{}\n", jsonText(document));
 }
 
-} // namespace headrace
+} // namespace headrace::cli

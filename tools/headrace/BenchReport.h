@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// One system's times, in microseconds.
 struct SystemResult {
@@ -49,4 +49,4 @@ struct BenchResult {
 void printTables(const BenchResult &result);
 void printJson(const BenchResult &result);
 
-} // namespace headrace
+} // namespace headrace::cli

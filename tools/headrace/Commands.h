@@ -5,7 +5,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// What the command line asks for; gives the exit code.
 using Action = std::function<int()>;
@@ -20,4 +20,4 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -40,4 +40,4 @@ Comparison compare(const Tensor &found, const Tensor &expected, Tolerance tolera
   return result;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

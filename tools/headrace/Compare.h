@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace headrace {
+namespace headrace::cli {
 
 struct Tolerance {
   double relative = 1e-4;
@@ -24,4 +24,4 @@ struct Comparison {
 /// to NaN.
 Comparison compare(const Tensor &found, const Tensor &expected, Tolerance tolerance);
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -74,4 +74,4 @@ void Progress::show() {
   }
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-namespace headrace {
+namespace headrace::cli {
 
 enum class Style { Bold, Red };
 
@@ -38,4 +38,4 @@ private:
   std::thread thread;
 };
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -3,7 +3,7 @@
 #include "runtime/Error.h"
 #include "runtime/Half.h"
 
-namespace headrace {
+namespace headrace::cli {
 
 long double elementAt(const Tensor &tensor, int64_t i) {
   switch (tensor.dtype()) {
@@ -40,4 +40,4 @@ bool isFloat(DType type) {
   return type == DType::F16 || type == DType::BF16 || type == DType::F32 || type == DType::F64;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

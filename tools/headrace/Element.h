@@ -2,11 +2,11 @@
 
 #include "runtime/Tensor.h"
 
-namespace headrace {
+namespace headrace::cli {
 
 /// Element i, whatever its type; long double holds every i64, u64 and f64 exactly.
 long double elementAt(const Tensor &tensor, int64_t i);
 
 bool isFloat(DType type);
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace fs = std::filesystem;
 
@@ -96,4 +96,4 @@ void checkExpectations(const Model &model, std::span<const Expectation> expectat
     throw Error(ErrorKind::InvalidArgument, failure);
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 struct Expectation {
   size_t output = 0;
@@ -24,4 +24,4 @@ std::vector<Expectation> readExpectations(const Model &model, std::span<const st
 void checkExpectations(const Model &model, std::span<const Expectation> expectations,
                        std::span<const Tensor> outputs, Tolerance tolerance);
 
-} // namespace headrace
+} // namespace headrace::cli

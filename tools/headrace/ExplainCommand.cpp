@@ -9,7 +9,7 @@
 #include <CLI/Option.hpp>
 #include <fmt/format.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -73,4 +73,4 @@ void addExplainCommand(CLI::App &app, Action &action) {
   command->callback([options, &action] { action = [options] { return explainModel(*options); }; });
 }
 
-} // namespace headrace
+} // namespace headrace::cli

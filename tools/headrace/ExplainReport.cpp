@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace headrace {
+namespace headrace::cli {
 
 using nlohmann::json;
 
@@ -164,4 +164,4 @@ void printJson(const Explanation &explanation, const Sizes &sizes) {
   fmt::print("{}\n", jsonText(document));
 }
 
-} // namespace headrace
+} // namespace headrace::cli

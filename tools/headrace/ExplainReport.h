@@ -4,9 +4,9 @@
 
 #include "Sizes.h"
 
-namespace headrace {
+namespace headrace::cli {
 
 void printTables(const Explanation &explanation, const Sizes &sizes);
 void printJson(const Explanation &explanation, const Sizes &sizes);
 
-} // namespace headrace
+} // namespace headrace::cli

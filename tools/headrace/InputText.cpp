@@ -11,7 +11,7 @@
 #include <limits>
 #include <optional>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -149,4 +149,4 @@ Tensor parseTensor(std::string_view text, std::string_view option) {
   return parseValues<int64_t>(*type, DType::I64, values, option);
 }
 
-} // namespace headrace
+} // namespace headrace::cli

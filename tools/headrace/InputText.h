@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// Whether the text has the form of a tensor: a file, or a type and an equals sign.
 bool looksLikeTensor(std::string_view text);
@@ -14,4 +14,4 @@ bool looksLikeTensor(std::string_view text);
 /// Error on an unreadable file, a value out of range or a wrong number of values.
 Tensor parseTensor(std::string_view text, std::string_view option);
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -6,7 +6,7 @@
 #include "Text.h"
 #include <fmt/format.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options
   return InputGatherer(model, options).gather();
 }
 
-} // namespace headrace
+} // namespace headrace::cli

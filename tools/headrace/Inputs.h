@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 struct InputOptions {
   /// As written after --input.
@@ -23,4 +23,4 @@ struct InputOptions {
 /// a seed. Throws Error when one is missing or does not fit.
 std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options);
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <unistd.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 std::atomic<bool> statusShown = false;
 
@@ -40,4 +40,4 @@ Uninterrupted::~Uninterrupted() {
     leave();
 }
 
-} // namespace headrace
+} // namespace headrace::cli

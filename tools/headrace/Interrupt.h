@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace headrace {
+namespace headrace::cli {
 
 void installInterruptHandler();
 
@@ -18,4 +18,4 @@ public:
 /// Whether a status line has to be cleared before leaving.
 extern std::atomic<bool> statusShown;
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -6,7 +6,7 @@
 #include <CLI/Validators.hpp>
 #include <cstdlib>
 
-namespace headrace {
+namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("MODEL", options.path, "An ONNX file")->type_name("");
@@ -64,4 +64,4 @@ std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Ten
   return model.compile(inputs);
 }
 
-} // namespace headrace
+} // namespace headrace::cli

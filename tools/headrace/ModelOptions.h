@@ -6,7 +6,7 @@
 #include "Inputs.h"
 #include <CLI/App.hpp>
 
-namespace headrace {
+namespace headrace::cli {
 
 struct ModelOptions {
   std::string path;
@@ -26,4 +26,4 @@ std::shared_ptr<Model> loadModel(const ModelOptions &options);
 /// Compiles the model for these inputs.
 std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs);
 
-} // namespace headrace
+} // namespace headrace::cli

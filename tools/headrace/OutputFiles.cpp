@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <set>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace fs = std::filesystem;
 
@@ -61,4 +61,4 @@ std::vector<fs::path> writeOutputs(const fs::path &folder, std::span<const Tenso
   return paths;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// A file name for each output: its name where that is harmless, and no two alike.
 std::vector<std::string> outputFileNames(std::span<const TensorSpec> outputs);
@@ -18,4 +18,4 @@ std::vector<std::filesystem::path> writeOutputs(const std::filesystem::path &fol
                                                 std::span<const TensorSpec> specs,
                                                 std::span<const Tensor> outputs);
 
-} // namespace headrace
+} // namespace headrace::cli

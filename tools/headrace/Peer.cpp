@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-namespace headrace {
+namespace headrace::cli {
 
 using nlohmann::json;
 
@@ -152,4 +152,4 @@ json Peer::receive() {
   return answer;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

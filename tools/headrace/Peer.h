@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// Why there is no timing of a peer.
 class PeerError : public std::runtime_error {
@@ -53,4 +53,4 @@ private:
   std::vector<Tensor> firstOutputs;
 };
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <functional>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::string valuesText(const Tensor &tensor) {
   return tensor.elements() == 0 ? "[]" : ValuesPrinter(tensor).print();
 }
 
-} // namespace headrace
+} // namespace headrace::cli

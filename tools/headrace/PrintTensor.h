@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// The values in nested brackets as NumPy shows them: aligned, and only the edges of large ones.
 std::string valuesText(const Tensor &tensor);
 
-} // namespace headrace
+} // namespace headrace::cli

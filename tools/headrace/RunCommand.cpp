@@ -10,7 +10,7 @@
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -82,4 +82,4 @@ void addRunCommand(CLI::App &app, Action &action) {
   command->callback([options, &action] { action = [options] { return runModel(*options); }; });
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 Sizes parseSizes(std::span<const std::string> options, std::span<const std::string> symbols) {
   Sizes sizes(symbols.size());
@@ -45,4 +45,4 @@ std::optional<int64_t> valueOf(const DimExpr &expression, const Sizes &sizes) {
   return expression.evaluate(values);
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// The values of a model's symbols, where they are known.
 using Sizes = std::vector<std::optional<int64_t>>;
@@ -18,4 +18,4 @@ Sizes parseSizes(std::span<const std::string> options, std::span<const std::stri
 /// The value of an expression whose symbols are all known.
 std::optional<int64_t> valueOf(const DimExpr &expression, const Sizes &sizes);
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -49,4 +49,4 @@ void Table::print(std::FILE *stream) const {
     fmt::print(stream, "{}\n", lineOf([&](size_t c) { return row[c]; }));
 }
 
-} // namespace headrace
+} // namespace headrace::cli

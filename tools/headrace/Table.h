@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// Columns as wide as their widest cell; the first line is the header.
 class Table {
@@ -24,4 +24,4 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-} // namespace headrace
+} // namespace headrace::cli

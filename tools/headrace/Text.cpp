@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-namespace headrace {
+namespace headrace::cli {
 
 std::string printable(std::string_view text) {
   std::string clean;
@@ -91,4 +91,4 @@ std::string quotedList(std::span<const std::string> names) {
   return text;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

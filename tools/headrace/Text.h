@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// The text without control characters: names come from files of others, and may hold escapes.
 std::string printable(std::string_view text);
@@ -34,4 +34,4 @@ std::string jsonText(const nlohmann::json &document);
 /// "'a', 'b' and 'c'"; "none" for no names.
 std::string quotedList(std::span<const std::string> names);
 
-} // namespace headrace
+} // namespace headrace::cli

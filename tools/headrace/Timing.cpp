@@ -4,7 +4,7 @@
 #include <cmath>
 #include <thread>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::vector<double> timedTurn(double seconds, const std::function<void()> &call)
   return times;
 }
 
-} // namespace headrace
+} // namespace headrace::cli

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-namespace headrace {
+namespace headrace::cli {
 
 /// What a list of times in microseconds comes to.
 struct TimeSummary {
@@ -29,4 +29,4 @@ private:
 /// the caches back; the time of each call. Peers take their turns in the same way.
 std::vector<double> timedTurn(double seconds, const std::function<void()> &call);
 
-} // namespace headrace
+} // namespace headrace::cli

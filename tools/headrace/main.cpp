@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <new>
 
-namespace headrace {
+namespace headrace::cli {
 
 namespace {
 
@@ -91,9 +91,9 @@ int runCommandLine(int argc, char **argv) {
 
 } // namespace
 
-} // namespace headrace
+} // namespace headrace::cli
 
 int main(int argc, char **argv) {
-  headrace::installInterruptHandler();
-  return headrace::runCommandLine(argc, argv);
+  headrace::cli::installInterruptHandler();
+  return headrace::cli::runCommandLine(argc, argv);
 }
