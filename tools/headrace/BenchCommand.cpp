@@ -187,14 +187,14 @@ void addBenchCommand(CLI::App &app, Action &action) {
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(Peer::names()));
+      ->check(CLI::IsMember(Peer::names()).description(""));
   command->add_option("--seconds", options->seconds, "How long each system is timed")
       ->type_name("S")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(CLI::Range(0.001, 86400.0).description(""))
       ->capture_default_str();
   command->add_option("--rounds", options->rounds, "In how many turns")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(1, 1000000).description(""))
       ->capture_default_str();
   command->add_flag("--profile", options->profile,
                     "Show time, bytes and operations of every kernel");

@@ -8,7 +8,7 @@
 
 namespace headrace::cli {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -19,14 +19,12 @@ double gigaRate(int64_t amount, double microseconds) {
 
 void printSystems(const BenchResult &result) {
   using Align = Table::Align;
-  Table table({{"system", Align::Left},
-               {"median"},
-               {"p95"},
-               {"min"},
-               {"calls/s"},
-               {"calls"},
-               {"first answer"},
-               {"largest difference"}});
+  std::vector<Table::Column> columns = {
+      {"system", Align::Left}, {"median"}, {"p95"}, {"min"}, {"calls/s"}, {"calls"},
+      {"first answer"}};
+  if (result.systems.size() > 1)
+    columns.push_back({"largest difference"});
+  Table table(columns);
   for (const SystemResult &system : result.systems)
     table.add({system.name + " " + system.version, duration(system.times.median),
                duration(system.times.p95), duration(system.times.min),

@@ -10,7 +10,7 @@
 
 namespace headrace::cli {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 namespace {
 

@@ -25,7 +25,7 @@ void addThreadsOption(CLI::App &command, ModelOptions &options) {
       .add_option("--threads", options.threads,
                   "Threads to use [HEADRACE_THREADS, or one per core]")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 4096).description(""));
 }
 
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {

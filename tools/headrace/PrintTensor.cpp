@@ -11,7 +11,7 @@ namespace headrace::cli {
 namespace {
 
 constexpr int64_t maxShownWhole = 200;
-constexpr size_t lineWidth = 80;
+constexpr size_t lineWidth = 100;
 constexpr int64_t gap = -1; // stands for the indices left out
 
 class ValuesPrinter {

@@ -67,11 +67,11 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->allow_extra_args(false);
   command->add_option("--rtol", options->tolerance.relative, "Relative error that --expect allows")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
       ->capture_default_str();
   command->add_option("--atol", options->tolerance.absolute, "Absolute error that --expect allows")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
       ->capture_default_str();
   command->add_flag("--reference", options->reference,
                     "Evaluate operator by operator in double precision instead of compiling");

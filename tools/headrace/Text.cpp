@@ -76,8 +76,8 @@ std::string shortList(std::span<const std::string> names) {
   return text;
 }
 
-std::string jsonText(const nlohmann::json &document) {
-  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string jsonText(const nlohmann::ordered_json &document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::string quotedList(std::span<const std::string> names) {

@@ -29,7 +29,7 @@ std::string typeText(const Tensor &tensor);
 std::string shortList(std::span<const std::string> names);
 
 /// Indented JSON; bytes that are not UTF-8 are replaced.
-std::string jsonText(const nlohmann::json &document);
+std::string jsonText(const nlohmann::ordered_json &document);
 
 /// "'a', 'b' and 'c'"; "none" for no names.
 std::string quotedList(std::span<const std::string> names);

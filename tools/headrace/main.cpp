@@ -21,12 +21,13 @@ enum ExitCode { success = 0, userError = 1, wrongUsage = 2, internalError = 70 }
 int fail(int code, std::string_view message) {
   clearStatus();
   std::fflush(stdout);
-  fmt::print(stderr, "{}: {} {}\n", "headrace", styled(stderr, Style::Red, "error:"),
-             printable(message));
+  fmt::print(stderr, "headrace: {} {}\n", styled(stderr, Style::Red, "error:"), printable(message));
   return code;
 }
 
 int failUsage(const CLI::App &app, std::string message) {
+  if (!message.empty())
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   // Where a command was chosen, its help is the one to read.
   std::vector<const CLI::App *> chosen =
       app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
@@ -37,7 +38,7 @@ int failUsage(const CLI::App &app, std::string message) {
 void describe(CLI::App &app) {
   app.description(
       "Headrace compiles machine-learning models by the data they move, and runs them.");
-  app.set_version_flag("--version", "headrace " HEADRACE_VERSION);
+  app.set_version_flag("--version", "headrace " HEADRACE_VERSION, "Show the version");
   app.set_help_flag("-h,--help", "Show this help");
   app.footer("Examples:\n"
              "  headrace run examples/digits/digits.onnx --random 0\n"
@@ -59,7 +60,7 @@ int flushOutput(int code) {
 }
 
 int runCommandLine(int argc, char **argv) {
-  CLI::App app;
+  CLI::App app("", "headrace");
   describe(app);
   Action action;
   addRunCommand(app, action);
@@ -73,7 +74,7 @@ int runCommandLine(int argc, char **argv) {
     }
     return flushOutput(action());
   } catch (const CLI::Success &request) { // --help, --version
-    return app.exit(request);
+    return flushOutput(app.exit(request));
   } catch (const CLI::ParseError &error) {
     return failUsage(app, error.what());
   } catch (const UsageError &error) {
