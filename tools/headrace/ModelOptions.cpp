@@ -55,7 +55,7 @@ std::shared_ptr<Model> loadModel(const ModelOptions &options) {
   // The process has one pool of threads, made at first use.
   if (options.threads > 0)
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
-  Progress progress("loading " + options.path);
+  Progress progress("loading " + std::filesystem::path(options.path).filename().string());
   return Model::load(options.path, options.settings);
 }
 

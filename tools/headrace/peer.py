@@ -79,11 +79,10 @@ def send(answer, tensors=()):
     answers.flush()
 
 
-def receive_tensor(about):
+def as_tensor(about, content):
     import numpy
 
     name = NUMPY_NAMES.get(about["dtype"])
-    content = requests.read(about["bytes"])
     if name is None:
         raise TypeError(f"input '{about['name']}': NumPy has no type {about['dtype']}")
     return numpy.frombuffer(content, name).reshape(about["shape"])
@@ -115,8 +114,10 @@ def turn(call, seconds):
 
 def serve():
     request = receive()
+    # Read to the end before anything can fail: unread bytes would reset the channel.
+    contents = [requests.read(about["bytes"]) for about in request["inputs"]]
     peer = PEERS[request["peer"]](request["model"], request["threads"])
-    feeds = {about["name"]: receive_tensor(about) for about in request["inputs"]}
+    feeds = {i["name"]: as_tensor(i, content) for i, content in zip(request["inputs"], contents)}
     begin = time.perf_counter()
     session = peer.load()
     load = microseconds_since(begin)
