@@ -72,6 +72,10 @@ void printTables(const BenchResult &result) {
   for (const MissingSystem &missing : result.missing)
     fmt::print("{}: left out: {}\n", missing.name, printable(missing.reason));
 
+  if (result.systems.size() > 1)
+    fmt::print(
+        "peers are called from Python, which adds some microseconds to each of their calls\n");
+
   const SystemResult &ours = result.systems.front();
   fmt::print("\nfirst answer: load {}, compile {}, run {}\n", duration(ours.load),
              duration(ours.compile), duration(ours.firstRun));
