@@ -63,6 +63,7 @@ void printKernels(const BenchResult &result) {
 
 void printTables(const BenchResult &result) {
   std::vector<std::string> inputs;
+  inputs.reserve(result.inputs.size());
   for (size_t i = 0; i < result.inputs.size(); ++i)
     inputs.push_back(printable(result.inputSpecs[i].name) + " " + typeText(result.inputs[i]));
   fmt::print("{} on {}; threads: {}; rounds: {} of {:.3g} s\n\n", result.model,
