@@ -89,16 +89,41 @@ FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
   });
 }
 
-/// A mean is a sum times the reciprocal of how many elements went into it.
+/// The mean of integers, rounded toward zero: summed in 64 bits, since the sum may not fit the
+/// type. The mean of nothing is 0.
+static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
+  Location loc = op.getLoc();
+  Type narrow = cast<RankedTensorType>(op.getType()).getElementType(), wide = b.getI64Type();
+  Value input = op.getInput();
+  if (narrow != wide)
+    input = createMap(b, loc, {input}, [&](OpBuilder &i, ValueRange v) -> Value {
+      return i.create<arith::ExtSIOp>(loc, wide, v[0]);
+    });
+  Value sum = b.create<ReduceOp>(loc, input, ReduceKind::Sum, op.getAxes(), op.getKeepDims());
+  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
+    Value size = i.create<SizeOp>(loc, symbolMap({count}, i.getContext()));
+    Value one = i.create<arith::ConstantOp>(loc, i.getI64IntegerAttr(1));
+    Value divisor =
+        i.create<arith::MaxSIOp>(loc, i.create<arith::IndexCastOp>(loc, wide, size), one);
+    Value mean = i.create<arith::DivSIOp>(loc, v[0], divisor);
+    return narrow == wide ? mean : i.create<arith::TruncIOp>(loc, narrow, mean).getResult();
+  });
+}
+
+/// A mean is a sum divided by how many elements went into it.
 FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
-  if (getKind() != ReduceKind::Mean)
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  if (getKind() != ReduceKind::Mean ||
+      !(isa<FloatType>(element) || element.isSignlessInteger()))
     return failure();
   Location loc = getLoc();
-  Value sum = b.create<ReduceOp>(loc, getInput(), ReduceKind::Sum, getAxes(), getKeepDims());
   SymbolicShape reduced;
   for (int64_t axis : getAxes())
     reduced.push_back(shapeOf(getInput())[axis]);
   AffineExpr count = elementCount(reduced, getContext());
+  if (!isa<FloatType>(element))
+    return integerMean(b, *this, count);
+  Value sum = b.create<ReduceOp>(loc, getInput(), ReduceKind::Sum, getAxes(), getKeepDims());
   return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
     if (auto constant = constantValue(count))
       return i.create<arith::DivFOp>(loc, v[0],

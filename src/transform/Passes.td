@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
+  let summary = "puts the channels of images last, with the least data transposed";
+}
+
+def ExpandOperatorsPass : Pass<"expand-operators", "::mlir::func::FuncOp"> {
+  let summary = "writes coarse operators in terms of maps and reductions";
+}
+
+def FoldBatchNormPass : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "moves a normalization into the filter of the convolution before it";
+}
+
+def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "evaluates operators of constants";
+}
+
 def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "partitions operators into kernels (level 2)";
   let dependentDialects = ["::mlir::affine::AffineDialect"];
@@ -17,6 +33,14 @@ def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
   let summary = "gives every kernel a module of its own, equal ones only once";
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def SeparatePaddingPass : Pass<"separate-padding", "::mlir::func::FuncOp"> {
+  let summary = "makes padding an operator of its own, and averages sums";
+}
+
+def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
+  let summary = "removes and merges operators by algebraic identities";
 }
 
 def SliceStridedOperandsPass : Pass<"slice-strided-operands", "::mlir::func::FuncOp"> {

@@ -18,7 +18,7 @@ public:
 
   std::string write() {
     text = "module attributes {transform.with_named_sequence} {\n"
-           "  transform.named_sequence @recipe(%kernel: !transform.any_op {transform.consumed}) {\n";
+           "  transform.named_sequence @recipe(%kernel: !transform.any_op {transform.readonly}) {\n";
     switch (schedule.family) {
     case Schedule::Family::Loops:
       writeLoops();
@@ -52,16 +52,9 @@ private:
     int64_t rank = contents.rootGeneric().getNumLoops();
     SmallVector<int64_t> tile(rank, 1);
     tile.back() = schedule.vector;
-    if (schedule.split) {
-      auto [main, rest] = splitAt(root, schedule.split, rank - 1);
-      tileFor(main, tile);
-      tile.back() = 0;
-      tileFor(rest, tile);
-    } else {
-      Handle loop = tileFor(root, tile).back();
-      if (schedule.peel)
-        peel(loop);
-    }
+    Handle loop = tileFor(root, tile).back();
+    if (schedule.peel || schedule.split)
+      peel(loop);
     cleanUp();
     vectorize();
   }
@@ -80,12 +73,15 @@ private:
       Handle handle = match(kernelOpId(op));
       SmallVector<int64_t> tile(rank, 0);
       tile.back() = schedule.vector;
-      if (schedule.split)
-        handle = splitAt(handle, schedule.split, rank - 1).first;
-      if (generic.getNumReductionLoops() > 0)
+      if (generic.getNumReductionLoops() > 0) {
+        if (schedule.split)
+          handle = splitAt(handle, schedule.split, rank - 1).first;
         tileReduction(handle, tile);
-      else
-        tileFor(handle, tile);
+        continue;
+      }
+      Handle loop = tileFor(handle, tile).back();
+      if (schedule.split)
+        peel(loop);
     }
     cleanUp();
     if (schedule.vector)
@@ -103,8 +99,7 @@ private:
       tile[schedule.splitDim] = schedule.remainder;
       fuseTile(rest, tile);
     } else {
-      SmallVector<Handle> loops = fuseTile(root, schedule.tile);
-      (void)loops;
+      fuseTile(root, schedule.tile);
     }
     generalizeFills();
     foldUnitDims();
@@ -174,13 +169,12 @@ private:
     return nestHandles(nest, loops);
   }
 
-  SmallVector<Handle> fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
+  void fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
     int64_t loops = llvm::count_if(sizes, [](int64_t size) { return size != 0; });
     Handle tiled = fresh(), nest = fresh();
     line("{0}, {1}:{2} = transform.structured.fuse {3} {4} interchange {5} : "
          "(!transform.any_op) -> ({6})",
          tiled, nest, loops, op, list(sizes), list(schedule.order), anyOps(loops + 1));
-    return nestHandles(nest, loops);
   }
 
   void tileReduction(const Handle &op, ArrayRef<int64_t> sizes) {

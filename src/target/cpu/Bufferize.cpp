@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 
@@ -33,6 +35,16 @@ bufferization::OneShotBufferizationOptions bufferizationOptions() {
     return success();
   };
   return options;
+}
+
+/// What was computed in place leaves a copy of a buffer onto itself.
+void removeSelfCopies(RewriterBase &rewriter, ModuleOp module) {
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
+  module.walk([](linalg::CopyOp copy) {
+    if (copy.getInputs().front() == copy.getOutputs().front())
+      copy.erase();
+  });
 }
 
 struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
@@ -57,6 +69,7 @@ struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
         failed(bufferization::eliminateEmptyTensors(rewriter, module, state)) ||
         failed(bufferization::runOneShotBufferize(module, options)))
       return signalPassFailure();
+    removeSelfCopies(rewriter, module);
   }
 };
 

@@ -1,0 +1,42 @@
+// Runs the phases over a level-1 program.
+#pragma once
+
+#include "driver/Explanation.h"
+#include "driver/Phases.h"
+#include "driver/Settings.h"
+#include "runtime/Executable.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace headrace {
+
+/// Dialects of every level and of the target.
+std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
+
+class Compiler {
+public:
+  Compiler(std::shared_ptr<mlir::MLIRContext> context, const Settings &settings,
+           std::string modelName);
+
+  /// Runs the phases up to and including `last` on `program` (already imported). Throws Error
+  /// where an operator cannot be compiled, InternalError where a pass fails.
+  void runPhases(mlir::ModuleOp program, llvm::StringRef last);
+
+  /// All phases, then code. `program` holds the lowest level afterwards.
+  std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
+
+  /// What became of `program`; runs all phases up to schedules.
+  Explanation explain(mlir::ModuleOp program);
+
+private:
+  std::shared_ptr<mlir::MLIRContext> context;
+  const Settings settings;
+  std::string modelName;
+  const Target &target;
+  std::vector<std::pair<std::string, double>> phaseMilliseconds;
+};
+
+/// The entry function of a program.
+mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
+
+} // namespace headrace

@@ -1,0 +1,82 @@
+// The pipeline as prose: from what the user wrote to code, one line a pass.
+#include "driver/Phases.h"
+
+#include "transform/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+void import(OpPassManager &, const Target &) {}
+
+void simplify(OpPassManager &manager, const Target &) {
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  // While a normalization still is one operator, it can move into weights.
+  program.addPass(createFoldBatchNormPass());
+  // Coarse operators become maps and reductions, which fuse with their neighbours.
+  program.addPass(createExpandOperatorsPass());
+  program.addPass(createFoldConstantsPass());
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createCSEPass());
+}
+
+void layout(OpPassManager &manager, const Target &) {
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  // Channels last: vectors run over channels, whatever the image's size.
+  program.addPass(createChannelsLastPass());
+  program.addPass(createFoldConstantsPass());
+  // Pointwise convolutions are matrix products from here on.
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createSeparatePaddingPass());
+  program.addPass(createFoldConstantsPass());
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createCSEPass());
+}
+
+void kernels(OpPassManager &manager, const Target &target) {
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  FormKernelsPassOptions options;
+  options.vectorBytes = target.machine().vectorBytes;
+  options.vectorRegisters = target.machine().vectorRegisters;
+  program.addPass(createFormKernelsPass(options));
+  // Packs constant weights, once and for all.
+  program.addPass(createFoldConstantsPass());
+  program.addPass(createCSEPass());
+}
+
+void schedule(OpPassManager &manager, const Target &target) {
+  manager.addPass(createOutlineKernelsPass());
+  target.addSchedulePasses(manager.nest<ModuleOp>());
+}
+
+void tiles(OpPassManager &manager, const Target &target) {
+  target.addTilePasses(manager.nest<ModuleOp>());
+}
+
+void buffers(OpPassManager &manager, const Target &target) {
+  target.addBufferPasses(manager.nest<ModuleOp>());
+}
+
+void lower(OpPassManager &manager, const Target &target) {
+  target.addLoweringPasses(manager.nest<ModuleOp>());
+}
+
+constexpr Phase kPhases[] = {
+    {"import", "level 1: the operators the user wrote", import},
+    {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied", simplify},
+    {"layout", "level 1: channels last, padding apart", layout},
+    {"kernels", "level 2: operators fused into kernels over linalg, weights packed", kernels},
+    {"schedule", "level 3: every kernel outlined, with its schedule and recipe", schedule},
+    {"tiles", "level 3: recipes applied; tiles, loops, vectors", tiles},
+    {"buffers", "level 3: memory in place of values, temporaries from workspaces", buffers},
+    {"llvm", "level 4: the host's own code, as LLVM dialect", lower},
+};
+
+} // namespace
+
+ArrayRef<Phase> compilerPhases() { return kPhases; }
+
+} // namespace headrace

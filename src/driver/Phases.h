@@ -1,0 +1,19 @@
+// The one list of phases, and the pipeline: which passes make each of them.
+#pragma once
+
+#include "target/Target.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace headrace {
+
+struct Phase {
+  llvm::StringLiteral name;
+  llvm::StringLiteral summary;
+  /// Adds the passes that lead from the phase before to this one.
+  void (*build)(mlir::OpPassManager &, const Target &);
+};
+
+llvm::ArrayRef<Phase> compilerPhases();
+
+} // namespace headrace

@@ -1,0 +1,165 @@
+#include "driver/ProgramBuilder.h"
+
+#include "dialect/ConstantData.h"
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+#include "runtime/Error.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+TensorSpec specOf(Type type, StringRef name) {
+  auto tensor = cast<RankedTensorType>(type);
+  TensorSpec spec{name.str(), toDType(tensor.getElementType()), {}};
+  for (AffineExpr dim : shapeOf(tensor))
+    spec.dims.push_back(toDimExpr(dim));
+  return spec;
+}
+
+KernelCost costOf(AffineMap cost) {
+  return {toDimExpr(cost.getResult(0)), toDimExpr(cost.getResult(1)), toDimExpr(cost.getResult(2)),
+          DimExpr()};
+}
+
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(func::FuncOp function) : function(function) {}
+
+  Program build() {
+    program.name = function.getName().str();
+    for (const std::string &name : symbolNames(function))
+      program.symbols.push_back({name});
+    program.inputs = inputSpecs(function);
+    program.outputs = outputSpecs(function);
+    for (BlockArgument argument : function.getArguments())
+      buffers[argument] = addBuffer(argument.getType(), BufferInfo::Kind::Input,
+                                    static_cast<int>(argument.getArgNumber()));
+    for (Operation &op : function.getBody().front())
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case([&](hr::ConstantOp constant) { addConstant(constant); })
+          .Case([&](hr::ReshapeOp view) { buffers[view] = buffers.lookup(view.getInput()); })
+          .Case([&](hr::LaunchOp launch) {
+            Step step = makeStep(launch, launch.getName(), launch.getOperators(), launch.getCost());
+            step.kind = Step::Kind::Kernel;
+            step.symbol = launch.getKernel().str();
+            program.steps.push_back(std::move(step));
+          })
+          .Case([&](hr::LibraryOp call) {
+            Step step = makeStep(call, call.getName(), call.getOperators(), call.getCost());
+            step.kind = Step::Kind::Library;
+            step.symbol = call.getRoutine().str();
+            for (AffineExpr parameter : call.getParameters().getResults())
+              step.parameters.push_back(toDimExpr(parameter));
+            program.steps.push_back(std::move(step));
+          })
+          .Case([&](func::ReturnOp ret) { addOutputs(ret); })
+          .Default([&](Operation *other) {
+            throw InternalError("operator '" + operatorName(other) + "' became no kernel");
+          });
+    return std::move(program);
+  }
+
+private:
+  int addBuffer(Type type, BufferInfo::Kind kind, int index) {
+    auto tensor = cast<RankedTensorType>(type);
+    BufferInfo info;
+    info.kind = kind;
+    info.index = index;
+    info.dtype = toDType(tensor.getElementType());
+    info.bytes = toDimExpr(byteCount(tensor));
+    info.firstStep = info.lastStep = static_cast<int>(program.steps.size());
+    program.buffers.push_back(info);
+    return static_cast<int>(program.buffers.size()) - 1;
+  }
+
+  void addConstant(hr::ConstantOp constant) {
+    if (constant->use_empty())
+      return;
+    buffers[constant] = addBuffer(constant.getType(), BufferInfo::Kind::Constant,
+                                  static_cast<int>(program.constants.size()));
+    program.constants.push_back(constantTensor(constant.getValue()));
+  }
+
+  Step makeStep(Operation *op, StringRef name, ArrayAttr operators, AffineMap cost) {
+    Step step;
+    step.name = name.str();
+    step.cost = costOf(cost);
+    for (StringRef part : operators.getAsValueRange<StringAttr>())
+      step.operators.push_back(part.str());
+    int now = static_cast<int>(program.steps.size());
+    for (Value operand : op->getOperands()) {
+      int buffer = buffers.lookup(operand);
+      program.buffers[buffer].lastStep = now;
+      step.operands.push_back(buffer);
+    }
+    for (Value result : op->getResults()) {
+      buffers[result] = addBuffer(result.getType(), BufferInfo::Kind::Temporary, 0);
+      step.operands.push_back(buffers[result]);
+    }
+    return step;
+  }
+
+  /// A temporary that is returned is the output's own memory; anything else is copied there.
+  void addOutputs(func::ReturnOp ret) {
+    for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
+      int buffer = buffers.lookup(value);
+      BufferInfo &info = program.buffers[buffer];
+      if (info.kind == BufferInfo::Kind::Temporary) {
+        info.kind = BufferInfo::Kind::Output;
+        info.index = static_cast<int>(i);
+        continue;
+      }
+      Step copy;
+      copy.kind = Step::Kind::Library;
+      copy.name = copy.symbol = "copy";
+      DimExpr bytes = info.bytes;
+      copy.parameters = {bytes};
+      copy.cost.bytesRead = copy.cost.bytesWritten = bytes;
+      info.lastStep = static_cast<int>(program.steps.size());
+      int output =
+          addBuffer(value.getType(), BufferInfo::Kind::Output, static_cast<int>(i));
+      copy.operands = {buffer, output};
+      program.steps.push_back(std::move(copy));
+    }
+  }
+
+  func::FuncOp function;
+  Program program;
+  llvm::DenseMap<Value, int> buffers;
+};
+
+} // namespace
+
+std::vector<TensorSpec> inputSpecs(func::FuncOp function) {
+  std::vector<TensorSpec> specs;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr);
+    specs.push_back(specOf(function.getArgument(i).getType(),
+                           name ? name.getValue() : StringRef("input" + std::to_string(i))));
+  }
+  return specs;
+}
+
+std::vector<TensorSpec> outputSpecs(func::FuncOp function) {
+  std::vector<TensorSpec> specs;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    specs.push_back(specOf(function.getResultTypes()[i],
+                           name ? name.getValue() : StringRef("output" + std::to_string(i))));
+  }
+  return specs;
+}
+
+std::vector<std::string> symbolNames(func::FuncOp function) {
+  std::vector<std::string> names;
+  if (auto symbols = function->getAttrOfType<ArrayAttr>(kSymbolsAttr))
+    for (StringRef name : symbols.getAsValueRange<StringAttr>())
+      names.push_back(name.str());
+  return names;
+}
+
+Program buildProgram(func::FuncOp function) { return ProgramBuilder(function).build(); }
+
+} // namespace headrace

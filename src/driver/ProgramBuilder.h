@@ -1,0 +1,19 @@
+// From a compiled function to the runtime's plain program: buffers, lifetimes, steps.
+#pragma once
+
+#include "runtime/Program.h"
+#include "target/Target.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+/// The function's inputs and outputs, with their names.
+std::vector<TensorSpec> inputSpecs(mlir::func::FuncOp function);
+std::vector<TensorSpec> outputSpecs(mlir::func::FuncOp function);
+std::vector<std::string> symbolNames(mlir::func::FuncOp function);
+
+/// The program of a function of launches, library calls, views and constants.
+Program buildProgram(mlir::func::FuncOp function);
+
+} // namespace headrace

@@ -1,0 +1,60 @@
+#include "driver/Specialize.h"
+
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+OwningOpRef<ModuleOp> specializeProgram(ModuleOp program,
+                                        ArrayRef<std::optional<int64_t>> values) {
+  OwningOpRef<ModuleOp> copy = program.clone();
+  if (llvm::none_of(values, [](auto &value) { return value.has_value(); }))
+    return copy;
+  MLIRContext *context = program.getContext();
+  SmallVector<AffineExpr> replacements;
+  unsigned open = 0;
+  for (const std::optional<int64_t> &value : values)
+    replacements.push_back(value ? constantDim(*value, context)
+                                 : getAffineSymbolExpr(open++, context));
+
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+    if (!type.getEncoding())
+      return std::nullopt;
+    SymbolicShape dims;
+    for (AffineExpr dim : shapeOf(type))
+      dims.push_back(dim.replaceSymbols(replacements));
+    return std::pair(tensorType(dims, type.getElementType()), WalkResult::skip());
+  });
+  // Sizes and slice starts are maps of symbols alone.
+  replacer.addReplacement([&](AffineMapAttr attr) -> std::optional<Attribute> {
+    AffineMap map = attr.getValue();
+    if (map.getNumDims() != 0 || map.getNumSymbols() == 0)
+      return std::nullopt;
+    SmallVector<AffineExpr> exprs;
+    for (AffineExpr expr : map.getResults())
+      exprs.push_back(expr.replaceSymbols(replacements));
+    AffineMap replaced = symbolMap(exprs, context);
+    return AffineMapAttr::get(simplifyAffineMap(replaced));
+  });
+  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+
+  copy->walk([&](func::FuncOp function) {
+    auto names = function->getAttrOfType<ArrayAttr>(kSymbolsAttr);
+    if (!names)
+      return;
+    SmallVector<Attribute> kept;
+    for (auto [name, value] : llvm::zip(names, values))
+      if (!value)
+        kept.push_back(name);
+    function->setAttr(kSymbolsAttr, ArrayAttr::get(context, kept));
+  });
+  return copy;
+}
+
+} // namespace headrace

@@ -1,0 +1,13 @@
+// A program with some of its symbolic sizes fixed.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace headrace {
+
+/// A copy of the level-1 program in which symbol `i` has the value `values[i]` where given; the
+/// remaining symbols are numbered anew, in order.
+mlir::OwningOpRef<mlir::ModuleOp> specializeProgram(mlir::ModuleOp program,
+                                                    llvm::ArrayRef<std::optional<int64_t>> values);
+
+} // namespace headrace

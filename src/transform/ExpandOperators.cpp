@@ -1,0 +1,50 @@
+// Writes coarse operators in terms of finer ones, repeatedly, until none can be split further.
+//
+//   %y = hr.softmax %x {axis = 1}
+// becomes
+//   %m = hr.reduce max %x axes [1] {keep_dims = true}
+//   %e = hr.map(%x, %m) { exp(x - m) }
+//   %s = hr.reduce sum %e axes [1] {keep_dims = true}
+//   %y = hr.map(%e, %s) { e / s }
+//
+// Why: the fusion planner sees maps and reductions, and can join them with their neighbours. What
+// is created keeps the location of the original, so its name survives to reports.
+// When it hurts: an operator with a library routine or an algebraic rewriting of its own (a
+// normalization after a convolution, see FoldBatchNorm) is no longer recognised afterwards.
+#include "transform/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+#define GEN_PASS_DEF_EXPANDOPERATORSPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+struct ExpandOperator : OpInterfaceRewritePattern<hr::OperatorInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::OperatorInterface op,
+                                PatternRewriter &rewriter) const override {
+    FailureOr<Value> expanded = op.expand(rewriter);
+    if (failed(expanded))
+      return rewriter.notifyMatchFailure(op, "is as fine as it gets");
+    rewriter.replaceOp(op, *expanded);
+    return success();
+  }
+};
+
+struct ExpandOperatorsPass : impl::ExpandOperatorsPassBase<ExpandOperatorsPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandOperator>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace headrace

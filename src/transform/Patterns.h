@@ -1,0 +1,15 @@
+// Rewriting patterns of level 1 that several passes share.
+#pragma once
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace headrace {
+
+/// Transposes, reshapes, slices, pads and concatenations that move nothing, or move twice.
+void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
+/// Maps: operands that are constant, broadcast, repeated or unused.
+void populateMapSimplifications(mlir::RewritePatternSet &patterns);
+/// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
+void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
+
+} // namespace headrace

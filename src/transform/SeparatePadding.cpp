@@ -1,0 +1,195 @@
+// Makes padding an operator of its own, and averages sums.
+//
+//   %y = hr.conv %x, %w {pads = [1, 1, 1, 1]}
+// becomes
+//   %p = hr.pad %x {low = [0, 1, 1, 0], high = [0, 1, 1, 0], value = 0.0}
+//   %y = hr.conv %p, %w {pads = [0, 0, 0, 0]}
+//
+//   %y = hr.pool average %x {window = [2, 2], pads = [0, 0, 0, 0]}
+// becomes
+//   %s = hr.pool sum %x {window = [2, 2], pads = [0, 0, 0, 0]}
+//   %y = hr.map(%s) { s * 0.25 }
+//
+// Where padding does not count in an average, the factor is a constant image of reciprocal counts.
+//
+// Why: inner loops without bounds checks; level 2 knows windows without padding only.
+// When it hurts: the padded image is written and read once more, unless the pad fuses with what
+// produces it.
+#include "dialect/SymbolicShape.h"
+#include "transform/OperatorBuilders.h"
+#include "transform/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+#define GEN_PASS_DEF_SEPARATEPADDINGPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+bool isPadded(ArrayRef<int64_t> pads) {
+  return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
+}
+
+/// What never wins a maximum.
+TypedAttr lowest(Builder &b, Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return b.getFloatAttr(type, APFloat::getInf(floatType.getFloatSemantics(), /*Negative=*/true));
+  unsigned width = type.getIntOrFloatBitWidth();
+  return b.getIntegerAttr(type, type.isUnsignedInteger() || width == 1
+                                    ? APInt::getZero(width)
+                                    : APInt::getSignedMinValue(width));
+}
+
+Value padImage(OpBuilder &builder, Location loc, Value image, ArrayRef<int64_t> pads,
+               hr::ChannelLayout layout, TypedAttr value) {
+  if (!isPadded(pads))
+    return image;
+  size_t rank = shapeOf(image).size(), spatial = pads.size() / 2;
+  size_t offset = layout == hr::ChannelLayout::First ? 2 : 1;
+  SmallVector<int64_t> low(rank, 0), high(rank, 0);
+  for (size_t i = 0; i < spatial; ++i) {
+    low[offset + i] = pads[i];
+    high[offset + i] = pads[spatial + i];
+  }
+  return builder.create<hr::PadOp>(loc, image, low, high, value);
+}
+
+Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ConvOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getPads()))
+      return rewriter.notifyMatchFailure(op, "has no padding");
+    Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
+                            rewriter.getZeroAttr(elementOf(op.getInput())));
+    SmallVector<int64_t> none(op.getPads().size(), 0);
+    rewriter.replaceOpWithNewOp<hr::ConvOp>(op, padded, op.getFilter(), op.getStrides(),
+                                            op.getDilations(), none, op.getGroups(),
+                                            op.getLayout());
+    return success();
+  }
+};
+
+/// The pooling of the padded input without padding, of any kind.
+Value poolPadded(OpBuilder &builder, hr::PoolOp op, hr::PoolKind kind, TypedAttr value) {
+  Value padded = padImage(builder, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(), value);
+  SmallVector<int64_t> none(op.getPads().size(), 0);
+  return builder.create<hr::PoolOp>(op.getLoc(), padded, kind, op.getWindow(), op.getStrides(),
+                                    op.getDilations(), none, /*include_pad=*/false, op.getLayout());
+}
+
+struct SeparatePoolPadding : OpRewritePattern<hr::PoolOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::PoolOp op, PatternRewriter &rewriter) const override {
+    if (op.getKind() == hr::PoolKind::Average)
+      return rewriter.notifyMatchFailure(op, "is an average");
+    if (!isPadded(op.getPads()))
+      return rewriter.notifyMatchFailure(op, "has no padding");
+    Type element = elementOf(op.getInput());
+    TypedAttr value = op.getKind() == hr::PoolKind::Max ? lowest(rewriter, element)
+                                                        : rewriter.getZeroAttr(element);
+    rewriter.replaceOp(op, poolPadded(rewriter, op, op.getKind(), value));
+    return success();
+  }
+};
+
+/// How many elements of a row of `size` the window at each of `outputs` positions covers: window
+/// element k lies at start + k * dilation, which is at least 0 and less than `size`.
+SmallVector<int64_t> coveredCounts(int64_t size, int64_t outputs, int64_t window, int64_t stride,
+                                   int64_t dilation, int64_t pad) {
+  SmallVector<int64_t> counts;
+  for (int64_t i = 0; i < outputs; ++i) {
+    int64_t start = i * stride - pad;
+    int64_t first = std::max<int64_t>(0, llvm::divideCeilSigned(-start, dilation));
+    int64_t end = std::min(window, llvm::divideCeilSigned(size - start, dilation));
+    counts.push_back(std::max<int64_t>(0, end - first));
+  }
+  return counts;
+}
+
+/// The largest image of counts worth keeping beside the program, in elements.
+constexpr int64_t kMaxCounts = 1 << 22;
+
+/// 1 / (elements covered) at every position of the result, shaped to stand beside it; null where
+/// the image's size is not known, or huge.
+Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto result = cast<RankedTensorType>(op.getType());
+  bool first = op.getLayout() == hr::ChannelLayout::First;
+  size_t spatial = op.getWindow().size(), offset = first ? 2 : 1;
+  SmallVector<int64_t> counts{1}, shape;
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t outputs = result.getDimSize(offset + i);
+    if (input.isDynamicDim(offset + i) || outputs > kMaxCounts ||
+        outputs * static_cast<int64_t>(counts.size()) > kMaxCounts)
+      return {};
+    shape.push_back(outputs);
+    SmallVector<int64_t> joined;
+    for (int64_t outer : counts)
+      for (int64_t inner :
+           coveredCounts(input.getDimSize(offset + i), shape.back(), op.getWindow()[i],
+                         op.getStrides()[i], op.getDilations()[i], op.getPads()[i]))
+        joined.push_back(outer * inner);
+    counts = joined;
+  }
+  if (!first)
+    shape.push_back(1);
+  SmallVector<Attribute> factors;
+  for (int64_t count : counts)
+    factors.push_back(
+        builder.getFloatAttr(input.getElementType(), 1.0 / static_cast<double>(count)));
+  auto type = RankedTensorType::get(shape, input.getElementType());
+  return builder.create<hr::ConstantOp>(op.getLoc(), DenseElementsAttr::get(type, factors));
+}
+
+struct AverageToSum : OpRewritePattern<hr::PoolOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::PoolOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getInput());
+    if (op.getKind() != hr::PoolKind::Average || !isa<FloatType>(element))
+      return rewriter.notifyMatchFailure(op, "expects an average of floating-point numbers");
+    Location loc = op.getLoc();
+    bool everyWindowFull = op.getIncludePad() || !isPadded(op.getPads());
+    Value counts;
+    if (!everyWindowFull && !(counts = reciprocalCounts(rewriter, op)))
+      return rewriter.notifyMatchFailure(
+          op, "expects an image of known, moderate size to count its padding");
+    Value sum = poolPadded(rewriter, op, hr::PoolKind::Sum, rewriter.getZeroAttr(element));
+    if (counts) {
+      rewriter.replaceOp(
+          op, createMap(rewriter, loc, {sum, counts}, [&](OpBuilder &b, ValueRange v) -> Value {
+            return b.create<arith::MulFOp>(loc, v[0], v[1]);
+          }));
+      return success();
+    }
+    double size = 1;
+    for (int64_t extent : op.getWindow())
+      size *= static_cast<double>(extent);
+    rewriter.replaceOp(
+        op, createMap(rewriter, loc, {sum}, [&](OpBuilder &b, ValueRange v) -> Value {
+          Value factor = b.create<arith::ConstantOp>(loc, b.getFloatAttr(element, 1.0 / size));
+          return b.create<arith::MulFOp>(loc, v[0], factor);
+        }));
+    return success();
+  }
+};
+
+struct SeparatePaddingPass : impl::SeparatePaddingPassBase<SeparatePaddingPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SeparateConvPadding, SeparatePoolPadding, AverageToSum>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace headrace

@@ -1,0 +1,19 @@
+// The pass playground: reads IR, runs the passes named on the command line, writes IR.
+#include "target/Target.h"
+#include "target/cpu/Passes.h"
+#include "transform/Passes.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<headrace::hr::HrDialect>();
+  headrace::findTarget("cpu").registerDialects(registry);
+  headrace::registerHeadracePasses();
+  headrace::registerHeadraceCpuPasses();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Headrace's pass playground\n", registry));
+}
