@@ -52,7 +52,9 @@ class Explanation(dict[str, Any]):
 
 def format_bytes(amount: Amount) -> str:
     """12.3 KB; an expression stays as it is."""
-    return f"{amount} B" if isinstance(amount, str) else scaled(amount, ["B", "KB", "MB", "GB", "TB"])
+    if isinstance(amount, str):
+        return f"{amount} B"
+    return scaled(amount, ["B", "KB", "MB", "GB", "TB"])
 
 
 def format_count(amount: Amount) -> str:

@@ -20,7 +20,7 @@ PROVIDER = "CPUExecutionProvider"
 
 @dataclass
 class SessionOptions:
-    """Options by onnxruntime's names. Only `intra_op_num_threads` has an effect (0: the default)."""
+    """Options by onnxruntime's names; only `intra_op_num_threads` has an effect (0: default)."""
 
     intra_op_num_threads: int = 0
     inter_op_num_threads: int = 0
@@ -60,7 +60,10 @@ class InferenceSession:
         self._model = load(path_or_bytes)
 
     def run(
-        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: Any = None,
     ) -> list[np.ndarray]:
         """The outputs named, in that order; all of them for None."""
         known = [spec.name for spec in self._model.outputs]
