@@ -30,6 +30,10 @@ namespace headrace {
 
 /// The function attribute that names the program's symbolic sizes, in order.
 inline constexpr llvm::StringLiteral kSymbolsAttr = "hr.symbols";
+/// Function attributes: the least and greatest value of each symbolic size for which the program is
+/// meant; absent where any will do. A program must not run outside them: slices rely on it.
+inline constexpr llvm::StringLiteral kSymbolMinAttr = "hr.symbol_min";
+inline constexpr llvm::StringLiteral kSymbolMaxAttr = "hr.symbol_max";
 /// Argument and result attribute: the user's name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
 

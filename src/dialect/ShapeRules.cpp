@@ -322,6 +322,19 @@ LogicalResult SliceOp::verify() {
   if (getStarts().getNumResults() != rank || getSteps().size() != rank ||
       static_cast<size_t>(typeOf(getResult()).getRank()) != rank)
     return emitOpError("expected a start and a step for each of ") << rank << " dimensions";
+  SymbolicShape input = shapeOf(getInput()), result = shapeOf(getResult());
+  for (size_t i = 0; i < rank; ++i) {
+    auto have = constantValue(input[i]), want = constantValue(result[i]),
+         start = constantValue(getStarts().getResult(i));
+    if (!have || !want || !start || *want == 0)
+      continue;
+    int64_t last;
+    if (llvm::MulOverflow(*want - 1, getSteps()[i], last) ||
+        llvm::AddOverflow(last, *start, last) || std::min(*start, last) < 0 ||
+        std::max(*start, last) >= *have)
+      return emitOpError("takes ") << *want << " elements from " << *start << " in steps of "
+                                   << getSteps()[i] << " of a dimension of size " << *have;
+  }
   return success();
 }
 

@@ -1,5 +1,6 @@
 #include "dialect/SymbolicShape.h"
 
+#include "dialect/SizeAlgebra.h"
 #include "runtime/Error.h"
 
 #include "mlir/IR/Builders.h"
@@ -53,9 +54,8 @@ RankedTensorType tensorType(ArrayRef<AffineExpr> dims, Type elementType) {
   SmallVector<int64_t> sizes;
   SmallVector<AffineExpr> exprs;
   bool symbolic = false;
-  unsigned symbols = symbolsUsed(dims);
   for (AffineExpr dim : dims) {
-    exprs.push_back(simplifyAffineExpr(dim, 0, symbols));
+    exprs.push_back(normalized(dim));
     auto constant = constantValue(exprs.back());
     symbolic |= !constant;
     sizes.push_back(constant.value_or(ShapedType::kDynamic));
@@ -86,7 +86,7 @@ AffineExpr elementCount(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   AffineExpr count = constantDim(1, context);
   for (AffineExpr dim : dims)
     count = count * dim;
-  return simplifyAffineExpr(count, 0, symbolsUsed(count));
+  return normalized(count);
 }
 
 AffineExpr byteCount(RankedTensorType type) {
@@ -95,10 +95,7 @@ AffineExpr byteCount(RankedTensorType type) {
 }
 
 bool sameSize(AffineExpr a, AffineExpr b) {
-  if (a == b)
-    return true;
-  unsigned symbols = std::max(symbolsUsed(a), symbolsUsed(b));
-  return simplifyAffineExpr(a - b, 0, symbols) == constantDim(0, a.getContext());
+  return a == b || constantValue(normalized(a - b)) == 0;
 }
 
 std::optional<SymbolicShape> broadcastShapes(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {

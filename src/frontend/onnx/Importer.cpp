@@ -1,0 +1,202 @@
+#include "frontend/onnx/Importer.h"
+
+#include "frontend/onnx/Text.h"
+#include "frontend/onnx/import/NodeOrder.h"
+#include "frontend/onnx/import/Operators.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+static int64_t checkedOpset(const Model &model) {
+  auto found = model.opsets.find("");
+  if (found == model.opsets.end())
+    throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+  int64_t opset = found->second;
+  if (opset < kOldestOpset || opset > kNewestOpset)
+    throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
+                                                      kOldestOpset, kNewestOpset, opset));
+  return opset;
+}
+
+/// All operators that cannot be imported in one message, each with the first node that uses it.
+static void checkOperators(const Graph &graph, int64_t opset) {
+  std::set<std::string> kinds;
+  std::string message;
+  for (const Node &node : graph.nodes) {
+    if (node.domain.empty() && findOperator(node.opType, opset))
+      continue;
+    std::string kind = node.domain.empty() ? node.opType : node.domain + "." + node.opType;
+    if (!kinds.insert(kind).second)
+      continue;
+    if (!message.empty())
+      message += "; ";
+    std::string version =
+        node.domain.empty() ? llvm::formatv(" (opset {0})", opset).str() : std::string();
+    std::string name = node.name.empty() && !node.outputs.empty()
+                           ? "node of output " + inQuotes(node.outputs.front())
+                           : "node " + inQuotes(node.name);
+    message += name + ": operator " + inQuotes(kind) + version + " is not supported";
+  }
+  if (!kinds.empty())
+    throw Error(ErrorKind::Unsupported, message);
+}
+
+namespace {
+class GraphImporter {
+public:
+  GraphImporter(const Model &model, MLIRContext &context)
+      : graph(model.graph), context(context), builder(&context), symbols(&context), values(builder),
+        state{builder, symbols, values, diagnostics, checkedOpset(model)} {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  void addInitializers();
+  void addInputs(func::FuncOp function);
+  RankedTensorType inputType(const ValueInfo &input);
+  void importNode(const Node &node);
+  void addOutputs(func::FuncOp function);
+  void addSymbols(func::FuncOp function);
+
+  const Graph &graph;
+  MLIRContext &context;
+  OpBuilder builder;
+  Symbols symbols;
+  Values values;
+  std::string diagnostics;
+  ImportState state;
+};
+} // namespace
+
+OwningOpRef<ModuleOp> GraphImporter::run() {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    diagnostics = diagnostic.str();
+    return success();
+  });
+  checkOperators(graph, state.opset);
+  std::vector<const Node *> nodes = orderedNodes(graph);
+
+  Location loc = NameLoc::get(builder.getStringAttr(graph.name));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = builder.create<func::FuncOp>(loc, "main", builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+
+  addInitializers();
+  addInputs(function);
+  for (const Node *node : nodes)
+    importNode(*node);
+  addOutputs(function);
+  addSymbols(function);
+  if (failed(verify(*module)))
+    throw InternalError("the imported model is malformed: " + diagnostics);
+  return module;
+}
+
+void GraphImporter::addInitializers() {
+  for (const Initializer &initializer : graph.initializers)
+    values.define(initializer.name, initializer.tensor);
+}
+
+/// Inputs that are initializers too are constants.
+void GraphImporter::addInputs(func::FuncOp function) {
+  for (const ValueInfo &input : graph.inputs)
+    for (const Dim &dim : input.shape.value_or(std::vector<Dim>()))
+      if (!dim.value && !dim.symbol.empty() && !values.find(input.name))
+        symbols.get(dim.symbol);
+  for (const ValueInfo &input : graph.inputs) {
+    if (values.find(input.name))
+      continue;
+    NamedAttribute name(builder.getStringAttr(kNameAttr), builder.getStringAttr(input.name));
+    unsigned position = function.getNumArguments();
+    function.insertArgument(position, inputType(input), builder.getDictionaryAttr(name),
+                            NameLoc::get(builder.getStringAttr(input.name)));
+    values.define(input.name, Value(function.getArgument(position)));
+  }
+}
+
+RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
+  std::string what = "input " + inQuotes(input.name);
+  if (!input.dtype)
+    throw Error(ErrorKind::Unsupported,
+                what + ": expected a tensor of floats, signed integers or booleans");
+  if (!input.shape)
+    throw Error(ErrorKind::Unsupported, what + ": expected a known rank, found none");
+  SymbolicShape dims;
+  Shape known;
+  for (auto [i, dim] : llvm::enumerate(*input.shape)) {
+    std::string symbol = dim.symbol;
+    if (!dim.value && symbol.empty())
+      for (symbol = llvm::formatv("{0}_dim{1}", input.name, i); symbols.contains(symbol);)
+        symbol += "_";
+    dims.push_back(dim.value ? constantDim(*dim.value, &context) : symbols.get(symbol));
+    known.push_back(dim.value.value_or(1));
+  }
+  // Throws where a size is negative or their product overflows.
+  if (headrace::elementCount(known) > int64_t(1) << 40)
+    throw Error(ErrorKind::Unsupported, what + ": " + shapeString(known) + " is too large");
+  return tensorType(dims, elementType(*input.dtype, input.name, &context));
+}
+
+void GraphImporter::importNode(const Node &node) {
+  NodeContext c(node, state);
+  const Operator &op = *findOperator(node.opType, state.opset);
+  bool allKnown = op.evaluate && c.inputCount() > 0;
+  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
+    allKnown = !c.has(i) || c.known(i);
+  if (allKnown && c.has(0))
+    if (auto result = op.evaluate(c))
+      return c.result(*result);
+  op.import(c);
+}
+
+void GraphImporter::addOutputs(func::FuncOp function) {
+  SmallVector<Value> results;
+  for (const ValueInfo &output : graph.outputs) {
+    const ImportedValue *value = values.find(output.name);
+    std::string what = "output " + inQuotes(output.name);
+    if (!value)
+      throw Error(ErrorKind::InvalidModel, what + " is computed by no node that is supported");
+    Type found = value->type.getElementType();
+    if (output.dtype && toElementType(*output.dtype, &context) != found)
+      throw Error(ErrorKind::TypeMismatch, what + ": expected " +
+                                               std::string(nameOf(*output.dtype)) +
+                                               " as declared, found " + typeText(found));
+    results.push_back(values.tensor(output.name));
+  }
+  builder.create<func::ReturnOp>(function.getLoc(), results);
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(graph.outputs))
+    function.setResultAttr(i, kNameAttr, builder.getStringAttr(output.name));
+}
+
+void GraphImporter::addSymbols(func::FuncOp function) {
+  SmallVector<StringRef> names(symbols.names().begin(), symbols.names().end());
+  function->setAttr(kSymbolsAttr, builder.getStrArrayAttr(names));
+  if (!symbols.hasRanges())
+    return;
+  function->setAttr(kSymbolMinAttr, builder.getDenseI64ArrayAttr(symbols.minima()));
+  function->setAttr(kSymbolMaxAttr, builder.getDenseI64ArrayAttr(symbols.maxima()));
+}
+
+OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
+                                  const std::string &fileName) {
+  context.loadDialect<hr::HrDialect, func::FuncDialect>();
+  try {
+    return GraphImporter(model, context).run();
+  } catch (const Error &error) {
+    if (fileName.empty())
+      throw;
+    throw Error(error.kind(), fileName + ": " + error.what());
+  }
+}
+
+} // namespace headrace::onnx

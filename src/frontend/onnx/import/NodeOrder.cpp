@@ -1,0 +1,72 @@
+#include "frontend/onnx/import/NodeOrder.h"
+
+#include "frontend/onnx/Text.h"
+#include "runtime/Error.h"
+
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace headrace::onnx {
+
+static constexpr size_t kGiven = SIZE_MAX;
+
+/// Which node makes each value; kGiven for inputs and initializers.
+static std::unordered_map<std::string, size_t> producers(const Graph &graph) {
+  std::unordered_map<std::string, size_t> result;
+  for (const ValueInfo &input : graph.inputs)
+    result.emplace(input.name, kGiven);
+  for (const Initializer &initializer : graph.initializers)
+    result.emplace(initializer.name, kGiven);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const std::string &output : graph.nodes[i].outputs)
+      if (!output.empty() && !result.emplace(output, i).second)
+        throw Error(ErrorKind::InvalidModel, graph.nodes[i].describe() + ": output " +
+                                                 inQuotes(output) + " is defined elsewhere too");
+  return result;
+}
+
+std::vector<const Node *> orderedNodes(const Graph &graph) {
+  auto producedBy = producers(graph);
+  size_t count = graph.nodes.size();
+  std::vector<std::vector<size_t>> readers(count);
+  std::vector<size_t> missing(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    std::unordered_set<size_t> before;
+    for (const std::string &input : graph.nodes[i].inputs) {
+      if (input.empty())
+        continue;
+      auto found = producedBy.find(input);
+      if (found == producedBy.end())
+        throw Error(ErrorKind::InvalidModel, graph.nodes[i].describe() + ": input " +
+                                                 inQuotes(input) +
+                                                 " is no input, initializer or node's output");
+      if (found->second != kGiven && before.insert(found->second).second)
+        readers[found->second].push_back(i);
+    }
+    missing[i] = before.size();
+  }
+
+  // Of the nodes that are ready always the first in the file.
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < count; ++i)
+    if (missing[i] == 0)
+      ready.push(i);
+  std::vector<const Node *> order;
+  while (!ready.empty()) {
+    size_t next = ready.top();
+    ready.pop();
+    order.push_back(&graph.nodes[next]);
+    for (size_t reader : readers[next])
+      if (--missing[reader] == 0)
+        ready.push(reader);
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (missing[i] != 0)
+      throw Error(ErrorKind::InvalidModel,
+                  graph.nodes[i].describe() + ": its inputs depend on its own outputs");
+  return order;
+}
+
+} // namespace headrace::onnx

@@ -1,0 +1,22 @@
+#include "frontend/onnx/import/Operators.h"
+
+namespace headrace::onnx {
+
+static std::unordered_map<std::string, const Operator *> buildTable() {
+  std::unordered_map<std::string, const Operator *> table;
+  for (OperatorFamily family :
+       {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
+        windowOperators(), normalizationOperators(), reductionOperators(), layoutOperators(),
+        indexingOperators(), valueOperators()})
+    for (const Operator &entry : family)
+      table.emplace(entry.opType, &entry);
+  return table;
+}
+
+const Operator *findOperator(const std::string &opType, int64_t opset) {
+  static const auto table = buildTable();
+  auto found = table.find(opType);
+  return found == table.end() || found->second->since > opset ? nullptr : found->second;
+}
+
+} // namespace headrace::onnx

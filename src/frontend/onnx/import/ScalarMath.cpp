@@ -1,0 +1,76 @@
+#include "frontend/onnx/import/ScalarMath.h"
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+Value ScalarMath::numberOf(Type type, double value) {
+  if (isa<FloatType>(type))
+    return op<arith::ConstantOp>(builder.getFloatAttr(type, value));
+  return op<arith::ConstantOp>(builder.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
+/// Dividing the least integer by -1 traps as division by zero does.
+Value ScalarMath::safeDivisor(Value b) {
+  Value traps = op<arith::OrIOp>(compare(Compare::Equal, b, number(b, 0)),
+                                 compare(Compare::Equal, b, number(b, -1)));
+  return select(traps, number(b, 1), b);
+}
+
+Value ScalarMath::div(Value a, Value b) {
+  if (isa<FloatType>(a.getType()))
+    return op<arith::DivFOp>(a, b);
+  Value quotient = op<arith::DivSIOp>(a, safeDivisor(b));
+  quotient = select(compare(Compare::Equal, b, number(b, -1)), neg(a), quotient);
+  return select(compare(Compare::Equal, b, number(b, 0)), number(a, 0), quotient);
+}
+
+Value ScalarMath::remainder(Value a, Value b) {
+  if (isa<FloatType>(a.getType()))
+    return op<arith::RemFOp>(a, b);
+  return op<arith::RemSIOp>(a, safeDivisor(b));
+}
+
+Value ScalarMath::neg(Value a) {
+  return isa<FloatType>(a.getType()) ? op<arith::NegFOp>(a) : sub(number(a, 0), a);
+}
+
+Value ScalarMath::abs(Value a) {
+  return isa<FloatType>(a.getType()) ? op<math::AbsFOp>(a) : op<math::AbsIOp>(a);
+}
+
+Value ScalarMath::compare(Compare kind, Value a, Value b) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr std::pair<F, I> predicates[] = {{F::OEQ, I::eq},  {F::UNE, I::ne},
+                                                   {F::OLT, I::slt}, {F::OLE, I::sle},
+                                                   {F::OGT, I::sgt}, {F::OGE, I::sge}};
+  auto [ordered, integer] = predicates[static_cast<int>(kind)];
+  if (isa<FloatType>(a.getType()))
+    return op<arith::CmpFOp>(ordered, a, b);
+  return op<arith::CmpIOp>(integer, a, b);
+}
+
+Value ScalarMath::convert(Value a, Type to) {
+  Type from = a.getType();
+  if (from == to)
+    return a;
+  if (to.isInteger(1))
+    return compare(Compare::NotEqual, a, number(a, 0));
+  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+  if (fromFloat && toFloat) {
+    if (fromWidth == toWidth)
+      return op<arith::TruncFOp>(to, op<arith::ExtFOp>(builder.getF32Type(), a));
+    return fromWidth < toWidth ? op<arith::ExtFOp>(to, a) : op<arith::TruncFOp>(to, a);
+  }
+  if (fromFloat)
+    return op<arith::FPToSIOp>(to, a);
+  if (toFloat)
+    return from.isInteger(1) ? op<arith::UIToFPOp>(to, a) : op<arith::SIToFPOp>(to, a);
+  if (from.isInteger(1))
+    return op<arith::ExtUIOp>(to, a);
+  return fromWidth < toWidth ? op<arith::ExtSIOp>(to, a) : op<arith::TruncIOp>(to, a);
+}
+
+} // namespace headrace::onnx

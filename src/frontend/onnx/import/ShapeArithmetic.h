@@ -1,0 +1,52 @@
+// Operators on integers known at import. What cannot be said as an expression of the free sizes is
+// left to the operators on data.
+#pragma once
+
+#include "frontend/onnx/import/NodeContext.h"
+
+namespace headrace::onnx::shapes {
+
+using Known = std::optional<SymbolicValue>;
+
+Known add(NodeContext &);
+Known sub(NodeContext &);
+Known mul(NodeContext &);
+Known div(NodeContext &);
+Known mod(NodeContext &);
+Known neg(NodeContext &);
+Known min(NodeContext &);
+Known max(NodeContext &);
+Known equal(NodeContext &);
+Known greater(NodeContext &);
+Known less(NodeContext &);
+Known logicalNot(NodeContext &);
+Known where(NodeContext &);
+Known cast(NodeContext &);
+Known concat(NodeContext &);
+Known gather(NodeContext &);
+Known slice(NodeContext &);
+Known expand(NodeContext &);
+Known range(NodeContext &);
+Known reduceProd(NodeContext &);
+Known reduceSum(NodeContext &);
+/// The same elements under a shape computed by the operator's own rule.
+Known reshaped(NodeContext &, const SymbolicShape &dims);
+
+// What the operators are made of
+
+// Bounds that keep sums and products of known numbers from overflowing.
+inline constexpr int64_t kMostFactor = int64_t(1) << 31;
+inline constexpr int64_t kMostTerm = int64_t(1) << 61;
+
+using Element = std::optional<mlir::AffineExpr>;
+using BinaryRule = Element (*)(mlir::AffineExpr, mlir::AffineExpr);
+Element sum(mlir::AffineExpr a, mlir::AffineExpr b);
+Element product(mlir::AffineExpr a, mlir::AffineExpr b);
+
+/// The sizes as numbers; nullopt where one is free or negative or there are too many elements.
+std::optional<Shape> constantShape(llvm::ArrayRef<mlir::AffineExpr> dims);
+llvm::SmallVector<SymbolicValue> allInputs(NodeContext &c);
+/// Repeats the values to the broadcast shape of all; false where they do not fit.
+bool broadcastAll(NodeContext &c, llvm::MutableArrayRef<SymbolicValue> values);
+
+} // namespace headrace::onnx::shapes

@@ -1,0 +1,41 @@
+// Integer tensors whose elements are known at import as expressions of the free sizes: what shape
+// arithmetic in a model computes with.
+#pragma once
+
+#include "dialect/SizeAlgebra.h"
+#include "dialect/SymbolicShape.h"
+#include "runtime/Tensor.h"
+
+namespace headrace::onnx {
+
+/// Tensors of more elements are data, not shapes.
+inline constexpr int64_t kMostKnownElements = 1024;
+
+struct SymbolicValue {
+  DType dtype = DType::I64;
+  Shape shape;
+  SymbolicShape elements;
+
+  /// The elements as numbers; nullopt where one depends on a free size.
+  std::optional<std::vector<int64_t>> constants() const;
+};
+
+bool isIntegerOrBool(DType dtype);
+
+/// A vector of 64-bit integers.
+SymbolicValue symbolicVector(llvm::ArrayRef<mlir::AffineExpr> elements);
+
+/// The elements of a small integer or boolean tensor; nullopt for any other.
+std::optional<SymbolicValue> symbolicValue(const Tensor &tensor, mlir::MLIRContext *context);
+
+/// A known value without free sizes, as data.
+Tensor toTensor(const SymbolicValue &value, llvm::ArrayRef<int64_t> constants);
+
+/// Whether an expression is small enough to compute with: a file can state sizes whose expressions
+/// grow without bound, or whose coefficients overflow.
+bool isManageable(mlir::AffineExpr expr, int64_t mostAbsolute);
+
+/// Whether no value of the free sizes makes the expression negative, as far as its signs tell.
+bool isNonNegative(mlir::AffineExpr expr);
+
+} // namespace headrace::onnx

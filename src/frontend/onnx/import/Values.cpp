@@ -1,0 +1,99 @@
+#include "frontend/onnx/import/Values.h"
+
+#include "dialect/ConstantData.h"
+#include "dialect/Hr.h"
+#include "frontend/onnx/Text.h"
+#include "runtime/Error.h"
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+Type elementType(DType dtype, const std::string &valueName, MLIRContext *context) {
+  switch (dtype) {
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
+    throw Error(ErrorKind::Unsupported, "value " + inQuotes(valueName) + ": expected floats, " +
+                                            "signed integers or booleans, found " +
+                                            std::string(nameOf(dtype)));
+  default:
+    return toElementType(dtype, context);
+  }
+}
+
+Value createConstant(OpBuilder &builder, Location loc, const Tensor &tensor) {
+  auto type =
+      RankedTensorType::get(tensor.shape(), toElementType(tensor.dtype(), builder.getContext()));
+  return builder.create<hr::ConstantOp>(loc, type, tensorAttribute(tensor, type));
+}
+
+void Values::insert(const std::string &name, ImportedValue value) {
+  if (!values.emplace(name, std::move(value)).second)
+    throw Error(ErrorKind::InvalidModel, "value " + inQuotes(name) + " is defined twice");
+}
+
+void Values::define(const std::string &name, Value tensor) {
+  insert(name, {cast<RankedTensorType>(tensor.getType()), tensor, {}, std::nullopt});
+}
+
+void Values::define(const std::string &name, const Tensor &constant) {
+  MLIRContext *context = builder.getContext();
+  auto type = RankedTensorType::get(constant.shape(), elementType(constant.dtype(), name, context));
+  insert(name, {type, nullptr, constant, symbolicValue(constant, context)});
+}
+
+void Values::define(const std::string &name, const SymbolicValue &known) {
+  auto type = RankedTensorType::get(known.shape, toElementType(known.dtype, builder.getContext()));
+  Tensor constant;
+  if (auto numbers = known.constants())
+    constant = toTensor(known, *numbers);
+  insert(name, {type, nullptr, constant, known});
+}
+
+void Values::alias(const std::string &name, const std::string &source) {
+  // Weights become operators now, so that both names share one.
+  if (!values.at(source).known)
+    tensor(source);
+  insert(name, ImportedValue(values.at(source)));
+}
+
+const ImportedValue *Values::find(const std::string &name) const {
+  auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+Value Values::tensor(const std::string &name) {
+  ImportedValue &value = values.at(name);
+  if (!value.tensor)
+    value.tensor = materialize(name, value);
+  return value.tensor;
+}
+
+Value Values::materialize(const std::string &name, const ImportedValue &value) {
+  Location loc = NameLoc::get(builder.getStringAttr(name));
+  if (value.constant)
+    return createConstant(builder, loc, value.constant);
+  return sizesAsData(loc, *value.known);
+}
+
+/// Free sizes that the model computes with as data: each is read in a map, then they are joined.
+Value Values::sizesAsData(Location loc, const SymbolicValue &known) {
+  Type type = toElementType(known.dtype, builder.getContext());
+  Tensor zero = Tensor::allocate(DType::I8, {1});
+  *zero.as<int8_t>() = 0;
+  Value one = createConstant(builder, loc, zero.converted(known.dtype));
+  SmallVector<Value> elements;
+  for (AffineExpr element : known.elements)
+    elements.push_back(createMap(builder, loc, one, [&](OpBuilder &b, ValueRange) -> Value {
+      Value size = b.create<hr::SizeOp>(loc, symbolMap({element}, builder.getContext()));
+      return b.create<arith::IndexCastOp>(loc, type, size);
+    }));
+  Value joined = elements.front();
+  if (elements.size() > 1)
+    joined = builder.create<hr::ConcatOp>(loc, elements, /*axis=*/0);
+  return builder.create<hr::ReshapeOp>(loc, RankedTensorType::get(known.shape, type), joined);
+}
+
+} // namespace headrace::onnx

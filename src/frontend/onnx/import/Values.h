@@ -1,0 +1,51 @@
+// What the importer knows of each of the model's values.
+#pragma once
+
+#include "frontend/onnx/import/SymbolicValue.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace headrace::onnx {
+
+struct ImportedValue {
+  mlir::RankedTensorType type;
+  mlir::Value tensor;                 // null until an operator reads it, for constants
+  Tensor constant;                    // its data, if it is a constant
+  std::optional<SymbolicValue> known; // its elements, if it is small and of integers
+};
+
+class Values {
+public:
+  explicit Values(mlir::OpBuilder &builder) : builder(builder) {}
+
+  void define(const std::string &name, mlir::Value tensor);
+  void define(const std::string &name, const Tensor &constant);
+  void define(const std::string &name, const SymbolicValue &known);
+  /// Another name for a value.
+  void alias(const std::string &name, const std::string &source);
+
+  /// Null for a name that nothing has defined.
+  const ImportedValue *find(const std::string &name) const;
+
+  /// The value as an operand: constants become operators at their first use.
+  mlir::Value tensor(const std::string &name);
+
+private:
+  mlir::Value materialize(const std::string &name, const ImportedValue &value);
+  mlir::Value sizesAsData(mlir::Location loc, const SymbolicValue &known);
+  void insert(const std::string &name, ImportedValue value);
+
+  mlir::OpBuilder &builder;
+  std::unordered_map<std::string, ImportedValue> values;
+};
+
+/// The element type; an Error that names the value where operators have no such type.
+mlir::Type elementType(DType dtype, const std::string &valueName, mlir::MLIRContext *context);
+
+/// The constant as an operator.
+mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor);
+
+} // namespace headrace::onnx

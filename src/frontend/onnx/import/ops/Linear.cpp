@@ -1,0 +1,215 @@
+// Products of matrices and tensors, all written as contractions.
+#include "frontend/onnx/import/Operators.h"
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+using Dims = SmallVector<unsigned>;
+
+/// A contraction whose operands and result are indexed by these iteration dimensions.
+static Value contract(NodeContext &c, Value lhs, Value rhs, unsigned domain, const Dims &lhsDims,
+                      const Dims &rhsDims, const Dims &resultDims) {
+  SmallVector<AffineMap> maps;
+  for (const Dims *dims : {&lhsDims, &rhsDims, &resultDims}) {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned dim : *dims)
+      exprs.push_back(getAffineDimExpr(dim, c.context));
+    maps.push_back(AffineMap::get(domain, 0, exprs, c.context));
+  }
+  return c.infer<hr::ContractOp>(lhs, rhs, c.builder.getAffineMapArrayAttr(maps));
+}
+
+/// The leading dimensions of an operand of MatMul, which broadcast as in NumPy. A dimension of size
+/// 1 that is repeated is dropped: the other operand alone then gives it.
+struct BatchedOperand {
+  Value tensor;
+  Dims dims;
+};
+
+static BatchedOperand dropRepeated(NodeContext &c, Value tensor, size_t batchRank,
+                                   ArrayRef<AffineExpr> batch) {
+  SymbolicShape shape = shapeOf(tensor), kept;
+  BatchedOperand operand;
+  for (size_t i = 0; i < batchRank; ++i) {
+    size_t position = batch.size() - batchRank + i;
+    if (constantValue(shape[i]) == 1 && constantValue(batch[position]) != 1)
+      continue;
+    kept.push_back(shape[i]);
+    operand.dims.push_back(position);
+  }
+  kept.append(shape.begin() + batchRank, shape.end());
+  operand.tensor = c.reshape(tensor, kept);
+  return operand;
+}
+
+static void importMatMul(NodeContext &c) {
+  Value lhs = c.input(0, Accepts::Numbers), rhs = c.input(1);
+  c.checkSameType(0, 1);
+  if (c.rank(0) == 0 || c.rank(1) == 0)
+    c.fail(ErrorKind::ShapeMismatch, "expected operands of rank 1 or more, found {0} and {1}",
+           c.text(c.shape(0)), c.text(c.shape(1)));
+  bool lhsVector = c.rank(0) == 1, rhsVector = c.rank(1) == 1;
+  size_t lhsBatch = lhsVector ? 0 : c.rank(0) - 2, rhsBatch = rhsVector ? 0 : c.rank(1) - 2;
+  SymbolicShape lhsShape = c.shape(0), rhsShape = c.shape(1);
+  auto batch = broadcastShapes(ArrayRef(lhsShape).take_front(lhsBatch),
+                               ArrayRef(rhsShape).take_front(rhsBatch));
+  AffineExpr lhsInner = lhsShape.back(), rhsInner = rhsVector ? rhsShape[0] : rhsShape[rhsBatch];
+  if (!batch || !sameSize(lhsInner, rhsInner))
+    c.fail(ErrorKind::ShapeMismatch, "matrices {0} and {1} cannot be multiplied", c.text(lhsShape),
+           c.text(rhsShape));
+
+  BatchedOperand a = dropRepeated(c, lhs, lhsBatch, *batch);
+  BatchedOperand b = dropRepeated(c, rhs, rhsBatch, *batch);
+  unsigned domain = batch->size();
+  Dims result = llvm::to_vector(llvm::seq<unsigned>(0, domain));
+  if (!lhsVector) {
+    a.dims.push_back(domain);
+    result.push_back(domain++);
+  }
+  unsigned column = domain;
+  if (!rhsVector)
+    result.push_back(domain++);
+  unsigned inner = domain++;
+  a.dims.push_back(inner);
+  b.dims.push_back(inner);
+  if (!rhsVector)
+    b.dims.push_back(column);
+  c.result(contract(c, a.tensor, b.tensor, domain, a.dims, b.dims, result));
+}
+
+/// alpha * A' B' + beta * C; transposition is in the maps.
+static void importGemm(NodeContext &c) {
+  Value lhs = c.input(0, Accepts::Numbers), rhs = c.input(1);
+  c.checkSameType(0, 1);
+  c.checkRank(0, 2);
+  c.checkRank(1, 2);
+  bool transA = c.node.getInt("transA", 0) != 0, transB = c.node.getInt("transB", 0) != 0;
+  if (!sameSize(c.shape(0)[transA ? 0 : 1], c.shape(1)[transB ? 1 : 0]))
+    c.fail(ErrorKind::ShapeMismatch, "matrices {0}{1} and {2}{3} cannot be multiplied",
+           c.text(c.shape(0)), transA ? " (transposed)" : "", c.text(c.shape(1)),
+           transB ? " (transposed)" : "");
+  enum : unsigned { m, n, k };
+  Value product = contract(c, lhs, rhs, 3, transA ? Dims{k, m} : Dims{m, k},
+                           transB ? Dims{n, k} : Dims{k, n}, {m, n});
+
+  double alpha = c.node.getFloat("alpha", 1), beta = c.node.getFloat("beta", 1);
+  bool hasBias = c.has(2) && beta != 0;
+  if (!hasBias && alpha == 1)
+    return c.result(product);
+  if (!isa<FloatType>(c.type(0).getElementType()) && (alpha != 1 || beta != 1))
+    c.fail(ErrorKind::Unsupported, "alpha and beta other than 1 are supported for floats only");
+  SmallVector<Value> inputs{product};
+  if (hasBias) {
+    inputs.push_back(c.input(2));
+    c.checkSameType(0, 2);
+    auto joined = broadcastShapes(shapeOf(product), c.shape(2));
+    if (!joined || !llvm::equal(*joined, shapeOf(product)))
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, found {2}",
+             c.nameOfInput(2), c.text(shapeOf(product)), c.text(c.shape(2)));
+  }
+  c.result(c.map(inputs, [&](ScalarMath &math, ValueRange x) {
+    Value result = alpha == 1 ? x[0] : math.mul(math.number(x[0], alpha), x[0]);
+    if (!hasBias)
+      return result;
+    return math.add(result, beta == 1 ? x[1] : math.mul(math.number(x[1], beta), x[1]));
+  }));
+}
+
+//===--------------------------------------------------------------------------===//
+// Einsum
+//===--------------------------------------------------------------------------===//
+
+/// "ij,jk->ik" taken apart.
+struct Equation {
+  SmallVector<std::string> operands;
+  std::string result;
+};
+
+static Equation parseEquation(NodeContext &c) {
+  std::string text = c.node.getString("equation", "");
+  llvm::erase(text, ' ');
+  if (text.find('.') != std::string::npos)
+    c.fail(ErrorKind::Unsupported, "an ellipsis in the equation '{0}' is not supported", text);
+  auto [left, right] = StringRef(text).split("->");
+  SmallVector<StringRef> parts;
+  left.split(parts, ',');
+  Equation equation;
+  for (StringRef part : parts)
+    equation.operands.push_back(part.str());
+  equation.result = right.str();
+  if (!StringRef(text).contains("->")) {
+    // Without a result every letter that occurs once, in alphabetical order.
+    for (char letter : left)
+      if (llvm::isAlpha(letter) && left.count(letter) == 1)
+        equation.result += letter;
+    llvm::sort(equation.result);
+  }
+  return equation;
+}
+
+static void checkLetters(NodeContext &c, StringRef letters, const char *what) {
+  for (char letter : letters)
+    if (!llvm::isAlpha(letter) || letters.count(letter) != 1)
+      c.fail(ErrorKind::Unsupported,
+             "expected letters that differ for each dimension of {0} in the equation, found '{1}'",
+             what, letters);
+}
+
+static void importEinsum(NodeContext &c) {
+  Equation equation = parseEquation(c);
+  size_t count = equation.operands.size();
+  if (count != c.inputCount())
+    c.fail(ErrorKind::InvalidModel, "expected {0} inputs for the equation, found {1}", count,
+           c.inputCount());
+  if (count > 2)
+    c.fail(ErrorKind::Unsupported, "expected one or two inputs, found {0}", count);
+  SmallVector<Value> inputs = c.inputsOfOneType(Accepts::Numbers);
+  std::string letters;
+  for (size_t i = 0; i < count; ++i) {
+    checkLetters(c, equation.operands[i], "an input");
+    c.checkRank(i, equation.operands[i].size());
+    for (char letter : equation.operands[i])
+      if (letters.find(letter) == std::string::npos)
+        letters += letter;
+  }
+  checkLetters(c, equation.result, "the result");
+  auto positions = [&](StringRef text) {
+    Dims found;
+    for (char letter : text)
+      found.push_back(letters.find(letter));
+    return found;
+  };
+  for (char letter : equation.result)
+    if (letters.find(letter) == std::string::npos)
+      c.fail(ErrorKind::InvalidModel, "the result's '{0}' is a dimension of no input", letter);
+
+  if (count == 2)
+    return c.result(contract(c, inputs[0], inputs[1], letters.size(),
+                             positions(equation.operands[0]), positions(equation.operands[1]),
+                             positions(equation.result)));
+  // One input: sum what the result lacks, then reorder.
+  SmallVector<int64_t> summed, permutation;
+  std::string kept;
+  for (auto [i, letter] : llvm::enumerate(equation.operands[0]))
+    if (equation.result.find(letter) == std::string::npos)
+      summed.push_back(i);
+    else
+      kept += letter;
+  for (char letter : equation.result)
+    permutation.push_back(kept.find(letter));
+  Value total =
+      summed.empty() ? inputs[0] : c.reduce(hr::ReduceKind::Sum, inputs[0], summed, false);
+  c.result(c.transpose(total, permutation));
+}
+
+OperatorFamily linearOperators() {
+  static const Operator table[] = {
+      {"MatMul", 7, importMatMul},
+      {"Gemm", 7, importGemm},
+      {"Einsum", 12, importEinsum},
+  };
+  return table;
+}
+
+} // namespace headrace::onnx

@@ -1,0 +1,116 @@
+// Values from nowhere: constants, shapes as data, and operators that pass their input on.
+#include "frontend/onnx/import/Operators.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+template <class T> static Tensor tensorOf(DType dtype, Shape shape, ArrayRef<T> values) {
+  Tensor tensor = Tensor::allocate(dtype, std::move(shape));
+  llvm::copy(values, tensor.as<T>());
+  return tensor;
+}
+
+static void importConstant(NodeContext &c) {
+  const Node &node = c.node;
+  if (const Attribute *value = node.find("value"); value && value->kind == Attribute::Tensor)
+    return c.result(value->tensor);
+  if (node.find("value_float"))
+    return c.result(tensorOf<float>(DType::F32, {}, {node.getFloat("value_float", 0)}));
+  if (node.find("value_int"))
+    return c.result(tensorOf<int64_t>(DType::I64, {}, {node.getInt("value_int", 0)}));
+  if (node.find("value_ints")) {
+    std::vector<int64_t> values = node.getInts("value_ints");
+    return c.result(tensorOf<int64_t>(DType::I64, {static_cast<int64_t>(values.size())}, values));
+  }
+  if (const Attribute *list = node.find("value_floats"); list && list->kind == Attribute::Floats)
+    return c.result(
+        tensorOf<float>(DType::F32, {static_cast<int64_t>(list->floats.size())}, list->floats));
+  c.fail(ErrorKind::Unsupported, "expected a dense tensor, numbers or a number as its value");
+}
+
+static void importConstantOfShape(NodeContext &c) {
+  const SymbolicShape &dims = c.sizes(0).elements;
+  Tensor value = tensorOf<float>(DType::F32, {}, {0.0f});
+  if (const Attribute *given = c.node.find("value")) {
+    if (given->kind != Attribute::Tensor || given->tensor.elements() != 1)
+      c.fail(ErrorKind::InvalidModel, "attribute 'value': expected a tensor of one element");
+    value = given->tensor.reshaped({});
+  }
+  Type type = elementType(value.dtype(), c.node.outputs.front(), c.context);
+  RankedTensorType resultType = c.checkedType(dims, type);
+  bool isSmall = resultType.hasStaticShape() && resultType.getNumElements() <= kMostKnownElements;
+  if (auto element = symbolicValue(value, c.context); element && isSmall)
+    return c.result(
+        SymbolicValue{value.dtype(), Shape(resultType.getShape()),
+                      SymbolicShape(resultType.getNumElements(), element->elements[0])});
+  c.result(c.broadcast(createConstant(c.builder, c.loc, value), dims));
+}
+
+static void importShape(NodeContext &c) {
+  SymbolicShape dims = c.shape(0);
+  int64_t rank = dims.size();
+  auto bound = [&](const char *attribute, int64_t otherwise) {
+    int64_t at = c.node.getInt(attribute, otherwise);
+    return std::clamp<int64_t>(at < 0 && at >= -rank ? at + rank : at, 0, rank);
+  };
+  int64_t start = bound("start", 0), end = bound("end", rank);
+  c.result(symbolicVector(ArrayRef(dims).slice(start, std::max<int64_t>(end - start, 0))));
+}
+
+static void importSize(NodeContext &c) {
+  c.result(SymbolicValue{DType::I64, {}, {c.product(c.shape(0))}});
+}
+
+/// Numbers in arithmetic progression; all three parameters must be constants.
+static void importRange(NodeContext &c) {
+  for (size_t i : {0, 1, 2}) {
+    c.input(i, Accepts::Numbers);
+    c.checkSameType(0, i);
+    if (!c.constant(i) || c.constant(i).elements() != 1)
+      c.fail(ErrorKind::Unsupported, "{0}: expected one constant", c.nameOfInput(i));
+  }
+  auto number = [&](size_t i) {
+    Tensor wide = c.constant(i).converted(DType::F64);
+    return *wide.as<double>();
+  };
+  double start = number(0), step = number(2);
+  double count = std::ceil((number(1) - start) / step);
+  if (!(count <= 1 << 24))
+    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
+  Tensor range = Tensor::allocate(DType::F64, {std::max<int64_t>(static_cast<int64_t>(count), 0)});
+  for (int64_t i = 0; i < range.elements(); ++i)
+    range.as<double>()[i] = start + static_cast<double>(i) * step;
+  c.result(range.converted(c.constant(0).dtype()));
+}
+
+static void importIdentity(NodeContext &c) { c.resultIsInput(); }
+
+/// At inference nothing is dropped.
+static void importDropout(NodeContext &c) {
+  if (c.has(2)) {
+    const SymbolicValue *training = c.known(2);
+    auto value = training ? training->constants() : std::nullopt;
+    if (!value || value->size() != 1 || value->front() != 0)
+      c.fail(ErrorKind::Unsupported, "training mode is not supported");
+  }
+  c.resultIsInput();
+}
+
+OperatorFamily valueOperators() {
+  static const Operator table[] = {
+      {"Constant", 7, importConstant},
+      {"ConstantOfShape", 9, importConstantOfShape},
+      {"Shape", 7, importShape},
+      {"Size", 7, importSize},
+      {"Range", 11, importRange, shapes::range},
+      {"Identity", 7, importIdentity},
+      {"Dropout", 7, importDropout},
+  };
+  return table;
+}
+
+} // namespace headrace::onnx
