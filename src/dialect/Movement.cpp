@@ -81,7 +81,8 @@ Movement ContractOp::getMovement() {
   m.domain.resize(m.maps[0].getNumDims());
   m.iterators.assign(m.domain.size(), IteratorType::reduction);
   m.operationsPerPoint = 2;
-  for (auto [map, value] : llvm::zip(m.maps, ValueRange{getLhs(), getRhs()}))
+  Value operands[] = {getLhs(), getRhs()};
+  for (auto [map, value] : llvm::zip(m.maps, operands))
     for (auto [expr, size] : llvm::zip(map.getResults(), shapeOf(value)))
       m.domain[cast<AffineDimExpr>(expr).getPosition()] = size;
   for (AffineExpr expr : m.maps[2].getResults())

@@ -117,6 +117,19 @@ bool KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, co
   return true;
 }
 
+/// A reduction along rows that keeps its dimension, or element-wise work on one's result.
+static bool computesPerRow(Operation *op) {
+  if (isa<hr::ReduceOp>(op))
+    return true;
+  if (!isa<hr::MapOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    return producer && operand.getType() == op->getResult(0).getType() && computesPerRow(producer) &&
+           llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
+  });
+}
+
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
 bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
@@ -155,8 +168,7 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
     return isa<hr::MapOp, hr::TransposeOp>(op.getOperation()) && full &&
            covered.size() == axes.size();
 
-  bool hasReduction = isa<hr::ReduceOp>(op.getOperation()) ||
-                      llvm::any_of(operators, [](hr::OperatorInterface other) {
+  bool hasReduction = computesPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
                         return isa<hr::ReduceOp>(other.getOperation());
                       });
   if (!hasReduction)
@@ -168,7 +180,7 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   auto dropReduced = [&](hr::OperatorInterface candidate, ArrayRef<AxisRef> refs) {
     Movement m = candidate.getMovement();
     for (auto [ref, kind] : llvm::zip(refs, m.iterators))
-      if (kind == IteratorType::reduction && ref.isAxis())
+      if (ref.isUnit() || kind == IteratorType::reduction)
         rowAxes.erase(ref.getId());
   };
   dropReduced(op, domain);

@@ -53,7 +53,7 @@ private:
     SmallVector<int64_t> tile(rank, 1);
     tile.back() = schedule.vector;
     Handle loop = tileFor(root, tile).back();
-    if (schedule.peel || schedule.split)
+    if (schedule.peel || schedule.splitDim >= 0)
       peel(loop);
     cleanUp();
     vectorize();
@@ -74,13 +74,13 @@ private:
       SmallVector<int64_t> tile(rank, 0);
       tile.back() = schedule.vector;
       if (generic.getNumReductionLoops() > 0) {
-        if (schedule.split)
+        if (schedule.splitDim >= 0)
           handle = splitAt(handle, schedule.split, rank - 1).first;
         tileReduction(handle, tile);
         continue;
       }
       Handle loop = tileFor(handle, tile).back();
-      if (schedule.split)
+      if (schedule.splitDim >= 0)
         peel(loop);
     }
     cleanUp();
@@ -91,16 +91,9 @@ private:
   /// The register tile of the root and, fused, of what it is computed from; then the reduction's
   /// loops inside it, innermost one step at a time.
   void writeTiles() {
-    Handle root = intoGrid();
-    if (schedule.split) {
-      auto [main, rest] = splitAt(root, schedule.split, schedule.splitDim);
-      fuseTile(main, schedule.tile);
-      SmallVector<int64_t> tile = schedule.tile;
-      tile[schedule.splitDim] = schedule.remainder;
-      fuseTile(rest, tile);
-    } else {
-      fuseTile(root, schedule.tile);
-    }
+    SmallVector<Handle> loops = fuseTile(intoGrid(), schedule.tile);
+    if (schedule.splitDim >= 0)
+      peelRemainder(loops);
     generalizeFills();
     foldUnitDims();
 
@@ -108,11 +101,8 @@ private:
     auto [windows, plain] = reductionKinds(anchor);
     llvm::SmallSetVector<int64_t, 2> parallelRanks;
     parallelRanks.insert(tiledRank(schedule.tile));
-    if (schedule.split) {
-      SmallVector<int64_t> tile = schedule.tile;
-      tile[schedule.splitDim] = schedule.remainder;
-      parallelRanks.insert(tiledRank(tile));
-    }
+    if (schedule.splitDim >= 0)
+      parallelRanks.insert(tiledRank(remainderTile()));
     int64_t reductions = windows + plain;
     if (int64_t outer = plain > 0 ? reductions - 1 : reductions; outer > 0) {
       for (int64_t parallel : parallelRanks) {
@@ -122,8 +112,8 @@ private:
         tileFor(matchLoops(parallel, reductions), tile);
       }
       foldUnitDims();
-      pass("slice-strided-operands");
     }
+    pass("slice-strided-operands");
     if (plain > 0)
       for (int64_t parallel : parallelRanks) {
         SmallVector<int64_t> tile(parallel + 1, 0);
@@ -169,12 +159,41 @@ private:
     return nestHandles(nest, loops);
   }
 
-  void fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
+  /// The tile of what is left over: its size if known, else one element at a time.
+  SmallVector<int64_t> remainderTile() const {
+    SmallVector<int64_t> tile = schedule.tile;
+    tile[schedule.splitDim] = schedule.peel ? 1 : schedule.remainder;
+    return tile;
+  }
+
+  /// Separates the last, partial tile from the whole ones.
+  void peelRemainder(ArrayRef<Handle> loops) {
+    int64_t position = 0;
+    for (int64_t dim : schedule.order) {
+      if (dim == schedule.splitDim)
+        break;
+      position += schedule.tile[dim] != 0;
+    }
+    Handle rest = peel(loops[position]);
+    if (schedule.peel) {
+      Handle root = fresh();
+      line("{0} = transform.structured.match attributes{{hr.id = {1} : i64} in {2} : "
+           "(!transform.any_op) -> !transform.any_op",
+           root, kernelOpId(contents.root), rest);
+      SmallVector<int64_t> single(schedule.tile.size(), 0);
+      single[schedule.splitDim] = 1;
+      fuseTile(root, single);
+    }
+    cleanUp();
+  }
+
+  SmallVector<Handle> fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
     int64_t loops = llvm::count_if(sizes, [](int64_t size) { return size != 0; });
     Handle tiled = fresh(), nest = fresh();
     line("{0}, {1}:{2} = transform.structured.fuse {3} {4} interchange {5} : "
          "(!transform.any_op) -> ({6})",
          tiled, nest, loops, op, list(sizes), list(schedule.order), anyOps(loops + 1));
+    return nestHandles(nest, loops);
   }
 
   void tileReduction(const Handle &op, ArrayRef<int64_t> sizes) {
@@ -192,12 +211,13 @@ private:
     return {low, high};
   }
 
-  void peel(const Handle &loop) {
+  Handle peel(const Handle &loop) {
     Handle cast = fresh(), main = fresh(), rest = fresh();
     line("{0} = transform.cast {1} : !transform.any_op to !transform.op<\"scf.for\">", cast, loop);
     line("{0}, {1} = transform.loop.peel {2} : (!transform.op<\"scf.for\">) -> (!transform.any_op, "
          "!transform.any_op)",
          main, rest, cast);
+    return rest;
   }
 
   void generalizeFills() {

@@ -52,9 +52,9 @@ DictionaryAttr Schedule::toAttribute(MLIRContext *context) const {
     attrs.set("order", b.getDenseI64ArrayAttr(order));
   if (vector)
     attrs.set("vector", b.getI64IntegerAttr(vector));
-  if (split) {
-    attrs.set("split", b.getI64IntegerAttr(split));
+  if (splitDim >= 0) {
     attrs.set("split_dim", b.getI64IntegerAttr(splitDim));
+    attrs.set("split", b.getI64IntegerAttr(split));
     attrs.set("remainder", b.getI64IntegerAttr(remainder));
   }
   if (peel)

@@ -37,11 +37,12 @@ struct Schedule {
   llvm::SmallVector<int64_t> order;
   /// Elementwise, Rows: how many elements of the last dimension are one vector.
   int64_t vector = 0;
-  /// Where the remainder begins (in the row dimension of Tiles, the last one otherwise); 0: none.
-  int64_t split = 0;
+  /// The dimension that whole tiles or vectors do not cover (-1: none), where what is left over
+  /// begins and how much that is.
   int64_t splitDim = -1;
+  int64_t split = 0;
   int64_t remainder = 0;
-  /// The remainder is found at run time.
+  /// What is left over is known only at run time.
   bool peel = false;
 
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;

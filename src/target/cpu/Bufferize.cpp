@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -37,6 +38,23 @@ bufferization::OneShotBufferizationOptions bufferizationOptions() {
   return options;
 }
 
+/// Tiling guards a cell of nothing but padding by a branch; without it the cell's source is empty,
+/// which pads just as well and is computed in place.
+void dropPadGuards(RewriterBase &rewriter, ModuleOp module) {
+  SmallVector<scf::IfOp> guards;
+  module.walk([&](scf::IfOp guard) {
+    if (guard.getNumResults() == 1 && guard.elseBlock() &&
+        !guard.elseBlock()->getOps<tensor::PadOp>().empty())
+      guards.push_back(guard);
+  });
+  for (scf::IfOp guard : guards) {
+    Value padded = guard.elseYield().getOperand(0);
+    rewriter.eraseOp(guard.elseYield());
+    rewriter.inlineBlockBefore(guard.elseBlock(), guard);
+    rewriter.replaceOp(guard, padded);
+  }
+}
+
 /// What was computed in place leaves a copy of a buffer onto itself.
 void removeSelfCopies(RewriterBase &rewriter, ModuleOp module) {
   DominanceInfo dominance(module);
@@ -55,6 +73,7 @@ struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     IRRewriter rewriter(&getContext());
+    dropPadGuards(rewriter, module);
     // Padding has no destination of its own: it becomes a fill and an insertion.
     SmallVector<tensor::PadOp> pads;
     module.walk([&](tensor::PadOp pad) { pads.push_back(pad); });

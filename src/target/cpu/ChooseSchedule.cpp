@@ -102,7 +102,7 @@ private:
           cell = candidate;
           break;
         }
-      if (schedule.split || cell == 0) {
+      if (schedule.splitDim >= 0 || cell == 0) {
         schedule.split = schedule.remainder = 0;
         schedule.splitDim = -1;
         schedule.peel = true;
@@ -161,7 +161,7 @@ private:
       int64_t most = std::clamp<int64_t>((machine.vectorRegisters - 1 - vectors) / vectors, 1, 14);
       if (!isContraction(anchor))
         most = std::max<int64_t>(1, machine.vectorRegisters / (4 * vectors));
-      chooseRows(schedule, *row, most);
+      chooseRows(schedule, *row, most, /*even=*/isFeatureBlock(anchor, *row));
     }
     chooseGrid(schedule, parallel, feature, row);
     // Features outermost, rows innermost: a tile's weights are used by all rows of the cell.
@@ -215,19 +215,26 @@ private:
     schedule.remainder = size - schedule.split;
   }
 
-  void chooseRows(Schedule &schedule, int64_t row, int64_t most) const {
+  /// `even`: only tiles that divide the rows, so that the rows can be shared among cells.
+  void chooseRows(Schedule &schedule, int64_t row, int64_t most, bool even) const {
     int64_t size = ranges[row];
-    if (ShapedType::isDynamic(size))
-      return; // one row at a time
-    if (size <= most) {
+    if (ShapedType::isDynamic(size)) {
+      if (schedule.splitDim >= 0)
+        return; // one row at a time
+      schedule.tile[row] = most;
+      schedule.splitDim = row;
+      schedule.peel = true;
+      return;
+    }
+    if (size <= most && !even) {
       schedule.tile[row] = size;
       return;
     }
     int64_t divisor = 1;
-    for (int64_t candidate = most; candidate > 1 && divisor == 1; --candidate)
+    for (int64_t candidate = std::min(most, size); candidate > 1 && divisor == 1; --candidate)
       if (size % candidate == 0)
         divisor = candidate;
-    if (5 * divisor >= 3 * most || schedule.split) {
+    if (5 * divisor >= 3 * most || schedule.splitDim >= 0 || even) {
       schedule.tile[row] = divisor;
       return;
     }
@@ -244,15 +251,21 @@ private:
     for (int64_t dim : parallel)
       if (dim != feature && (!row || dim != *row))
         candidates.push_back(dim);
-    if (row && schedule.splitDim != *row && !ShapedType::isDynamic(ranges[*row]))
+    if (row && (schedule.splitDim != *row || schedule.peel))
       candidates.push_back(*row);
     int64_t cells = 1;
     for (int64_t dim : candidates) {
       if (cells >= kWantedCells && !ShapedType::isDynamic(ranges[dim]))
         break;
-      int64_t unit = schedule.tile[dim], count = sizeOrGuess(dim) / unit;
+      int64_t unit = schedule.tile[dim];
+      if (ShapedType::isDynamic(ranges[dim])) {
+        schedule.grid[dim] = unit;
+        cells *= kAssumedDynamicSize;
+        continue;
+      }
+      int64_t count = ranges[dim] / unit;
       int64_t wanted = (2 * kWantedCells + cells - 1) / cells;
-      int64_t group = ShapedType::isDynamic(ranges[dim]) ? 1 : std::max<int64_t>(1, count / wanted);
+      int64_t group = std::max<int64_t>(1, count / wanted);
       while (count % group != 0)
         --group; // whole cells only, so that every size inside is known
       if (count == 1)
@@ -326,17 +339,21 @@ private:
   std::optional<int64_t> rowDim(linalg::GenericOp anchor, ArrayRef<int64_t> parallel) const {
     SmallVector<AffineMap> maps = anchor.getIndexingMapsArray();
     ArrayRef<int64_t> candidates = parallel.drop_back();
-    auto usable = [&](int64_t dim) { return !ShapedType::isDynamic(ranges[dim]); };
+    auto isStatic = [&](int64_t dim) { return !ShapedType::isDynamic(ranges[dim]); };
     if (isContraction(anchor)) {
+      auto sharesWeights = [&](int64_t dim) {
+        return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
+      };
+      for (bool dynamic : {false, true})
+        for (int64_t dim : llvm::reverse(candidates))
+          if (isStatic(dim) != dynamic && sharesWeights(dim))
+            return dim;
       for (int64_t dim : llvm::reverse(candidates))
-        if (usable(dim) && maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim))
-          return dim;
-      for (int64_t dim : llvm::reverse(candidates))
-        if (usable(dim) && isFeatureBlock(anchor, dim))
+        if (isStatic(dim) && isFeatureBlock(anchor, dim))
           return dim;
     }
     for (int64_t dim : llvm::reverse(candidates))
-      if (usable(dim))
+      if (isStatic(dim))
         return dim;
     return std::nullopt;
   }

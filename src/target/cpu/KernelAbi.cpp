@@ -53,13 +53,14 @@ public:
       Value address = b.create<LLVM::GEPOp>(loc, pointer, pointer, buffers,
                                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       Value data = b.create<LLVM::LoadOp>(loc, pointer, address);
-      old[i].replaceAllUsesWith(memoryAt(data, cast<MemRefType>(old[i].getType()), i));
+      old[i].replaceAllUsesWith(memoryAt(data, cast<MemRefType>(old[i].getType()),
+                                       kernel.getArgAttrOfType<AffineMapAttr>(i, kSizesAttr)));
     }
     for (size_t i = 0; i < 2; ++i)
       old[memories + i].replaceAllUsesWith(
           b.create<arith::IndexCastOp>(loc, b.getIndexType(), fresh[2 + i]));
     auto workspaceType = cast<MemRefType>(old.back().getType());
-    old.back().replaceAllUsesWith(memoryAt(fresh[4], workspaceType, old.size()));
+    old.back().replaceAllUsesWith(memoryAt(fresh[4], workspaceType, {}));
     body.eraseArguments(0, old.size());
 
     auto ret = cast<func::ReturnOp>(body.getTerminator());
@@ -73,14 +74,13 @@ public:
 
 private:
   /// A memref over a bare pointer.
-  Value memoryAt(Value data, MemRefType type, size_t argument) {
+  Value memoryAt(Value data, MemRefType type, AffineMapAttr sizeMap) {
     MemRefDescriptor descriptor =
         MemRefDescriptor::undef(b, loc, converter.convertType(type));
     descriptor.setAllocatedPtr(b, loc, data);
     descriptor.setAlignedPtr(b, loc, data);
     descriptor.setConstantOffset(b, loc, 0);
     Value stride = constant(1);
-    auto sizeMap = kernel.getArgAttrOfType<AffineMapAttr>(argument, kSizesAttr);
     for (int64_t i = type.getRank() - 1; i >= 0; --i) {
       Value size;
       if (!type.isDynamicDim(i))
