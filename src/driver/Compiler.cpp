@@ -8,6 +8,7 @@
 #include "transform/Schedule.h"
 
 #include "mlir/IR/Diagnostics.h"
+
 #include <chrono>
 
 using namespace mlir;
@@ -49,7 +50,8 @@ MovementReport movementBefore(func::FuncOp function) {
   MovementReport report;
   Operation *ret = function.getBody().front().getTerminator();
   for (Operation &op : function.getBody().front()) {
-    bool isOutput = op.getNumResults() == 1 && llvm::is_contained(ret->getOperands(), op.getResult(0));
+    bool isOutput =
+        op.getNumResults() == 1 && llvm::is_contained(ret->getOperands(), op.getResult(0));
     addOperator(report, op, isOutput);
   }
   return report;
@@ -187,8 +189,9 @@ Explanation Compiler::explain(ModuleOp program) {
     result.constantBytes += static_cast<int64_t>(constant.bytes());
   result.phaseMilliseconds = phaseMilliseconds;
   if (plan.symbols.empty()) {
-    std::vector<KernelFn> none(plan.steps.size(), [](void *const *, const int64_t *, int64_t,
-                                                     int64_t, void *) -> int64_t { return 0; });
+    std::vector<KernelFn> none(
+        plan.steps.size(),
+        [](void *const *, const int64_t *, int64_t, int64_t, void *) -> int64_t { return 0; });
     for (size_t i = 0; i < plan.steps.size(); ++i)
       if (plan.steps[i].kind == Step::Kind::Library)
         none[i] = nullptr;

@@ -81,14 +81,13 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
   impl.settings = settings;
   onnx::Model file = onnx::readModel(path);
   impl.context = makeContext(findTarget(settings.target));
-  impl.imported = onnx::importModel(file, *impl.context);
+  impl.imported = onnx::importModel(file, *impl.context, impl.name);
   func::FuncOp main = entryFunction(*impl.imported);
   impl.symbols = symbolNames(main);
   impl.interface.name = impl.name;
   impl.interface.inputs = inputSpecs(main);
   impl.interface.outputs = outputSpecs(main);
-  for (const std::string &symbol : impl.symbols)
-    impl.interface.symbols.push_back({symbol, /*min=*/0});
+  impl.interface.symbols = symbolGuards(main, /*least=*/0);
   return model;
 }
 

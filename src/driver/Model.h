@@ -22,7 +22,8 @@ const std::vector<PhaseInfo> &phases();
 class Model {
 public:
   /// Reads and imports the file; compiles nothing yet. Throws Error.
-  static std::shared_ptr<Model> load(const std::filesystem::path &path, const Settings &settings = {});
+  static std::shared_ptr<Model> load(const std::filesystem::path &path,
+                                     const Settings &settings = {});
   ~Model();
 
   const std::string &name() const;

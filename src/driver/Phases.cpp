@@ -66,7 +66,8 @@ void lower(OpPassManager &manager, const Target &target) {
 
 constexpr Phase kPhases[] = {
     {"import", "level 1: the operators the user wrote", import},
-    {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied", simplify},
+    {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied",
+     simplify},
     {"layout", "level 1: channels last, padding apart", layout},
     {"kernels", "level 2: operators fused into kernels over linalg, weights packed", kernels},
     {"schedule", "level 3: every kernel outlined, with its schedule and recipe", schedule},

@@ -29,8 +29,7 @@ public:
 
   Program build() {
     program.name = function.getName().str();
-    for (const std::string &name : symbolNames(function))
-      program.symbols.push_back({name});
+    program.symbols = symbolGuards(function, /*least=*/2);
     program.inputs = inputSpecs(function);
     program.outputs = outputSpecs(function);
     for (BlockArgument argument : function.getArguments())
@@ -118,8 +117,7 @@ private:
       copy.parameters = {bytes};
       copy.cost.bytesRead = copy.cost.bytesWritten = bytes;
       info.lastStep = static_cast<int>(program.steps.size());
-      int output =
-          addBuffer(value.getType(), BufferInfo::Kind::Output, static_cast<int>(i));
+      int output = addBuffer(value.getType(), BufferInfo::Kind::Output, static_cast<int>(i));
       copy.operands = {buffer, output};
       program.steps.push_back(std::move(copy));
     }
@@ -158,6 +156,21 @@ std::vector<std::string> symbolNames(func::FuncOp function) {
     for (StringRef name : symbols.getAsValueRange<StringAttr>())
       names.push_back(name.str());
   return names;
+}
+
+std::vector<Symbol> symbolGuards(func::FuncOp function, int64_t least) {
+  std::vector<Symbol> guards;
+  auto minima = function->getAttrOfType<DenseI64ArrayAttr>(kSymbolMinAttr);
+  auto maxima = function->getAttrOfType<DenseI64ArrayAttr>(kSymbolMaxAttr);
+  for (auto [i, name] : llvm::enumerate(symbolNames(function))) {
+    Symbol symbol{name, least};
+    if (minima)
+      symbol.min = std::max(least, minima[i]);
+    if (maxima)
+      symbol.max = maxima[i];
+    guards.push_back(symbol);
+  }
+  return guards;
 }
 
 Program buildProgram(func::FuncOp function) { return ProgramBuilder(function).build(); }

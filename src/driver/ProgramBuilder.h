@@ -12,6 +12,8 @@ namespace headrace {
 std::vector<TensorSpec> inputSpecs(mlir::func::FuncOp function);
 std::vector<TensorSpec> outputSpecs(mlir::func::FuncOp function);
 std::vector<std::string> symbolNames(mlir::func::FuncOp function);
+/// The symbols with the sizes the function is valid for, and at least `least`.
+std::vector<Symbol> symbolGuards(mlir::func::FuncOp function, int64_t least);
 
 /// The program of a function of launches, library calls, views and constants.
 Program buildProgram(mlir::func::FuncOp function);

@@ -2,15 +2,35 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "runtime/Error.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
 namespace headrace {
 
-OwningOpRef<ModuleOp> specializeProgram(ModuleOp program,
-                                        ArrayRef<std::optional<int64_t>> values) {
+/// Names and ranges of the symbols that stay open.
+static void dropFixedSymbols(func::FuncOp function, ArrayRef<std::optional<int64_t>> values) {
+  if (auto names = function->getAttrOfType<ArrayAttr>(kSymbolsAttr)) {
+    SmallVector<Attribute> kept;
+    for (auto [name, value] : llvm::zip(names, values))
+      if (!value)
+        kept.push_back(name);
+    function->setAttr(kSymbolsAttr, ArrayAttr::get(function.getContext(), kept));
+  }
+  for (StringRef key : {StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr)})
+    if (auto bounds = function->getAttrOfType<DenseI64ArrayAttr>(key)) {
+      SmallVector<int64_t> kept;
+      for (auto [bound, value] : llvm::zip(bounds.asArrayRef(), values))
+        if (!value)
+          kept.push_back(bound);
+      function->setAttr(key, DenseI64ArrayAttr::get(function.getContext(), kept));
+    }
+}
+
+OwningOpRef<ModuleOp> specializeProgram(ModuleOp program, ArrayRef<std::optional<int64_t>> values) {
   OwningOpRef<ModuleOp> copy = program.clone();
   if (llvm::none_of(values, [](auto &value) { return value.has_value(); }))
     return copy;
@@ -44,16 +64,9 @@ OwningOpRef<ModuleOp> specializeProgram(ModuleOp program,
   replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
 
-  copy->walk([&](func::FuncOp function) {
-    auto names = function->getAttrOfType<ArrayAttr>(kSymbolsAttr);
-    if (!names)
-      return;
-    SmallVector<Attribute> kept;
-    for (auto [name, value] : llvm::zip(names, values))
-      if (!value)
-        kept.push_back(name);
-    function->setAttr(kSymbolsAttr, ArrayAttr::get(context, kept));
-  });
+  copy->walk([&](func::FuncOp function) { dropFixedSymbols(function, values); });
+  if (failed(verify(*copy)))
+    throw InternalError("a program does not hold for sizes within its range");
   return copy;
 }
 

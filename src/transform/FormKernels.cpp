@@ -65,10 +65,9 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
   }
   std::string name = operatorName(op);
   auto kernel = b.create<hr::KernelOp>(
-      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(name),
-      b.getStrArrayAttr({name}),
-      AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0},
-                                   context)));
+      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(name), b.getStrArrayAttr({name}),
+      AffineMapAttr::get(
+          symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());
   SmallVector<Value> arguments;
   for (Value operand : inputs)
@@ -87,9 +86,8 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
 /// and others read is kept, so that it is computed once per row.
 void fuseElementwise(hr::KernelOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
-    return operand->get().hasOneUse();
-  });
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns, [](OpOperand *operand) { return operand->get().hasOneUse(); });
   linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));

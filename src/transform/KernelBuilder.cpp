@@ -113,8 +113,7 @@ void KernelBuilder::planOperators() {
       }
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
       plan.accesses.push_back({value, viewOf(value, map, domain)});
-    plan.accesses.push_back(
-        {op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
+    plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
     plans.push_back(std::move(plan));
   }
 }
@@ -127,8 +126,8 @@ bool KernelBuilder::mergeable(int a, int b) const {
     auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
     if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
       return false;
-    if (atA != plan.axes.end() && plan.iterators[atA - plan.axes.begin()] !=
-                                      plan.iterators[atB - plan.axes.begin()])
+    if (atA != plan.axes.end() &&
+        plan.iterators[atA - plan.axes.begin()] != plan.iterators[atB - plan.axes.begin()])
       return false;
     for (const Access &access : plan.accesses) {
       bool follows = false;
@@ -410,8 +409,7 @@ FailureOr<Value> KernelBuilder::build() {
 
 } // namespace
 
-FailureOr<Value> buildKernel(OpBuilder &builder, const KernelGroup &group,
-                             const Machine &machine) {
+FailureOr<Value> buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
   return KernelBuilder(builder, group, machine).build();
 }
 

@@ -125,7 +125,8 @@ static bool computesPerRow(Operation *op) {
     return false;
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     Operation *producer = operand.getDefiningOp();
-    return producer && operand.getType() == op->getResult(0).getType() && computesPerRow(producer) &&
+    return producer && operand.getType() == op->getResult(0).getType() &&
+           computesPerRow(producer) &&
            llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
   });
 }
@@ -168,9 +169,10 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
     return isa<hr::MapOp, hr::TransposeOp>(op.getOperation()) && full &&
            covered.size() == axes.size();
 
-  bool hasReduction = computesPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
-                        return isa<hr::ReduceOp>(other.getOperation());
-                      });
+  bool hasReduction =
+      computesPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
+        return isa<hr::ReduceOp>(other.getOperation());
+      });
   if (!hasReduction)
     return full;
 

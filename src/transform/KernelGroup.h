@@ -2,7 +2,8 @@
 //
 // Every structured operator says by its movement which elements each point of its domain touches.
 // A group names the dimensions of all those domains by common axes: when a consumer reads a value
-// along axes (r, c), the producer computes it along (r, c) too, and both can stand in one loop nest.
+// along axes (r, c), the producer computes it along (r, c) too, and both can stand in one loop
+// nest.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -17,8 +17,9 @@ public:
       : schedule(schedule), contents(KernelContents::of(kernel)) {}
 
   std::string write() {
-    text = "module attributes {transform.with_named_sequence} {\n"
-           "  transform.named_sequence @recipe(%kernel: !transform.any_op {transform.readonly}) {\n";
+    text =
+        "module attributes {transform.with_named_sequence} {\n"
+        "  transform.named_sequence @recipe(%kernel: !transform.any_op {transform.readonly}) {\n";
     switch (schedule.family) {
     case Schedule::Family::Loops:
       writeLoops();
@@ -235,8 +236,8 @@ private:
   }
 
   void cleanUp() {
-    applyPatterns({"scf.for_loop_canonicalization", "canonicalization",
-                   "tensor.fold_tensor_empty", "tensor.merge_consecutive_insert_extract_slice"});
+    applyPatterns({"scf.for_loop_canonicalization", "canonicalization", "tensor.fold_tensor_empty",
+                   "tensor.merge_consecutive_insert_extract_slice"});
   }
 
   void applyPatterns(ArrayRef<StringRef> patterns) {

@@ -9,8 +9,8 @@ namespace headrace {
 
 /// What a kernel's function holds, as schedules need it.
 struct KernelContents {
-  mlir::Operation *root = nullptr;            // computes what is stored
-  llvm::SmallVector<mlir::Operation *> ops;   // all numbered operations, in program order
+  mlir::Operation *root = nullptr;          // computes what is stored
+  llvm::SmallVector<mlir::Operation *> ops; // all numbered operations, in program order
   llvm::SmallVector<mlir::linalg::GenericOp> reductions;
 
   static KernelContents of(mlir::func::FuncOp kernel);

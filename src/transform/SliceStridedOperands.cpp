@@ -6,7 +6,8 @@
 //   %s = tensor.extract_slice %in[0, 0] [14, 64] [2, 1] : ... to tensor<14x64xf32>
 //   linalg.generic {maps = [(m, c) -> (m, c), ...]} ins(%s, ...)
 //
-// The vectorizer takes plain dimensions only; without this a convolution with stride 2 stays scalar.
+// The vectorizer takes plain dimensions only; without this a convolution with stride 2 stays
+// scalar.
 #include "transform/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -50,7 +51,8 @@ struct SliceStridedOperand : OpRewritePattern<linalg::GenericOp> {
         if (!step && type.isDynamicDim(i))
           return rewriter.notifyMatchFailure(op, "expects static sizes");
         if (step && ShapedType::isDynamic(ranges[step->first]))
-          return rewriter.notifyMatchFailure(op, "expects a static loop over the stepped dimension");
+          return rewriter.notifyMatchFailure(op,
+                                             "expects a static loop over the stepped dimension");
         offsets.push_back(rewriter.getIndexAttr(0));
         sizes.push_back(rewriter.getIndexAttr(step ? ranges[step->first] : type.getDimSize(i)));
         strides.push_back(rewriter.getIndexAttr(step ? step->second : 1));

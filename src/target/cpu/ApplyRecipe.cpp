@@ -44,10 +44,10 @@ struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
     });
     Operation *sequence = SymbolTable::lookupSymbolIn(recipe, kRecipeName);
     transform::TransformOptions options;
-    bool applied = sequence &&
-                   succeeded(transform::applyTransformNamedSequence(module, sequence, recipe,
-                                                                    options)) &&
-                   succeeded(verify(module));
+    bool applied =
+        sequence &&
+        succeeded(transform::applyTransformNamedSequence(module, sequence, recipe, options)) &&
+        succeeded(verify(module));
     if (applied)
       return;
     for (func::FuncOp func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

@@ -33,9 +33,8 @@ public:
       return irregular();
     ranges = root.getStaticLoopRanges();
     iterators = root.getIteratorTypesArray();
-    bool onlyGenerics = llvm::all_of(contents.ops, [](Operation *op) {
-      return isa<linalg::GenericOp, linalg::FillOp>(op);
-    });
+    bool onlyGenerics = llvm::all_of(
+        contents.ops, [](Operation *op) { return isa<linalg::GenericOp, linalg::FillOp>(op); });
     bool gathers = root.getRegion()
                        .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
                        .wasInterrupted();
@@ -295,7 +294,8 @@ private:
     for (AffineMap map : ArrayRef(maps).drop_back()) {
       if (!map.isProjectedPermutation())
         return false;
-      if (map.getNumResults() == op.getNumLoops() && map.getResults().back() == getAffineDimExpr(last, op.getContext()))
+      if (map.getNumResults() == op.getNumLoops() &&
+          map.getResults().back() == getAffineDimExpr(last, op.getContext()))
         ++covering;
     }
     return covering > 0;

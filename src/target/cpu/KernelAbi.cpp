@@ -54,7 +54,7 @@ public:
                                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       Value data = b.create<LLVM::LoadOp>(loc, pointer, address);
       old[i].replaceAllUsesWith(memoryAt(data, cast<MemRefType>(old[i].getType()),
-                                       kernel.getArgAttrOfType<AffineMapAttr>(i, kSizesAttr)));
+                                         kernel.getArgAttrOfType<AffineMapAttr>(i, kSizesAttr)));
     }
     for (size_t i = 0; i < 2; ++i)
       old[memories + i].replaceAllUsesWith(
@@ -75,8 +75,7 @@ public:
 private:
   /// A memref over a bare pointer.
   Value memoryAt(Value data, MemRefType type, AffineMapAttr sizeMap) {
-    MemRefDescriptor descriptor =
-        MemRefDescriptor::undef(b, loc, converter.convertType(type));
+    MemRefDescriptor descriptor = MemRefDescriptor::undef(b, loc, converter.convertType(type));
     descriptor.setAllocatedPtr(b, loc, data);
     descriptor.setAlignedPtr(b, loc, data);
     descriptor.setConstantOffset(b, loc, 0);
@@ -107,9 +106,9 @@ private:
       return constant(number.getValue());
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
       auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-      Value address = b.create<LLVM::GEPOp>(
-          loc, pointer, b.getI64Type(), symbols,
-          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(symbol.getPosition())});
+      Value address =
+          b.create<LLVM::GEPOp>(loc, pointer, b.getI64Type(), symbols,
+                                ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(symbol.getPosition())});
       return b.create<LLVM::LoadOp>(loc, b.getI64Type(), address);
     }
     auto binary = cast<AffineBinaryOpExpr>(expr);

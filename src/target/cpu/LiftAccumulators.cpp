@@ -76,9 +76,8 @@ private:
     SmallVector<LoopLikeOpInterface> loops;
     getOperation().walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); });
     // Innermost first; hoisting replaces the loop, so it is looked up anew each time.
-    getOperation().walk([&](LoopLikeOpInterface loop) {
-      (void)hoistLoopInvariantSubsets(rewriter, loop);
-    });
+    getOperation().walk(
+        [&](LoopLikeOpInterface loop) { (void)hoistLoopInvariantSubsets(rewriter, loop); });
     hoistInvariants();
   }
 

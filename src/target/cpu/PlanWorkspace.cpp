@@ -6,8 +6,8 @@
 //   %row = memref.view %workspace[%c0][] : memref<?xi8> to memref<1x512xf32>
 //   (the function's attribute hr.workspace_bytes = 2048)
 //
-// Allocating inside a hot loop costs more than the loop. A temporary whose size is known only at run
-// time is still allocated, and freed at the end of its block.
+// Allocating inside a hot loop costs more than the loop. A temporary whose size is known only at
+// run time is still allocated, and freed at the end of its block.
 #include "target/cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,8 +45,7 @@ struct CpuPlanWorkspacePass : impl::CpuPlanWorkspacePassBase<CpuPlanWorkspacePas
       }
       constexpr int64_t kAlignment = 64;
       Value offset = b.create<arith::ConstantIndexOp>(alloc.getLoc(), used);
-      Value view =
-          b.create<memref::ViewOp>(alloc.getLoc(), type, workspace, offset, ValueRange{});
+      Value view = b.create<memref::ViewOp>(alloc.getLoc(), type, workspace, offset, ValueRange{});
       int64_t size = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
       used += (size + kAlignment - 1) / kAlignment * kAlignment;
       alloc.replaceAllUsesWith(view);
