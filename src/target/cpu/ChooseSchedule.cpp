@@ -280,12 +280,14 @@ private:
   // What the kernel looks like
   //===------------------------------------------------------------------------===//
 
-  /// Nothing is stored: there is no size to cut into cells, tiles or vectors.
+  /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
   bool isEmpty() const {
-    return contents.root && llvm::any_of(contents.root->getResultTypes(), [](Type type) {
-             auto shaped = dyn_cast<ShapedType>(type);
-             return shaped && llvm::is_contained(shaped.getShape(), 0);
-           });
+    return llvm::any_of(contents.ops, [](Operation *op) {
+      return llvm::any_of(op->getOperandTypes(), [](Type type) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        return shaped && llvm::is_contained(shaped.getShape(), 0);
+      });
+    });
   }
 
   static bool isContraction(linalg::GenericOp op) {
