@@ -10,6 +10,7 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -113,10 +114,12 @@ public:
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addPass(createLoopInvariantCodeMotionPass());
-    manager.addPass(createConvertSCFToCFPass());
-    manager.addPass(createConvertVectorToLLVMPass());
+    // Functions without a polynomial become calls, an element at a time: before vectors are gone.
+    manager.addPass(createConvertMathToFuncs());
     manager.addPass(createConvertMathToLLVMPass());
     manager.addPass(createConvertMathToLibmPass());
+    manager.addPass(createConvertSCFToCFPass());
+    manager.addPass(createConvertVectorToLLVMPass());
     manager.addPass(createLowerAffinePass());
     manager.addPass(arith::createArithExpandOpsPass());
     manager.addPass(createFinalizeMemRefToLLVMConversionPass());
