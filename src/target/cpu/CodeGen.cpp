@@ -210,10 +210,7 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
       fail("cannot find kernel '" + module.getSymName()->str() + "'", address.takeError());
     CompiledKernels::Kernel &kernel = result.kernels[*module.getSymName()];
     kernel.function = address->toPtr<KernelFn>();
-    module.walk([&](Operation *op) {
-      if (auto bytes = op->getAttrOfType<IntegerAttr>(kWorkspaceAttr))
-        kernel.workspaceBytes = bytes.getInt();
-    });
+    kernel.workspaceBytes = workspaceOf(module);
   }
   result.code = jit;
   return result;
