@@ -111,9 +111,10 @@ public:
     manager.addPass(createCSEPass());
     manager.addPass(createLoopInvariantCodeMotionPass());
     manager.addPass(createConvertSCFToCFPass());
-    manager.addPass(createConvertVectorToLLVMPass());
+    // Calls of libm take vectors apart, so they come before vectors are gone.
     manager.addPass(createConvertMathToLLVMPass());
     manager.addPass(createConvertMathToLibmPass());
+    manager.addPass(createConvertVectorToLLVMPass());
     manager.addPass(createLowerAffinePass());
     manager.addPass(arith::createArithExpandOpsPass());
     manager.addPass(createFinalizeMemRefToLLVMConversionPass());
