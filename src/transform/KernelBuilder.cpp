@@ -1,5 +1,7 @@
 #include "transform/KernelBuilder.h"
 
+#include "dialect/KernelSizes.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -9,16 +11,20 @@ namespace headrace {
 namespace {
 
 /// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
-/// size in memory (which a window or a step does not cover exactly).
+/// size in memory where that is not the size of an axis (a window or a step, which need not cover
+/// it).
 struct ViewDim {
   AffineExpr expr;
   AffineExpr memorySize;
 
+  /// The axis along which all of the dimension is walked.
   std::optional<int> axis() const {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !memorySize)
       return dim.getPosition();
     return std::nullopt;
   }
+  /// A window whose only position is the first: the beginning of the dimension is walked.
+  bool isBeginning() const { return isa<AffineDimExpr>(expr) && memorySize; }
   bool operator==(const ViewDim &other) const { return expr == other.expr; }
 };
 using View = SmallVector<ViewDim>;
@@ -31,12 +37,13 @@ public:
       sizes.push_back(axis.size);
   }
 
-  FailureOr<Value> build();
+  Value build();
 
 private:
   struct Access {
     Value value;
     View view;
+    bool operator==(const Access &) const = default;
   };
   struct OpPlan {
     hr::OperatorInterface op;
@@ -54,8 +61,8 @@ private:
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
   Value packed(const Access &access);
+  Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
-  Value emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims, Type element);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -66,8 +73,7 @@ private:
   SmallVector<AffineExpr> sizes; // of each axis
   SmallVector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
-  /// Constant weights whose dimensions are permuted when they are packed.
-  Value packedWeights;
+  /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
 };
 
@@ -96,7 +102,9 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
         continue;
       }
     }
-    view.push_back({expr, size});
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
+    view.push_back({expr, whole ? AffineExpr() : size});
   }
   return view;
 }
@@ -222,7 +230,6 @@ void KernelBuilder::splitFeatures() {
   target.push_back(axisDim(inner));
   for (const ViewDim &dim : target)
     packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
-  packedWeights = rhs.value;
 }
 
 /// Loop order: the result's dimensions as they lie in memory, then what is combined away.
@@ -272,14 +279,19 @@ Value KernelBuilder::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
-Value KernelBuilder::emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims,
-                                 Type element) {
-  RankedTensorType type = tensorType(dims, element);
-  SmallVector<Value> dynamic;
-  for (AffineExpr dim : shapeOf(type))
-    if (!constantValue(dim))
-      dynamic.push_back(inner.create<hr::SizeOp>(loc, symbolMap({dim}, context)));
-  return inner.create<tensor::EmptyOp>(loc, plainType(type), dynamic);
+/// The part of an operand that is walked, where that is the beginning of a dimension.
+Value KernelBuilder::beginningOf(OpBuilder &inner, const Access &access, Value operand) {
+  if (llvm::none_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); }))
+    return operand;
+  Location loc = operand.getLoc();
+  SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
+  SmallVector<AffineExpr> walked = sizesOf(access);
+  for (auto [dim, size] : llvm::zip(access.view, walked))
+    if (dim.isBeginning())
+      size = sizes[cast<AffineDimExpr>(dim.expr).getPosition()];
+  return inner.create<tensor::ExtractSliceOp>(loc, operand, offsets,
+                                              sizeOperands(inner, loc, walked), strides);
 }
 
 Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
@@ -332,36 +344,33 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       .getResult(0);
 }
 
-FailureOr<Value> KernelBuilder::build() {
+Value KernelBuilder::build() {
   planOperators();
   mergeAxes();
   splitFeatures();
   orderAxes();
 
-  // What the kernel reads: every value the group does not compute itself.
-  llvm::MapVector<Value, Value> external;
-  llvm::DenseMap<Value, View> externalViews;
+  // What the kernel reads: every value the group does not compute itself, once per way to read it.
+  SmallVector<Value> inputs;
+  SmallVector<Access> external;
   for (OpPlan &plan : plans)
-    for (Access &access : llvm::make_range(plan.accesses.begin(), plan.accesses.end() - 1)) {
+    for (auto [i, access] : llvm::enumerate(llvm::drop_end(plan.accesses))) {
       bool computed =
           llvm::any_of(plans, [&](OpPlan &p) { return p.op->getResult(0) == access.value; });
       if (computed)
         continue;
-      bool isWeights = access.value == packedWeights && plan.op == group.anchor();
-      if (external.count(access.value)) {
-        if (isWeights || access.value == packedWeights ||
-            externalViews[access.value] != access.view)
-          return failure(); // read in two ways
-        continue;
-      }
-      externalViews[access.value] = access.view;
-      external[access.value] = isWeights ? packed(access) : asView(access);
-      if (isWeights) {
+      Value read;
+      if (!packPermutation.empty() && plan.op == group.anchor() && i == 1) {
+        read = packed(access);
         View view;
         for (int64_t dim : packPermutation)
           view.push_back(access.view[dim]);
         access.view = view;
       }
+      if (llvm::is_contained(external, access))
+        continue;
+      external.push_back(access);
+      inputs.push_back(read ? read : asView(access));
     }
 
   hr::OperatorInterface root = group.root();
@@ -369,12 +378,9 @@ FailureOr<Value> KernelBuilder::build() {
   Type element = cast<RankedTensorType>(result.value.getType()).getElementType();
   RankedTensorType resultType = tensorType(sizesOf(result), element);
 
-  SmallVector<Value> inputs;
   AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
-  for (auto &[value, view] : external) {
-    inputs.push_back(view);
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(view.getType()));
-  }
+  for (Value input : inputs)
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(input.getType()));
   SmallVector<std::string> names;
   SmallVector<StringRef> nameRefs;
   for (OpPlan &plan : plans) {
@@ -390,16 +396,20 @@ FailureOr<Value> KernelBuilder::build() {
       b.getStrArrayAttr(nameRefs),
       AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
   Block *block = b.createBlock(&kernel.getBody());
-  llvm::DenseMap<Value, Value> inside;
-  for (auto &[value, view] : external)
-    inside[value] = block->addArgument(plainType(view.getType()), root->getLoc());
+  for (Value input : inputs)
+    block->addArgument(plainType(input.getType()), root->getLoc());
+  llvm::DenseMap<Value, Value> computed;
   for (OpPlan &plan : plans) {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
-      operands.push_back(inside[access.value]);
-    inside[plan.op->getResult(0)] = emitOperator(b, plan, operands);
+      if (Value inside = computed.lookup(access.value))
+        operands.push_back(inside);
+      else
+        operands.push_back(beginningOf(
+            b, access, block->getArgument(llvm::find(external, access) - external.begin())));
+    computed[plan.op->getResult(0)] = emitOperator(b, plan, operands);
   }
-  b.create<hr::YieldOp>(root->getLoc(), inside[root->getResult(0)]);
+  b.create<hr::YieldOp>(root->getLoc(), computed[root->getResult(0)]);
   b.setInsertionPointAfter(kernel);
   Value out = kernel.getResult(0);
   if (out.getType() != root->getResult(0).getType())
@@ -409,7 +419,7 @@ FailureOr<Value> KernelBuilder::build() {
 
 } // namespace
 
-FailureOr<Value> buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
+Value buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
   return KernelBuilder(builder, group, machine).build();
 }
 
