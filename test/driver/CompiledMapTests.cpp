@@ -39,8 +39,9 @@ TEST(CompiledMap, LongDimensionsAreCutIntoCells) {
 
 TEST(CompiledMap, EveryRank) {
   CompiledProgram p;
-  for (ArrayRef<int64_t> shape : std::initializer_list<ArrayRef<int64_t>>{
-           {}, {5}, {3, 7}, {2, 3, 5}, {2, 1, 3, 4}, {2, 3, 1, 5, 7}, {1, 1, 1}, {4, 0, 3}})
+  const std::vector<int64_t> shapes[] = {
+      {}, {5}, {3, 7}, {2, 3, 5}, {2, 1, 3, 4}, {2, 3, 1, 5, 7}, {1, 1, 1}, {4, 0, 3}};
+  for (const std::vector<int64_t> &shape : shapes)
     p.output(p.relu(p.input(shape)));
   p.check();
 }
@@ -122,6 +123,7 @@ TEST(CompiledMap, SpecialNumbers) {
     p.output(unary<math::TanhOp>(p, x));
     p.output(unary<math::ErfOp>(p, x));
     p.output(unary<math::LogOp>(p, x));
+    p.output(unary<math::Log2Op>(p, x));
     p.output(unary<math::Log1pOp>(p, x));
     p.output(unary<math::ExpM1Op>(p, x));
     p.output(unary<math::SqrtOp>(p, x));

@@ -168,7 +168,7 @@ TEST(CompiledMovement, SymbolicSizes) {
   p.output(p.add<hr::ConcatOp>(ValueRange{x, x, p.input({3, 5, 7})}, 0));
   p.output(p.add<hr::ConcatOp>(ValueRange{x, p.symbolicInput({batch, fixed(2), fixed(7)})}, 1));
   p.output(pad(p, x, {1, 0, 2}, {0, 3, 1}));
-  p.output(gather(p, x, p.input({4}, p.builder().getI64Type()), 0));
+  p.output(gather(p, x, p.input({4}, p.builder().getI64Type()), 1));
   p.output(
       gather(p, p.input({9, 7}), p.symbolicInput({batch, fixed(2)}, p.builder().getI64Type()), 0));
   p.output(p.add<hr::ReshapeOp>(tensorType({batch * 5, fixed(7)}, p.f32()), x));

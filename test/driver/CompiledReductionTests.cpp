@@ -79,7 +79,7 @@ TEST(CompiledReduce, EmptyAxesYieldTheNeutralElement) {
 TEST(CompiledReduce, NotANumberWins) {
   CompiledProgram p;
   Value x = p.input({131, 3}), y = p.input({7, 97});
-  for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+  for (ReduceKind kind : {ReduceKind::Max, ReduceKind::Min}) {
     p.output(p.reduce(kind, x, {1}));
     p.output(p.reduce(kind, y, {0}));
     p.output(p.reduce(kind, y, {1}));

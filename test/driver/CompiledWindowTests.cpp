@@ -81,6 +81,9 @@ INSTANTIATE_TEST_SUITE_P(
         Window{.spatial = {7, 97}, .window = {3, 3}, .channels = 8, .features = 48},
         Window{.spatial = {5, 5}, .window = {5, 5}, .channels = 8, .features = 10},
         Window{.spatial = {7, 7}, .window = {3, 3}, .batch = 0},
+        // One position, which leaves a row and a column unread.
+        Window{.spatial = {2, 2}, .window = {3, 3}, .stride = 2, .low = 1, .high = 1},
+        Window{.spatial = {2, 2}, .window = {1, 1}, .stride = 2},
         Window{.spatial = {224, 9}, .window = {7, 7}, .stride = 2, .low = 3, .high = 3}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -136,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Window{.spatial = {13, 17}, .window = {3, 2}, .channels = 33, .stride = 3, .high = 1},
         Window{.spatial = {13, 17}, .window = {3, 3}, .channels = 64, .dilation = 2},
         Window{.spatial = {7, 7}, .window = {7, 7}, .channels = 5},
+        Window{.spatial = {4, 4}, .window = {3, 3}, .channels = 5, .stride = 2},
         Window{.spatial = {97, 131}, .window = {1, 1}, .channels = 1},
         Window{.spatial = {5, 6, 7}, .window = {2, 3, 2}, .channels = 4, .stride = 2, .low = 1}));
 
