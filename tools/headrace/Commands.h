@@ -1,0 +1,23 @@
+// The commands: each adds itself to the command line and, when chosen, says what to do.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <stdexcept>
+
+namespace headrace::cli {
+
+/// What the command line asks for; gives the exit code.
+using Action = std::function<int()>;
+
+void addRunCommand(CLI::App &app, Action &action);
+void addBenchCommand(CLI::App &app, Action &action);
+void addExplainCommand(CLI::App &app, Action &action);
+
+/// A command line that does not say what to do: exits with 2 where an Error exits with 1.
+class UsageError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+} // namespace headrace::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "driver/Explanation.h"
+
+#include "Sizes.h"
+
+namespace headrace::cli {
+
+void printTables(const Explanation &explanation, const Sizes &sizes);
+void printJson(const Explanation &explanation, const Sizes &sizes);
+
+} // namespace headrace::cli

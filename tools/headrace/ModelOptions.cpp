@@ -1,0 +1,67 @@
+#include "ModelOptions.h"
+
+#include "Commands.h"
+#include "Console.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdlib>
+
+namespace headrace::cli {
+
+void addModelOptions(CLI::App &command, ModelOptions &options) {
+  command.add_option("MODEL", options.path, "An ONNX file")->type_name("");
+  command.add_option("--target", options.settings.target, "The machine to compile for")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option("--expansion", options.settings.expansion,
+                  "How matrix products are computed: auto, generated or openblas")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+void addThreadsOption(CLI::App &command, ModelOptions &options) {
+  command
+      .add_option("--threads", options.threads,
+                  "Threads to use [HEADRACE_THREADS, or one per core]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+}
+
+void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {
+  command.add_option("--size", sizes, "The value of an open size, as in batch=4 (repeatable)")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+}
+
+void addInputOptions(CLI::App &command, InputOptions &options) {
+  command
+      .add_option("--input", options.texts,
+                  "A value for an input (repeatable; without NAME= in the model's order):\n"
+                  "  image=@x.npy               from a file\n"
+                  "  image=1x3x224x224xf32=0.5  one number everywhere\n"
+                  "  bias=4xf32=1,2,3,4         number by number")
+      ->type_name("[NAME=]VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--random", options.seed, "Fill the other inputs with random numbers from a seed")
+      ->type_name("SEED");
+  addSizeOption(command, options.sizes);
+}
+
+std::shared_ptr<Model> loadModel(const ModelOptions &options) {
+  if (options.path.empty())
+    throw UsageError("expected a model: the path of an ONNX file");
+  // The process has one pool of threads, made at first use.
+  if (options.threads > 0)
+    ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
+  Progress progress("loading " + std::filesystem::path(options.path).filename().string());
+  return Model::load(options.path, options.settings);
+}
+
+std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs) {
+  Progress progress("compiling " + model.name());
+  return model.compile(inputs);
+}
+
+} // namespace headrace::cli

@@ -1,0 +1,29 @@
+// The options that several commands share.
+#pragma once
+
+#include "driver/Model.h"
+
+#include "Inputs.h"
+#include <CLI/App.hpp>
+
+namespace headrace::cli {
+
+struct ModelOptions {
+  std::string path;
+  Settings settings;
+  /// 0: as many as the machine has.
+  int threads = 0;
+};
+
+void addModelOptions(CLI::App &command, ModelOptions &options);
+void addThreadsOption(CLI::App &command, ModelOptions &options);
+void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
+void addInputOptions(CLI::App &command, InputOptions &options);
+
+/// Loads the model; from here on the process has as many threads as the options say.
+std::shared_ptr<Model> loadModel(const ModelOptions &options);
+
+/// Compiles the model for these inputs.
+std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs);
+
+} // namespace headrace::cli

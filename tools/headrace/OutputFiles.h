@@ -1,0 +1,21 @@
+#pragma once
+
+#include "runtime/Program.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::cli {
+
+/// A file name for each output: its name where that is harmless, and no two alike.
+std::vector<std::string> outputFileNames(std::span<const TensorSpec> outputs);
+
+/// Writes the outputs as .npy files into the folder, made if it is not there, and returns their
+/// paths. Throws Error.
+std::vector<std::filesystem::path> writeOutputs(const std::filesystem::path &folder,
+                                                std::span<const TensorSpec> specs,
+                                                std::span<const Tensor> outputs);
+
+} // namespace headrace::cli

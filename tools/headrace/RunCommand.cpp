@@ -1,0 +1,85 @@
+// headrace run: computes a model's outputs, shows them, writes them, compares them.
+#include "Commands.h"
+#include "Console.h"
+#include "Expectations.h"
+#include "ModelOptions.h"
+#include "OutputFiles.h"
+#include "PrintTensor.h"
+#include "Text.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+namespace {
+
+struct RunOptions {
+  ModelOptions model;
+  InputOptions inputs;
+  std::string outputFolder;
+  std::vector<std::string> expected;
+  Tolerance tolerance;
+  bool reference = false;
+};
+
+std::vector<Tensor> computeOutputs(Model &model, std::span<const Tensor> inputs, bool reference) {
+  if (reference) {
+    Progress progress("evaluating " + model.name());
+    return model.reference(inputs);
+  }
+  compileModel(model, inputs);
+  Progress progress("running " + model.name());
+  return model.run(inputs);
+}
+
+int runModel(const RunOptions &options) {
+  std::shared_ptr<Model> model = loadModel(options.model);
+  std::vector<Expectation> expectations = readExpectations(*model, options.expected);
+  std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);
+  std::vector<Tensor> outputs = computeOutputs(*model, inputs, options.reference);
+
+  for (size_t i = 0; i < outputs.size(); ++i)
+    fmt::print("{}: {}\n{}\n", styled(stdout, Style::Bold, printable(model->outputs()[i].name)),
+               typeText(outputs[i]), valuesText(outputs[i]));
+  if (!options.outputFolder.empty())
+    for (const auto &path : writeOutputs(options.outputFolder, model->outputs(), outputs))
+      fmt::print("wrote {}\n", path.string());
+  checkExpectations(*model, expectations, outputs, options.tolerance);
+  return 0;
+}
+
+} // namespace
+
+void addRunCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App *command = app.add_subcommand("run", "Run a model and show its outputs");
+  addModelOptions(*command, options->model);
+  addThreadsOption(*command, options->model);
+  addInputOptions(*command, options->inputs);
+  command->add_option("--output", options->outputFolder, "Write the outputs as .npy files here")
+      ->type_name("DIR");
+  command
+      ->add_option("--expect", options->expected,
+                   "Compare the outputs with .npy files: one file per output in order, a folder\n"
+                   "as --output writes it, or by name (repeatable)")
+      ->type_name("[NAME=]FILE|DIR")
+      ->allow_extra_args(false);
+  command->add_option("--rtol", options->tolerance.relative, "Relative error that --expect allows")
+      ->type_name("X")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->capture_default_str();
+  command->add_option("--atol", options->tolerance.absolute, "Absolute error that --expect allows")
+      ->type_name("X")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->capture_default_str();
+  command->add_flag("--reference", options->reference,
+                    "Evaluate operator by operator in double precision instead of compiling");
+  command->footer("Examples:\n"
+                  "  headrace run examples/digits/digits.onnx --random 0 --size batch=2\n"
+                  "  headrace run model.onnx --input image=@cat.npy --output out\n"
+                  "  headrace run model.onnx --input @cat.npy --expect out --rtol 1e-3");
+  command->callback([options, &action] { action = [options] { return runModel(*options); }; });
+}
+
+} // namespace headrace::cli
