@@ -110,6 +110,22 @@ void fuseElementwise(hr::KernelOp kernel) {
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
 }
 
+/// A transpose of unit dimensions and the like: nothing is left to compute, its result is its
+/// input.
+bool dropIdentity(hr::KernelOp kernel) {
+  auto same = dyn_cast<BlockArgument>(kernel.getBody().front().getTerminator()->getOperand(0));
+  if (!same)
+    return false;
+  OpBuilder b(kernel);
+  Value input = kernel.getInputs()[same.getArgNumber()];
+  Type type = kernel.getResult(0).getType();
+  if (input.getType() != type)
+    input = b.create<hr::ReshapeOp>(kernel.getLoc(), type, input);
+  kernel.getResult(0).replaceAllUsesWith(input);
+  kernel.erase();
+  return true;
+}
+
 void numberOperations(hr::KernelOp kernel) {
   Builder b(kernel.getContext());
   int64_t id = 0;
@@ -144,7 +160,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     }
     func.walk([](hr::KernelOp kernel) {
       fuseElementwise(kernel);
-      numberOperations(kernel);
+      if (!dropIdentity(kernel))
+        numberOperations(kernel);
     });
   }
 };
