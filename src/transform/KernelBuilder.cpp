@@ -311,8 +311,8 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
   for (const Access &access : plan.accesses) {
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
-      if (auto axis = dim.axis())
-        seen.insert(*axis);
+      if (auto axis = dyn_cast<AffineDimExpr>(dim.expr))
+        seen.insert(axis.getPosition());
   }
   // A window's extent is the shape of an operand that is never read, as in linalg's own pooling.
   View window;
@@ -392,7 +392,7 @@ Value KernelBuilder::build() {
   nameRefs.assign(names.begin(), names.end());
   hr::OperatorInterface named = group.anchor() ? group.anchor() : root;
   auto kernel = b.create<hr::KernelOp>(
-      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(operatorName(named)),
+      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs),
       AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
   Block *block = b.createBlock(&kernel.getBody());
