@@ -10,7 +10,8 @@
 //   %s = hr.pool sum %x {window = [2, 2], pads = [0, 0, 0, 0]}
 //   %y = hr.map(%s) { s * 0.25 }
 //
-// Where padding does not count in an average, the factor is a constant image of reciprocal counts.
+// Where padding does not count in an average, the factor is a constant image of reciprocal counts;
+// an image of unknown size is divided by the sum over a padded image of ones.
 //
 // Why: inner loops without bounds checks; level 2 knows windows without padding only.
 // When it hurts: the padded image is written and read once more, unless the pad fuses with what
