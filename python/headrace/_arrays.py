@@ -1,0 +1,125 @@
+"""Element types, and the way into the program for values that are not plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
+
+# What the compiler, NumPy and ONNX call the element types.
+NUMPY_NAMES = {
+    "bool": "bool",
+    "i8": "int8",
+    "u8": "uint8",
+    "i16": "int16",
+    "u16": "uint16",
+    "i32": "int32",
+    "u32": "uint32",
+    "i64": "int64",
+    "u64": "uint64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+}
+ONNX_NAMES = {**NUMPY_NAMES, "f32": "float", "f64": "double"}
+
+
+def numpy_dtype(element_type: str) -> np.dtype[Any]:
+    """The NumPy type of "f32", "i64", ...; bf16 needs the package ml_dtypes."""
+    if element_type != "bf16":
+        return np.dtype(NUMPY_NAMES[element_type])
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise UnsupportedError(
+            "element type bf16: expected the package ml_dtypes to be installed, found none"
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def to_input(value: Any, name: str, element_type: str) -> Any:
+    """An array in C order that holds the value in exactly the input's element type.
+
+    Arrays are never converted from one element type to another; Python's own numbers and lists,
+    which have no such type, are. Returns bf16 arrays of NumPy as uint16.
+    """
+    if is_torch(value):
+        return from_torch(value, name, element_type)
+    expected = numpy_dtype(element_type)
+    if isinstance(value, (bool, int, float, list, tuple)):
+        array = from_numbers(value, name, expected)
+    else:
+        array = from_array(value, name, expected)
+    array = np.require(array, requirements=["C", "A"])
+    return array.view(np.uint16) if element_type == "bf16" else array
+
+
+def from_output(array: np.ndarray, element_type: str) -> np.ndarray:
+    return array.view(numpy_dtype("bf16")) if element_type == "bf16" else array
+
+
+def is_torch(value: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == "torch" for base in type(value).__mro__)
+
+
+def from_torch(value: Any, name: str, element_type: str) -> Any:
+    if value.device.type != "cpu":
+        raise InvalidArgumentError(
+            f"input '{name}': expected a tensor in main memory, got one on device '{value.device}'"
+        )
+    found = str(value.dtype).removeprefix("torch.")
+    if found != NUMPY_NAMES[element_type]:
+        raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
+    return value.detach().to_dense().contiguous()
+
+
+def from_array(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise TypeMismatchError(
+            f"input '{name}': expected an array of {expected}, got {type(value).__name__} ({error})"
+        ) from error
+    if array.dtype == object:
+        raise_type_mismatch(name, str(expected), type(value).__name__)
+    if array.dtype.newbyteorder("=") != expected:
+        raise_type_mismatch(name, str(expected), str(array.dtype))
+    return array.astype(expected, copy=False)
+
+
+def from_numbers(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"input '{name}': expected lists of equal length at each level, got {error}"
+        ) from error
+    except OverflowError as error:
+        raise InvalidArgumentError(f"input '{name}': expected {expected}, got {error}") from error
+    if found.size and not keeps_meaning(found, expected):
+        raise_type_mismatch(name, str(expected), f"numbers of type {found.dtype}")
+    with np.errstate(all="ignore"):
+        array = found.astype(expected)
+    if found.size and expected.kind in "iu" and not np.array_equal(array, found):
+        raise InvalidArgumentError(
+            f"input '{name}': expected numbers in the range of {expected}, "
+            f"got {found.min()} to {found.max()}"
+        )
+    return array
+
+
+def keeps_meaning(found: np.ndarray, expected: np.dtype[Any]) -> bool:
+    """Whether Python's numbers of one kind may stand for the element type expected."""
+    kind = found.dtype.kind
+    if expected.kind == "b":
+        return kind == "b"
+    if expected.kind in "iu":
+        return kind in "iu"
+    return kind in "iuf"  # f16, f32, f64, and bf16, which has a kind of its own
+
+
+def raise_type_mismatch(name: str, expected: str, found: str) -> None:
+    raise TypeMismatchError(f"input '{name}': expected {expected}, got {found}")

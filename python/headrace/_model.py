@@ -1,0 +1,240 @@
+"""Programs: loaded from a file, compiled when first called, run, explained."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from headrace import _core
+from headrace._arrays import from_output, numpy_dtype, to_input
+from headrace._explanation import Explanation
+from headrace.errors import InvalidArgumentError, MissingInputError
+
+
+class TensorSpec(NamedTuple):
+    """An input or output: its name, element type ("f32"), and shape.
+
+    A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
+    such names ("2*batch").
+    """
+
+    name: str
+    element_type: str
+    shape: tuple[int | str, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type as NumPy's; bf16 needs the package ml_dtypes."""
+        return numpy_dtype(self.element_type)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.element_type}[{', '.join(map(str, self.shape))}]"
+
+
+class Phase(NamedTuple):
+    """A phase of the compiler, and what holds after it."""
+
+    name: str
+    summary: str
+
+
+def phases() -> list[Phase]:
+    """The compiler's phases in order; `Model.ir` takes their names."""
+    return [Phase(*phase) for phase in _core.phases()]
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    target: str = "cpu",
+    expansion: str = "auto",
+    plan_cache_size: int = 16,
+) -> Model:
+    """Read a program from a file. It is compiled when it is first called.
+
+    `expansion` says how matrix products are computed: "generated" code, "openblas", or "auto" for
+    whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
+
+    >>> import headrace as hr
+    >>> digits = hr.load("digits.onnx")
+    >>> digits.inputs[0].shape
+    ('batch', 1, 8, 8)
+    """
+    path = os.fspath(path)
+    return Model(_core.load(path, target, expansion, plan_cache_size), path)
+
+
+class Model:
+    """A program ready to be called; made by `headrace.load`.
+
+    Any number of threads may call it at once.
+
+    >>> logits = digits(images)            # one output: an array
+    >>> logits = digits(image=images)      # the same, by name
+    >>> first, second = two_outputs(x, y)  # several: a tuple in declared order
+
+    Inputs are NumPy arrays, PyTorch tensors and anything else that speaks DLPack or the buffer
+    protocol. They are used in place if they are in C order, and must have the declared element
+    type; numbers and lists of numbers are converted. Outputs are NumPy arrays that own their
+    memory; `torch.from_dlpack(logits)` shares it.
+    """
+
+    def __init__(self, core: _core.Model, path: str) -> None:
+        self._core = core
+        self._path = path
+        self._inputs = tuple(TensorSpec(*spec) for spec in core.inputs)
+        self._outputs = tuple(TensorSpec(*spec) for spec in core.outputs)
+        self._positions = {spec.name: i for i, spec in enumerate(self._inputs)}
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self._outputs
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the sizes that are open, such as "batch"."""
+        return tuple(self._core.symbols)
+
+    @property
+    def compiled_versions(self) -> int:
+        """How many versions, each for some range of sizes, are compiled now."""
+        return self._core.compiled_versions
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> np.ndarray | tuple[np.ndarray, ...]:
+        return self._pack(self._run(self._arrange(args, kwargs)))
+
+    def run_dict(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Run on inputs by name and return outputs by name.
+
+        Serves names that are no Python identifiers, too:
+
+        >>> model.run_dict({"input.1": x})["output.1"]
+        """
+        values = self._run(self._arrange((), feeds))
+        return {spec.name: value for spec, value in zip(self._outputs, values)}
+
+    def reference(
+        self, /, *args: Any, keep_double: bool = False, **kwargs: Any
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Run operator by operator in double precision: slow, and as exact as can be.
+
+        The outputs have their declared types, or float64 with `keep_double`.
+
+        >>> np.abs(digits(images) - digits.reference(images)).max()
+        """
+        values = self._core.reference(self._arrange(args, kwargs), self._convert, keep_double)
+        return self._pack(self._typed(values))
+
+    def compile(self, /, *args: Any, **kwargs: Any) -> Model:
+        """Compile for the sizes of these inputs, as a call would, but do not run."""
+        self._core.compile(self._arrange(args, kwargs), self._convert)
+        return self
+
+    def ir(self, phase: str, sizes: Mapping[str, int] | None = None, /, **named_sizes: int) -> str:
+        """The program as text after a phase of the compiler (see `headrace.phases`).
+
+        >>> print(digits.ir("kernels", batch=16))
+        """
+        return self._core.ir(phase, self._sizes(sizes, named_sizes))
+
+    def explain(self, sizes: Mapping[str, int] | None = None, /, **named_sizes: int) -> Explanation:
+        """What the compiler did: data movement before and after, kernel by kernel.
+
+        A dict that prints as a table. Amounts are numbers where they depend on sizes given here
+        or known, else expressions such as "1024*batch".
+
+        >>> report = digits.explain(batch=16)
+        >>> report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
+        True
+        """
+        return Explanation(self._core.explain(self._sizes(sizes, named_sizes)))
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self._inputs))
+        outputs = ", ".join(map(str, self._outputs))
+        return f"<headrace.Model '{self.name}' ({inputs}) -> ({outputs})>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"headrace.Model '{self.name}' cannot be pickled or copied: "
+            f"expected headrace.load({self._path!r}) in the process that needs it"
+        )
+
+    def _run(self, values: list[Any]) -> list[np.ndarray]:
+        return self._typed(self._core.run(values, self._convert))
+
+    def _convert(self, value: Any, index: int) -> Any:
+        spec = self._inputs[index]
+        return to_input(value, spec.name, spec.element_type)
+
+    def _typed(self, values: list[np.ndarray]) -> list[np.ndarray]:
+        return [
+            value if value.dtype != np.uint16 else from_output(value, spec.element_type)
+            for spec, value in zip(self._outputs, values)
+        ]
+
+    @staticmethod
+    def _pack(values: list[np.ndarray]) -> np.ndarray | tuple[np.ndarray, ...]:
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def _arrange(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values in declared order, each given once."""
+        if len(args) > len(self._inputs):
+            raise InvalidArgumentError(
+                f"model '{self.name}': expected {len(self._inputs)} inputs "
+                f"({self._names(self._positions)}), got {len(args)}"
+            )
+        values = [*args] + [None] * (len(self._inputs) - len(args))
+        for name, value in kwargs.items():
+            position = self._positions.get(name)
+            if position is None:
+                raise InvalidArgumentError(
+                    f"model '{self.name}': expected inputs {self._names(self._positions)}, "
+                    f"got '{name}'"
+                )
+            if position < len(args):
+                raise InvalidArgumentError(
+                    f"model '{self.name}': expected input '{name}' once, got it by position "
+                    f"and by name"
+                )
+            values[position] = value
+        for spec, value in zip(self._inputs, values):
+            if value is None:
+                raise MissingInputError(
+                    f"model '{self.name}': input '{spec.name}' is missing: expected {spec}"
+                )
+        return values
+
+    def _sizes(
+        self, sizes: Mapping[str, int] | None, named_sizes: Mapping[str, int]
+    ) -> list[int | None]:
+        """The sizes in the order of the symbols, None where they stay open."""
+        given = {**(sizes or {}), **named_sizes}
+        for symbol, size in given.items():
+            if symbol not in self.symbols:
+                raise InvalidArgumentError(
+                    f"model '{self.name}': expected sizes of "
+                    f"{self._names(self.symbols) or 'nothing, all being fixed'}, got '{symbol}'"
+                )
+            given[symbol] = operator.index(size)
+            if given[symbol] < 0:
+                raise InvalidArgumentError(
+                    f"model '{self.name}': expected '{symbol}' of 0 or more, got {size}"
+                )
+        return [given.get(symbol) for symbol in self.symbols]
+
+    @staticmethod
+    def _names(names: Any) -> str:
+        return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,18 @@
+// Arrays of Python and tensors of the runtime, without copies where the layout allows.
+#pragma once
+
+#include "runtime/Program.h"
+
+#include <nanobind/nanobind.h>
+
+namespace headrace::python {
+
+/// The input's memory as a tensor. An array of another type or layout, or something that is no
+/// array, goes through `convert(value, index)`, which returns an array that fits or raises.
+Tensor tensorFromPython(nanobind::handle value, const TensorSpec &spec, size_t index,
+                        nanobind::handle convert);
+
+/// A NumPy array that owns the tensor's memory; bf16 comes as uint16, NumPy having no such type.
+nanobind::object tensorToNumpy(Tensor tensor);
+
+} // namespace headrace::python

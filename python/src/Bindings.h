@@ -1,0 +1,26 @@
+// The parts of the extension module; each file of this folder registers one.
+#pragma once
+
+#include "driver/Explanation.h"
+
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::python {
+
+/// Errors of the compiler become the classes of headrace.errors.
+void registerErrors();
+
+void registerModel(nanobind::module_ &module);
+
+/// An expression as an int where it is constant, else as text in the names of the symbols.
+nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);
+
+/// Plain dictionaries and lists; amounts are numbers where every symbol they need has a size.
+nanobind::dict explanationToPython(const Explanation &explanation,
+                                   const std::vector<std::string> &symbols,
+                                   const std::vector<std::optional<int64_t>> &sizes);
+
+} // namespace headrace::python

@@ -1,0 +1,120 @@
+#include "driver/Model.h"
+#include "runtime/ThreadPool.h"
+
+#include "Arrays.h"
+#include "Bindings.h"
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace headrace::python {
+
+namespace {
+
+using Sizes = std::vector<std::optional<int64_t>>;
+
+// Runs without the interpreter's lock, so that other Python threads go on.
+template <class Work> auto unlocked(Work work) {
+  nb::gil_scoped_release release;
+  return work();
+}
+
+std::shared_ptr<Model> load(const std::filesystem::path &path, const std::string &target,
+                            const std::string &expansion, size_t planCacheSize) {
+  Settings settings;
+  settings.target = target;
+  settings.expansion = expansion;
+  settings.planCacheSize = planCacheSize;
+  return unlocked([&] { return Model::load(path, settings); });
+}
+
+nb::list specsToPython(const std::vector<TensorSpec> &specs,
+                       const std::vector<std::string> &symbols) {
+  nb::list list;
+  for (const TensorSpec &spec : specs) {
+    nb::list shape;
+    for (const DimExpr &dim : spec.dims)
+      shape.append(dimensionToPython(dim, symbols));
+    list.append(nb::make_tuple(spec.name, std::string(nameOf(spec.dtype)), nb::tuple(shape)));
+  }
+  return list;
+}
+
+// One value per declared input, None where the user gave none: its tensor stays empty, and the
+// model says which input is missing.
+std::vector<Tensor> inputsFromPython(const Model &model, const nb::list &values,
+                                     const nb::callable &convert) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    nb::object value = values[i];
+    inputs.push_back(value.is_none() ? Tensor()
+                                     : tensorFromPython(value, model.inputs().at(i), i, convert));
+  }
+  return inputs;
+}
+
+nb::list outputsToPython(std::vector<Tensor> outputs) {
+  nb::list list;
+  for (Tensor &output : outputs)
+    list.append(tensorToNumpy(std::move(output)));
+  return list;
+}
+
+nb::list run(Model &model, const nb::list &values, const nb::callable &convert) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  return outputsToPython(unlocked([&] { return model.run(inputs); }));
+}
+
+nb::list reference(Model &model, const nb::list &values, const nb::callable &convert,
+                   bool keepDouble) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  return outputsToPython(unlocked([&] { return model.reference(inputs, keepDouble); }));
+}
+
+void compile(Model &model, const nb::list &values, const nb::callable &convert) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  unlocked([&] { model.compile(inputs); });
+}
+
+nb::list phaseList() {
+  nb::list list;
+  for (const PhaseInfo &phase : phases())
+    list.append(nb::make_tuple(phase.name, phase.summary));
+  return list;
+}
+
+} // namespace
+
+void registerModel(nb::module_ &module) {
+  nb::class_<Model>(module, "Model")
+      .def_prop_ro("name", &Model::name)
+      .def_prop_ro(
+          "inputs",
+          [](const Model &model) { return specsToPython(model.inputs(), model.symbols()); })
+      .def_prop_ro(
+          "outputs",
+          [](const Model &model) { return specsToPython(model.outputs(), model.symbols()); })
+      .def_prop_ro("symbols", &Model::symbols)
+      .def_prop_ro("compiled_versions", &Model::compiledVersions)
+      .def("run", &run)
+      .def("reference", &reference)
+      .def("compile", &compile)
+      .def("ir",
+           [](Model &model, const std::string &phase, const Sizes &sizes) {
+             return unlocked([&] { return model.ir(phase, sizes); });
+           })
+      .def("explain", [](Model &model, const Sizes &sizes) {
+        Explanation explanation = unlocked([&] { return model.explain(sizes); });
+        return explanationToPython(explanation, model.symbols(), sizes);
+      });
+  module.def("load", &load);
+  module.def("phases", &phaseList);
+  module.def("threads", [] { return ThreadPool::global().threads(); });
+}
+
+} // namespace headrace::python
