@@ -3,26 +3,14 @@
 namespace headrace {
 
 int64_t chooseFeatureTile(const Machine &machine, int64_t features, int64_t elementBytes) {
-  // Half of the registers' worth of rows must remain, so at most four vectors side by side. A tile
-  // that leaves lanes of its last vector unused is worth as much less.
+  // Powers of two only: the code generator pads any other width up to the next one, and the
+  // padding takes registers from the rows. Two vectors share each broadcast of the other operand;
+  // four leave few rows; less than one leaves lanes idle.
   int64_t lanes = machine.lanes(elementBytes);
-  int64_t best = 0;
-  double bestValue = 0.6;
-  for (int64_t tile = 1; tile <= 4 * lanes && tile <= features; ++tile) {
-    if (features % tile != 0)
-      continue;
-    int64_t vectors = (tile + lanes - 1) / lanes;
-    double used = static_cast<double>(tile) / static_cast<double>(vectors * lanes);
-    // Two vectors share each broadcast of the other operand; three or four cost rows.
-    double value = used * (vectors == 1 ? 0.85 : vectors == 2 ? 1.0 : vectors == 3 ? 0.95 : 0.9);
-    if (value >= bestValue) {
-      best = tile;
-      bestValue = value;
-    }
-  }
-  if (best == 0 && features <= 4 * lanes)
-    return features;
-  return best;
+  for (int64_t tile : {2 * lanes, 4 * lanes, lanes, lanes / 2, lanes / 4})
+    if (tile > 1 && features % tile == 0)
+      return tile;
+  return features <= 2 * lanes ? features : 0;
 }
 
 } // namespace headrace

@@ -15,8 +15,8 @@ struct Machine {
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
 };
 
-/// How many features (columns of constant weights) one register tile spans: the widest divisor of
-/// `features` that fills whole vectors well; 0 where none does.
+/// How many features (columns of constant weights) one register tile spans: a divisor of `features`
+/// that makes good vectors; 0 where there is none.
 int64_t chooseFeatureTile(const Machine &machine, int64_t features, int64_t elementBytes);
 
 } // namespace headrace

@@ -114,7 +114,11 @@ Movement ConvOp::getMovement() {
     outputs.push_back(dim(result[(first ? 2 : 1) + i], IteratorType::parallel));
   AffineExpr g = groups > 1 ? dim(constantDim(groups, context), IteratorType::parallel)
                             : constantDim(0, context);
-  AffineExpr f = dim(features.floorDiv(groups), IteratorType::parallel);
+  // Depthwise: the group is the feature.
+  int64_t groupFeatures = *constantValue(features) / groups;
+  AffineExpr f = groups > 1 && groupFeatures == 1
+                     ? constantDim(0, context)
+                     : dim(constantDim(groupFeatures, context), IteratorType::parallel);
   for (unsigned i = 0; i < spatial; ++i)
     windows.push_back(dim(filter[(first ? 2 : 0) + i], IteratorType::reduction));
   AffineExpr c = dim(groupChannels, IteratorType::reduction);
@@ -123,7 +127,7 @@ Movement ConvOp::getMovement() {
                         getPads()[i]);
 
   AffineExpr channel = g * *constantValue(groupChannels) + c;
-  AffineExpr feature = g * (*constantValue(features) / groups) + f;
+  AffineExpr feature = g * groupFeatures + f;
   SmallVector<AffineExpr> in{n}, weights, out{n};
   if (first) {
     in.push_back(channel);

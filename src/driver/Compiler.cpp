@@ -130,7 +130,7 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
     double start = now();
     PassManager manager(context.get(), ModuleOp::getOperationName());
     manager.enableVerifier(true);
-    phase.build(manager, target);
+    phase.build(manager, target, settings);
     if (failed(manager.run(program))) {
       if (!refused.empty())
         throw Error(ErrorKind::Unsupported, modelName + ": " + refused);

@@ -75,6 +75,10 @@ Model::Model() : impl(std::make_unique<Impl>()) {}
 Model::~Model() = default;
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
+  const std::string &expansion = settings.expansion;
+  if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
+    throw Error(ErrorKind::InvalidArgument,
+                "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
   std::shared_ptr<Model> model(new Model);
   Impl &impl = *model->impl;
   impl.name = path.filename().string();

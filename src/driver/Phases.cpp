@@ -10,9 +10,11 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-void import(OpPassManager &, const Target &) {}
+void import(OpPassManager &manager, const Target &, const Settings &) {
+  manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
+}
 
-void simplify(OpPassManager &manager, const Target &) {
+void simplify(OpPassManager &manager, const Target &, const Settings &) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   // While a normalization still is one operator, it can move into weights.
   program.addPass(createFoldBatchNormPass());
@@ -23,7 +25,7 @@ void simplify(OpPassManager &manager, const Target &) {
   program.addPass(createCSEPass());
 }
 
-void layout(OpPassManager &manager, const Target &) {
+void layout(OpPassManager &manager, const Target &, const Settings &) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   // Channels last: vectors run over channels, whatever the image's size.
   program.addPass(createChannelsLastPass());
@@ -34,10 +36,15 @@ void layout(OpPassManager &manager, const Target &) {
   program.addPass(createFoldConstantsPass());
   program.addPass(createSimplifyAlgebraPass());
   program.addPass(createCSEPass());
+  program.addPass(createVerifyLevel1Pass());
 }
 
-void kernels(OpPassManager &manager, const Target &target) {
+void kernels(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  ChooseExpansionsPassOptions choice;
+  choice.prefer = settings.expansion;
+  choice.vectorBytes = target.machine().vectorBytes;
+  program.addPass(createChooseExpansionsPass(choice));
   FormKernelsPassOptions options;
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;
@@ -45,22 +52,25 @@ void kernels(OpPassManager &manager, const Target &target) {
   // Packs constant weights, once and for all.
   program.addPass(createFoldConstantsPass());
   program.addPass(createCSEPass());
+  program.addPass(createVerifyLevel2Pass());
 }
 
-void schedule(OpPassManager &manager, const Target &target) {
+void schedule(OpPassManager &manager, const Target &target, const Settings &) {
   manager.addPass(createOutlineKernelsPass());
   target.addSchedulePasses(manager.nest<ModuleOp>());
 }
 
-void tiles(OpPassManager &manager, const Target &target) {
+void tiles(OpPassManager &manager, const Target &target, const Settings &) {
   target.addTilePasses(manager.nest<ModuleOp>());
 }
 
-void buffers(OpPassManager &manager, const Target &target) {
-  target.addBufferPasses(manager.nest<ModuleOp>());
+void buffers(OpPassManager &manager, const Target &target, const Settings &) {
+  OpPassManager &kernels = manager.nest<ModuleOp>();
+  target.addBufferPasses(kernels);
+  kernels.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
 }
 
-void lower(OpPassManager &manager, const Target &target) {
+void lower(OpPassManager &manager, const Target &target, const Settings &) {
   target.addLoweringPasses(manager.nest<ModuleOp>());
 }
 

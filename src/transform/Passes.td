@@ -8,6 +8,15 @@ def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "puts the channels of images last, with the least data transposed";
 }
 
+def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
+  let summary = "decides how each contraction is computed: generated code or a library";
+  let options = [
+    Option<"prefer", "prefer", "std::string", "\"auto\"",
+           "auto (least estimated time), or the name of an expansion">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+  ];
+}
+
 def ExpandOperatorsPass : Pass<"expand-operators", "::mlir::func::FuncOp"> {
   let summary = "writes coarse operators in terms of maps and reductions";
 }
@@ -46,6 +55,18 @@ def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
 def SliceStridedOperandsPass : Pass<"slice-strided-operands", "::mlir::func::FuncOp"> {
   let summary = "reads with a step become plain reads of a strided slice (level 3)";
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def VerifyLevel1Pass : Pass<"verify-level1", "::mlir::func::FuncOp"> {
+  let summary = "checks what level 1 promises: operators only, every size known";
+}
+
+def VerifyLevel2Pass : Pass<"verify-level2", "::mlir::func::FuncOp"> {
+  let summary = "checks what level 2 promises: kernels of linalg over plain tensors";
+}
+
+def VerifyLevel3Pass : Pass<"verify-level3", "::mlir::func::FuncOp"> {
+  let summary = "checks what level 3 promises: buffers and plain loops";
 }
 
 #endif

@@ -63,6 +63,7 @@ void printKernels(const BenchResult &result) {
 
 void printTables(const BenchResult &result) {
   std::vector<std::string> inputs;
+  inputs.reserve(result.inputs.size());
   for (size_t i = 0; i < result.inputs.size(); ++i)
     inputs.push_back(printable(result.inputSpecs[i].name) + " " + typeText(result.inputs[i]));
   fmt::print("{} on {}; threads: {}; rounds: {} of {:.3g} s\n\n", result.model,
@@ -71,6 +72,10 @@ void printTables(const BenchResult &result) {
   printSystems(result);
   for (const MissingSystem &missing : result.missing)
     fmt::print("{}: left out: {}\n", missing.name, printable(missing.reason));
+
+  if (result.systems.size() > 1)
+    fmt::print(
+        "peers are called from Python, which adds some microseconds to each of their calls\n");
 
   const SystemResult &ours = result.systems.front();
   fmt::print("\nfirst answer: load {}, compile {}, run {}\n", duration(ours.load),

@@ -21,8 +21,8 @@ struct TensorType {
 };
 
 template <class Number> bool parseNumber(std::string_view text, Number &number) {
-  const char *end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, number);
+  const char *begin = text.data(), *end = begin + text.size();
+  auto [stop, error] = std::from_chars(begin, end, number);
   return error == std::errc() && stop == end;
 }
 

@@ -70,7 +70,7 @@ public:
       if (tensors[i])
         learnSizes(i);
     if (options.seed)
-      fillOthers();
+      fillOthers(*options.seed);
     for (size_t i = 0; i < tensors.size(); ++i)
       if (!tensors[i])
         failMissing(model.inputs()[i]);
@@ -125,7 +125,7 @@ private:
       if (!symbol)
         continue;
       std::optional<int64_t> &size = sizes[*symbol];
-      if (size.value_or(shape[d]) != shape[d])
+      if (size && *size != shape[d])
         throw Error(ErrorKind::ShapeMismatch,
                     fmt::format("input '{}': expected {} = {}, got {}", spec.name,
                                 model.symbols()[*symbol], *size, shape[d]));
@@ -133,8 +133,8 @@ private:
     }
   }
 
-  void fillOthers() {
-    RandomNumbers numbers(*options.seed);
+  void fillOthers(uint64_t seed) {
+    RandomNumbers numbers(seed);
     std::vector<int64_t> values;
     for (const std::optional<int64_t> &size : sizes)
       values.push_back(size.value_or(1));

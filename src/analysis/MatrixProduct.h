@@ -1,0 +1,21 @@
+// Contractions seen as (batched) matrix products.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
+namespace headrace {
+
+/// C[b, m, n] = sum_k op(A)[b, m, k] * op(B)[b, k, n] over row-major matrices.
+struct MatrixProduct {
+  mlir::AffineExpr batch, m, n, k;
+  /// A is stored [k, m], B is stored [n, k].
+  bool transposeA = false, transposeB = false;
+  /// Whether the operand has a batch dimension of its own.
+  bool batchedA = false, batchedB = false;
+};
+
+/// The product a contraction is, where every operand is a plain matrix (or a batch of them).
+std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op);
+
+} // namespace headrace

@@ -1,0 +1,214 @@
+#include "transform/Expansion.h"
+
+#include "analysis/MatrixProduct.h"
+#include "runtime/Library.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+constexpr double kGuessedSize = 8; // of a symbolic dimension
+constexpr double kGigahertz = 3.0; // only ratios of estimates matter
+constexpr double kBytesPerMicrosecond = 10e3;
+
+double sizeOrGuess(AffineExpr expr) {
+  if (auto constant = constantValue(expr))
+    return static_cast<double>(*constant);
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (binary && expr.getKind() == AffineExprKind::Mul)
+    return sizeOrGuess(binary.getLHS()) * sizeOrGuess(binary.getRHS());
+  return kGuessedSize;
+}
+
+double bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return sizeOrGuess(elementCount(shapeOf(type), value.getContext())) *
+         type.getElementTypeBitWidth() / 8;
+}
+
+double computeMicroseconds(hr::ContractOp op, const Machine &machine, double efficiency) {
+  Movement movement = op.getMovement();
+  double operations = 2;
+  for (AffineExpr size : movement.domain)
+    operations *= sizeOrGuess(size);
+  auto bits = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth();
+  double perCycle = 2.0 * static_cast<double>(machine.lanes(std::max(1u, bits / 8)));
+  return operations / (perCycle * kGigahertz * 1e3 * efficiency);
+}
+
+bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
+
+/// Loops of our own: the result's last dimension in vectors, which the second operand must hold
+/// contiguously. Constant operands are packed that way for nothing.
+class GeneratedContraction final : public Expansion {
+public:
+  StringRef name() const override { return "generated"; }
+  bool applies(hr::ContractOp) const override { return true; }
+
+  double estimate(hr::ContractOp op, const Machine &machine) const override {
+    double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
+    if (needsTranspose(op))
+      microseconds += 4 * bytesOf(op.getRhs()) / kBytesPerMicrosecond;
+    return microseconds;
+  }
+
+  void rewrite(hr::ContractOp op, RewriterBase &rewriter) const override {
+    if (featuresInFirstOperand(op))
+      swapOperands(op, rewriter);
+    if (needsTranspose(op))
+      transposeSecondOperand(op, rewriter);
+  }
+
+private:
+  static SmallVector<AffineMap> mapsOf(hr::ContractOp op) {
+    auto maps = op.getMaps().getAsValueRange<AffineMapAttr>();
+    return {maps.begin(), maps.end()};
+  }
+  static std::optional<unsigned> featureDim(hr::ContractOp op) {
+    AffineMap result = mapsOf(op)[2];
+    if (result.getNumResults() == 0)
+      return std::nullopt;
+    return cast<AffineDimExpr>(result.getResults().back()).getPosition();
+  }
+  static bool featuresInFirstOperand(hr::ContractOp op) {
+    auto feature = featureDim(op);
+    SmallVector<AffineMap> maps = mapsOf(op);
+    return feature && maps[0].isFunctionOfDim(*feature) && !maps[1].isFunctionOfDim(*feature);
+  }
+  static bool needsTranspose(hr::ContractOp op) {
+    auto feature = featureDim(op);
+    AffineMap rhs = mapsOf(op)[featuresInFirstOperand(op) ? 0 : 1];
+    Value operand = featuresInFirstOperand(op) ? op.getLhs() : op.getRhs();
+    return feature && !isConstant(operand) && rhs.isFunctionOfDim(*feature) &&
+           rhs.getResults().back() != getAffineDimExpr(*feature, op.getContext());
+  }
+
+  static void swapOperands(hr::ContractOp op, RewriterBase &rewriter) {
+    SmallVector<AffineMap> maps = mapsOf(op);
+    std::swap(maps[0], maps[1]);
+    rewriter.modifyOpInPlace(op, [&] {
+      Value lhs = op.getLhs();
+      op.getLhsMutable().assign(op.getRhs());
+      op.getRhsMutable().assign(lhs);
+      op.setMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+  }
+
+  static void transposeSecondOperand(hr::ContractOp op, RewriterBase &rewriter) {
+    SmallVector<AffineMap> maps = mapsOf(op);
+    AffineExpr feature = getAffineDimExpr(*featureDim(op), op.getContext());
+    // Everything else keeps its order, so that what is summed over stays in order as well.
+    SmallVector<int64_t> permutation;
+    SmallVector<AffineExpr> exprs;
+    for (auto [i, expr] : llvm::enumerate(maps[1].getResults()))
+      if (expr != feature) {
+        permutation.push_back(static_cast<int64_t>(i));
+        exprs.push_back(expr);
+      }
+    permutation.push_back(llvm::find(maps[1].getResults(), feature) - maps[1].getResults().begin());
+    exprs.push_back(feature);
+    maps[1] = AffineMap::get(maps[1].getNumDims(), 0, exprs, op.getContext());
+    rewriter.setInsertionPoint(op);
+    Value transposed = rewriter.create<hr::TransposeOp>(op.getLoc(), op.getRhs(), permutation);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getRhsMutable().assign(transposed);
+      op.setMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+  }
+};
+
+/// OpenBLAS's single-precision product. It packs both operands on every call, and what follows the
+/// product is a kernel of its own.
+class OpenBlasContraction final : public Expansion {
+public:
+  StringRef name() const override { return "openblas"; }
+
+  bool applies(hr::ContractOp op) const override {
+    return cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
+           libraryAvailable("openblas") && asMatrixProduct(op);
+  }
+
+  double estimate(hr::ContractOp op, const Machine &machine) const override {
+    double packing = bytesOf(op.getLhs()) + bytesOf(op.getRhs());
+    double unfused = op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
+    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
+           (packing + unfused) / kBytesPerMicrosecond;
+  }
+
+  void rewrite(hr::ContractOp op, RewriterBase &rewriter) const override {
+    MatrixProduct p = *asMatrixProduct(op);
+    MLIRContext *context = op.getContext();
+    auto number = [&](int64_t value) { return constantDim(value, context); };
+    AffineExpr zero = number(0);
+    SmallVector<AffineExpr> parameters{p.batch,
+                                       p.m,
+                                       p.n,
+                                       p.k,
+                                       number(p.transposeA),
+                                       number(p.transposeB),
+                                       p.batchedA ? p.m * p.k : zero,
+                                       p.batchedB ? p.k * p.n : zero,
+                                       p.m * p.n,
+                                       p.transposeA ? p.m : p.k,
+                                       p.transposeB ? p.k : p.n,
+                                       p.n};
+    auto type = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+    AffineExpr bytesRead = byteCount(type(op.getLhs())) + byteCount(type(op.getRhs()));
+    AffineMap cost = symbolMap(
+        {bytesRead, byteCount(type(op.getResult())), op.getMovement().operations(context)},
+        context);
+    std::string name = operatorName(op);
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<hr::LibraryOp>(
+        op, op.getType(), op.getOperands(), rewriter.getStringAttr("openblas.sgemm"),
+        AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
+        rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
+  }
+};
+
+class EstimatingChooser final : public ExpansionChooser {
+public:
+  explicit EstimatingChooser(const Machine &machine) : machine(machine) {}
+  const Expansion &choose(hr::ContractOp op,
+                          ArrayRef<const Expansion *> candidates) const override {
+    return **llvm::min_element(candidates, [&](const Expansion *a, const Expansion *b) {
+      return a->estimate(op, machine) < b->estimate(op, machine);
+    });
+  }
+
+private:
+  Machine machine;
+};
+
+class FixedChooser final : public ExpansionChooser {
+public:
+  explicit FixedChooser(StringRef name) : wanted(name.str()) {}
+  const Expansion &choose(hr::ContractOp, ArrayRef<const Expansion *> candidates) const override {
+    auto *found =
+        llvm::find_if(candidates, [&](const Expansion *e) { return e->name() == wanted; });
+    return found == candidates.end() ? *candidates.front() : **found;
+  }
+
+private:
+  std::string wanted;
+};
+
+} // namespace
+
+ArrayRef<const Expansion *> contractionExpansions() {
+  static const GeneratedContraction generated;
+  static const OpenBlasContraction openBlas;
+  static const Expansion *const all[] = {&generated, &openBlas};
+  return all;
+}
+
+std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine) {
+  return std::make_unique<EstimatingChooser>(machine);
+}
+
+std::unique_ptr<ExpansionChooser> makeFixedChooser(StringRef name) {
+  return std::make_unique<FixedChooser>(name);
+}
+
+} // namespace headrace

@@ -1,0 +1,38 @@
+// Expansions: competing ways to compute an operator, and who chooses among them.
+#pragma once
+
+#include "analysis/Machine.h"
+#include "dialect/Hr.h"
+
+namespace headrace {
+
+/// One way to compute contractions: generated code, or a library's routine.
+class Expansion {
+public:
+  virtual ~Expansion() = default;
+  virtual llvm::StringRef name() const = 0;
+  /// Whether it can compute this operator on this machine.
+  virtual bool applies(hr::ContractOp op) const = 0;
+  /// Estimated microseconds on one core.
+  virtual double estimate(hr::ContractOp op, const Machine &machine) const = 0;
+  /// Puts the operator into the form this expansion needs.
+  virtual void rewrite(hr::ContractOp op, mlir::RewriterBase &rewriter) const = 0;
+};
+
+/// All expansions known, generated code first (it always applies).
+llvm::ArrayRef<const Expansion *> contractionExpansions();
+
+/// Chooses among the expansions that apply.
+class ExpansionChooser {
+public:
+  virtual ~ExpansionChooser() = default;
+  virtual const Expansion &choose(hr::ContractOp op,
+                                  llvm::ArrayRef<const Expansion *> candidates) const = 0;
+};
+
+/// The one with the least estimated time.
+std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine);
+/// The one of this name where it applies, else generated code.
+std::unique_ptr<ExpansionChooser> makeFixedChooser(llvm::StringRef name);
+
+} // namespace headrace

@@ -1,0 +1,99 @@
+// Verifiers at the borders between levels: what a level promises to the next one.
+//
+// verify-level1: the entry holds operators of `hr` only; every shape has an expression.
+// verify-level2: kernels, library calls, views and constants only; kernels hold linalg over plain
+//                tensors and compute all they yield.
+// verify-level3: kernels hold no tensor any more, only buffers.
+//
+// Each names the operator that broke the promise. They are part of every compilation.
+#include "dialect/SymbolicShape.h"
+#include "transform/Passes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_VERIFYLEVEL1PASS
+#define GEN_PASS_DEF_VERIFYLEVEL2PASS
+#define GEN_PASS_DEF_VERIFYLEVEL3PASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+LogicalResult verifySizesKnown(Operation &op) {
+  for (Type type : op.getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return op.emitError("expected ranked tensors at level 1, got ") << type;
+    if (!tensor.hasStaticShape() && !tensor.getEncoding())
+      return op.emitError("has a size that no expression gives: ") << type;
+  }
+  return success();
+}
+
+struct VerifyLevel1Pass : impl::VerifyLevel1PassBase<VerifyLevel1Pass> {
+  void runOnOperation() override {
+    for (Operation &op : getOperation().getBody().front().without_terminator()) {
+      if (!isa<hr::OperatorInterface>(op)) {
+        op.emitError("is no operator of level 1");
+        return signalPassFailure();
+      }
+      if (failed(verifySizesKnown(op)))
+        return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+LogicalResult verifyKernelBody(hr::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front()) {
+    if (!isa<hr::YieldOp, hr::SizeOp>(op) &&
+        !isa<linalg::LinalgDialect, tensor::TensorDialect, arith::ArithDialect,
+             affine::AffineDialect>(op.getDialect()))
+      return op.emitError("does not belong into a kernel of level 2: ") << op.getName();
+    for (Type type : op.getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+        return op.emitError("expected plain tensors inside a kernel, got ") << type;
+  }
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands())
+    if (isa<BlockArgument>(value))
+      return kernel.emitError("yields an operand without computing anything");
+  return success();
+}
+
+struct VerifyLevel2Pass : impl::VerifyLevel2PassBase<VerifyLevel2Pass> {
+  void runOnOperation() override {
+    for (Operation &op : getOperation().getBody().front().without_terminator()) {
+      if (!isa<hr::KernelOp, hr::LibraryOp, hr::ReshapeOp, hr::ConstantOp>(op)) {
+        op.emitError("became no kernel");
+        return signalPassFailure();
+      }
+      if (auto kernel = dyn_cast<hr::KernelOp>(op); kernel && failed(verifyKernelBody(kernel)))
+        return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+struct VerifyLevel3Pass : impl::VerifyLevel3PassBase<VerifyLevel3Pass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      bool holdsTensor =
+          llvm::any_of(op->getResultTypes(), [](Type type) { return isa<TensorType>(type); }) ||
+          llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<TensorType>(type); });
+      if (holdsTensor || isa<scf::ForallOp>(op)) {
+        op->emitError("expected buffers and plain loops at the end of level 3, got ")
+            << op->getName();
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+} // namespace headrace
