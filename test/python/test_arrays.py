@@ -16,13 +16,9 @@ ONNX_TYPES = {
     "FLOAT16": "float16",
     "BOOL": "bool",
     "INT8": "int8",
-    "UINT8": "uint8",
     "INT16": "int16",
-    "UINT16": "uint16",
     "INT32": "int32",
-    "UINT32": "uint32",
     "INT64": "int64",
-    "UINT64": "uint64",
 }
 
 

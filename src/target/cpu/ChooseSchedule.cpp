@@ -28,6 +28,8 @@ public:
   }
 
   Schedule choose() {
+    if (isEmpty())
+      return Schedule();
     auto root = contents.rootGeneric();
     if (!root)
       return irregular();
@@ -277,6 +279,16 @@ private:
   //===------------------------------------------------------------------------===//
   // What the kernel looks like
   //===------------------------------------------------------------------------===//
+
+  /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
+  bool isEmpty() const {
+    return llvm::any_of(contents.ops, [](Operation *op) {
+      return llvm::any_of(op->getOperandTypes(), [](Type type) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        return shaped && llvm::is_contained(shaped.getShape(), 0);
+      });
+    });
+  }
 
   static bool isContraction(linalg::GenericOp op) {
     return op.getNumDpsInputs() == 2 &&
