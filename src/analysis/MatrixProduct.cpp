@@ -7,18 +7,18 @@ namespace {
 
 enum class Role { Batch, Row, Column, Sum };
 
-/// The roles of an operand's dimensions in order, each role once; empty where dimensions of one
-/// role are apart or in another order than in `reference`.
-std::vector<Role> rolesOf(AffineMap map, ArrayRef<Role> roles) {
+/// The roles of an operand's dimensions in order, each role once; nothing where dimensions of one
+/// role are apart or in another order than the domain's.
+std::optional<std::vector<Role>> rolesOf(AffineMap map, ArrayRef<Role> roles) {
   std::vector<Role> result;
   unsigned last = 0;
   for (AffineExpr expr : map.getResults()) {
     unsigned dim = cast<AffineDimExpr>(expr).getPosition();
     if (!result.empty() && result.back() == roles[dim]) {
       if (dim < last)
-        return {};
+        return std::nullopt;
     } else if (llvm::is_contained(result, roles[dim])) {
-      return {};
+      return std::nullopt;
     } else {
       result.push_back(roles[dim]);
     }
@@ -48,26 +48,24 @@ std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op) {
                                              : product.n;
     extent = extent * size;
   }
-  auto strip = [](std::vector<Role> order, bool &batched) {
-    batched = !order.empty() && order.front() == Role::Batch;
-    if (batched)
-      order.erase(order.begin());
-    return order;
-  };
+  std::vector<Role> orders[3];
+  bool batched[3];
+  for (int i = 0; i < 3; ++i) {
+    auto order = rolesOf(movement.maps[i], roles);
+    if (!order)
+      return std::nullopt;
+    batched[i] = !order->empty() && order->front() == Role::Batch;
+    orders[i].assign(order->begin() + batched[i], order->end());
+  }
+  auto &[a, b, c] = orders;
+  product.batchedA = batched[0];
+  product.batchedB = batched[1];
   // A matrix may lack a side of size one altogether.
   auto matches = [](const std::vector<Role> &order, Role first, Role second) {
     if (order.size() == 2)
       return order[0] == first && order[1] == second;
     return order.size() < 2 && (order.empty() || order[0] == first || order[0] == second);
   };
-  bool batchedC = false;
-  std::vector<Role> a = strip(rolesOf(movement.maps[0], roles), product.batchedA);
-  std::vector<Role> b = strip(rolesOf(movement.maps[1], roles), product.batchedB);
-  std::vector<Role> c = strip(rolesOf(movement.maps[2], roles), batchedC);
-  const std::vector<Role> *orders[] = {&a, &b, &c};
-  for (auto [order, map] : llvm::zip(orders, movement.maps))
-    if (order->empty() && map.getNumResults() > 0 && !llvm::is_contained(roles, Role::Batch))
-      return std::nullopt;
   if (!matches(c, Role::Row, Role::Column))
     return std::nullopt;
   product.transposeA = !matches(a, Role::Row, Role::Sum);

@@ -192,7 +192,7 @@ def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
 }
 
 def Hr_SliceOp : Hr_Op<"slice", [Pure,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "lowerToLinalg"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]> {
   let summary = "every `steps`-th element from `starts` on; a step may be negative";
   let description = [{ `starts` holds one affine expression of the symbols per dimension. }];
   let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);

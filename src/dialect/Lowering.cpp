@@ -99,9 +99,7 @@ bool OperatorInterface::isStructured() {
     affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
   if (auto pool = dyn_cast<PoolOp>(getOperation()))
     affine &= llvm::all_of(pool.getPads(), [](int64_t pad) { return pad == 0; });
-  if (auto slice = dyn_cast<SliceOp>(getOperation()))
-    affine &= llvm::all_of(slice.getSteps(), [](int64_t step) { return step > 0; });
-  return affine && (!reduces || getInitialValue());
+  return affine && !isa<SliceOp>(getOperation()) && (!reduces || getInitialValue());
 }
 
 Value MapOp::buildBody(OpBuilder &b, ValueRange scalars) {
@@ -115,7 +113,6 @@ Value MapOp::buildBody(OpBuilder &b, ValueRange scalars) {
 
 Value TransposeOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
 Value BroadcastOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
-Value SliceOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
 
 Value ReduceOp::buildBody(OpBuilder &b, ValueRange scalars) {
   return combine(b, getLoc(), getKind(), scalars[1], scalars[0]);
@@ -162,7 +159,30 @@ TypedAttr PoolOp::getInitialValue() {
 // Operators with movement of their own kind
 //===--------------------------------------------------------------------------===//
 
+static OpFoldResult sizeOperand(OpBuilder &b, Location loc, AffineExpr size) {
+  if (auto constant = constantValue(size))
+    return b.getIndexAttr(*constant);
+  return b.create<SizeOp>(loc, symbolMap({size}, b.getContext())).getResult();
+}
+
 FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  bool forward =
+      getStarts().isConstant() && llvm::all_of(getSteps(), [](int64_t step) { return step > 0; });
+  if (forward) {
+    // A view of the input, copied.
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    for (auto [i, dim] : llvm::enumerate(shapeOf(getResult()))) {
+      offsets.push_back(b.getIndexAttr(getStarts().getConstantResults()[i]));
+      sizes.push_back(sizeOperand(b, getLoc(), dim));
+      strides.push_back(b.getIndexAttr(getSteps()[i]));
+    }
+    Value slice = b.create<tensor::ExtractSliceOp>(getLoc(), plainType(getType()), inputs[0],
+                                                   offsets, sizes, strides);
+    Movement m = getMovement();
+    m.maps[0] = m.maps[1];
+    return generic(b, getLoc(), m, {slice}, emptyLike(b, getLoc(), getResult()),
+                   [](OpBuilder &, Location, ValueRange args) { return args.front(); });
+  }
   // Symbolic starts and backward steps: each element is fetched by its index.
   Movement m = getMovement();
   SmallVector<AffineMap> maps{m.maps[1]};
@@ -191,16 +211,11 @@ FailureOr<Value> ConcatOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   AffineExpr offset = constantDim(0, b.getContext());
   for (auto [operand, input] : llvm::zip(getInputs(), inputs)) {
     SmallVector<OpFoldResult> offsets, sizes, strides;
-    auto toOperand = [&](AffineExpr expr) -> OpFoldResult {
-      if (auto constant = constantValue(expr))
-        return attrs.getIndexAttr(*constant);
-      return b.create<SizeOp>(loc, symbolMap({expr}, b.getContext())).getResult();
-    };
     SymbolicShape shape = shapeOf(operand);
     for (auto [i, dim] : llvm::enumerate(shape)) {
       bool isAxis = static_cast<uint64_t>(i) == getAxis();
-      offsets.push_back(isAxis ? toOperand(offset) : attrs.getIndexAttr(0));
-      sizes.push_back(toOperand(dim));
+      offsets.push_back(isAxis ? sizeOperand(b, loc, offset) : attrs.getIndexAttr(0));
+      sizes.push_back(sizeOperand(b, loc, dim));
       strides.push_back(attrs.getIndexAttr(1));
     }
     joined = b.create<tensor::InsertSliceOp>(loc, input, joined, offsets, sizes, strides);

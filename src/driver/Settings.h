@@ -7,7 +7,7 @@
 namespace headrace {
 
 struct Settings {
-  /// The machine to compile for.
+  /// The machine to compile for: "cpu", or a certain processor, as in "cpu:x86-64-v3".
   std::string target = "cpu";
   /// Contractions: "auto" chooses by estimated time, "generated" or "openblas" insist.
   std::string expansion = "auto";

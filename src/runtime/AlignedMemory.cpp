@@ -3,21 +3,104 @@
 #include "runtime/Error.h"
 
 #include <cstdlib>
+#include <list>
+#include <mutex>
 
 namespace headrace {
+namespace {
 
-void FreeMemory::operator()(void *memory) const { std::free(memory); }
+constexpr size_t worthKeeping = size_t{256} << 10;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool keepsBlocks = false; // reuse would hide use after free
+#elif defined(__has_feature)
+constexpr bool keepsBlocks = !__has_feature(address_sanitizer);
+#else
+constexpr bool keepsBlocks = true;
+#endif
+
+/// Freed blocks, most recently freed first.
+class BlockStore {
+public:
+  /// A block of at least `bytes`, and not much more; null if there is none.
+  void *take(size_t bytes, size_t &blockBytes) {
+    std::lock_guard lock(mutex);
+    for (auto it = blocks.begin(); it != blocks.end(); ++it)
+      if (it->bytes >= bytes && it->bytes - bytes <= bytes / 4) {
+        void *memory = it->memory;
+        blockBytes = it->bytes;
+        total -= it->bytes;
+        blocks.erase(it);
+        return memory;
+      }
+    return nullptr;
+  }
+
+  void give(void *memory, size_t bytes) {
+    std::list<Block> dropped;
+    {
+      std::lock_guard lock(mutex);
+      blocks.push_front({memory, bytes});
+      total += bytes;
+      while (total > keptMemoryLimit) {
+        total -= blocks.back().bytes;
+        dropped.splice(dropped.begin(), blocks, std::prev(blocks.end()));
+      }
+    }
+    for (const Block &block : dropped)
+      std::free(block.memory);
+  }
+
+  size_t size() {
+    std::lock_guard lock(mutex);
+    return total;
+  }
+
+private:
+  struct Block {
+    void *memory;
+    size_t bytes;
+  };
+  std::mutex mutex;
+  std::list<Block> blocks;
+  size_t total = 0;
+};
+
+/// Never destroyed: tensors may be freed while the process ends.
+BlockStore &store() {
+  static auto *blocks = new BlockStore;
+  return *blocks;
+}
+
+} // namespace
+
+void FreeMemory::operator()(void *memory) const {
+  if (keepsBlocks && bytes >= worthKeeping)
+    store().give(memory, bytes);
+  else
+    std::free(memory);
+}
 
 AlignedMemory allocateAligned(size_t bytes, const char *what) {
   size_t rounded = (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
   if (rounded == 0)
     rounded = memoryAlignment;
-  void *memory = rounded < bytes ? nullptr : std::aligned_alloc(memoryAlignment, rounded);
+  void *memory = nullptr;
+  if (keepsBlocks && rounded >= worthKeeping) {
+    size_t blockBytes = 0;
+    memory = store().take(rounded, blockBytes);
+    if (memory)
+      return {static_cast<std::byte *>(memory), FreeMemory{blockBytes}};
+  }
+  if (rounded >= bytes)
+    memory = std::aligned_alloc(memoryAlignment, rounded);
   if (!memory)
     throw Error(ErrorKind::InvalidArgument, std::string(what) + ": expected to allocate " +
                                                 std::to_string(bytes) +
                                                 " bytes, but the system has no such memory left");
-  return AlignedMemory(static_cast<std::byte *>(memory));
+  return {static_cast<std::byte *>(memory), FreeMemory{rounded}};
 }
+
+size_t keptMemory() { return store().size(); }
 
 } // namespace headrace

@@ -15,12 +15,18 @@ constexpr int64_t alignUp(int64_t bytes) {
 }
 
 struct FreeMemory {
+  size_t bytes = 0;
   void operator()(void *memory) const;
 };
 using AlignedMemory = std::unique_ptr<std::byte, FreeMemory>;
 
 /// Uninitialised and never null, also for 0 bytes; throws Error, naming `what`, when the system
-/// refuses.
+/// refuses. A few large blocks are kept when freed and handed out again: fresh memory costs a page
+/// fault per 4 KiB, more than many a kernel takes to fill it.
 AlignedMemory allocateAligned(size_t bytes, const char *what);
+
+/// What is kept now, in bytes; at most keptMemoryLimit.
+size_t keptMemory();
+inline constexpr size_t keptMemoryLimit = size_t{256} << 20;
 
 } // namespace headrace

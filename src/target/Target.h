@@ -38,7 +38,7 @@ public:
   virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
 };
 
-/// The target of that name; throws `Error` where there is none.
+/// The target of that name ("cpu", "cpu:x86-64-v3"); throws `Error` where there is none.
 const Target &findTarget(llvm::StringRef name);
 
 } // namespace headrace

@@ -153,8 +153,6 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
              llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
     });
   }
-  if (isa<hr::SliceOp>(op.getOperation()) || isa<hr::SliceOp>(rootOp.getOperation()))
-    return false;
   // Axes of the values the group keeps; a producer that lacks one would be computed again and
   // again along it, except per row in a kernel that walks rows.
   llvm::SmallDenseSet<int> kept;

@@ -39,20 +39,17 @@ void initializeTargets() {
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> makeTargetMachine() {
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Processor &processor) {
   std::string triple = llvm::sys::getProcessTriple(), error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     throw InternalError("no code generator for " + triple + ": " + error);
-  llvm::SubtargetFeatures features;
-  for (auto &feature : llvm::sys::getHostCPUFeatures())
-    features.AddFeature(feature.first(), feature.second);
   llvm::TargetOptions options;
   // a * b + c may round once: contraction is the one licence taken with floating point.
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   // JIT mode would pick the large code model; small, position-independent code is faster.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, llvm::sys::getHostCPUName(), features.getString(), options, llvm::Reloc::PIC_,
+      triple, processor.name, processor.features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive, /*JIT=*/false));
 }
 
@@ -146,25 +143,55 @@ void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
 
 } // namespace
 
-Machine hostMachine() {
-  Machine machine;
-  auto features = llvm::sys::getHostCPUFeatures();
-  bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl");
-  machine.vectorBytes = avx512 ? 64 : features.lookup("avx") ? 32 : 16;
-  machine.vectorRegisters = avx512 ? 32 : 16;
-  return machine;
+Processor findProcessor(StringRef name) {
+  auto host = llvm::sys::getHostCPUFeatures();
+  auto has = [&](StringRef feature) { return host.lookup(feature); };
+  Processor processor;
+  Machine &machine = processor.machine;
+  auto setWidth = [&](int64_t bytes) {
+    machine.vectorBytes = bytes;
+    machine.vectorRegisters = bytes == 64 ? 32 : 16;
+  };
+  if (name == "native") {
+    processor.name = llvm::sys::getHostCPUName().str();
+    llvm::SubtargetFeatures features;
+    for (auto &feature : host)
+      features.AddFeature(feature.first(), feature.second);
+    processor.features = features.getString();
+    setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
+    return processor;
+  }
+  processor.name = name.str();
+  bool runs = false;
+  if (name == "x86-64-v2") {
+    runs = has("sse4.2");
+    setWidth(16);
+  } else if (name == "x86-64-v3") {
+    runs = has("avx2") && has("fma");
+    setWidth(32);
+  } else if (name == "x86-64-v4") {
+    runs = has("avx512f") && has("avx512vl");
+    setWidth(64);
+  } else {
+    throw Error(ErrorKind::InvalidArgument,
+                "unknown processor '" + name.str() +
+                    "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
+  }
+  if (!runs)
+    throw Error(ErrorKind::InvalidArgument,
+                "this machine cannot run code for '" + name.str() + "'");
+  return processor;
 }
 
-CompiledKernels compileForHost(ModuleOp program) {
+CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
   initializeTargets();
-  Machine host = hostMachine();
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
-        std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine();
+        std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
         for (int64_t i = begin; i < end; ++i)
-          objects[i] = compileModule(modules[i], *machine, host);
+          objects[i] = compileModule(modules[i], *machine, processor.machine);
       });
 
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();

@@ -5,10 +5,18 @@
 
 namespace headrace {
 
-/// The processor found: vector width, registers.
-Machine hostMachine();
+/// A processor to generate code for.
+struct Processor {
+  std::string name;     // as LLVM spells it
+  std::string features; // likewise
+  Machine machine;
+};
+
+/// "native", the processor the process runs on, or a level of x86-64 ("x86-64-v3"); throws Error
+/// where this machine cannot run its code.
+Processor findProcessor(llvm::StringRef name);
 
 /// Compiles every kernel module of `program` on all cores and links the code into the process.
-CompiledKernels compileForHost(mlir::ModuleOp program);
+CompiledKernels compileKernels(mlir::ModuleOp program, const Processor &processor);
 
 } // namespace headrace

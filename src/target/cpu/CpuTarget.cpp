@@ -10,6 +10,7 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -50,6 +51,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <mutex>
+
 using namespace mlir;
 
 namespace headrace {
@@ -57,13 +60,14 @@ namespace {
 
 class CpuTarget final : public Target {
 public:
-  CpuTarget() : host(hostMachine()) {
+  CpuTarget(std::string name, Processor processor)
+      : fullName(std::move(name)), processor(std::move(processor)) {
     // Recipes name this pass.
     registerSliceStridedOperandsPass();
   }
 
-  StringRef name() const override { return "cpu"; }
-  const Machine &machine() const override { return host; }
+  StringRef name() const override { return fullName; }
+  const Machine &machine() const override { return processor.machine; }
 
   void registerDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
@@ -78,8 +82,8 @@ public:
 
   void addSchedulePasses(OpPassManager &manager) const override {
     CpuAttachRecipePassOptions options;
-    options.vectorBytes = host.vectorBytes;
-    options.vectorRegisters = host.vectorRegisters;
+    options.vectorBytes = machine().vectorBytes;
+    options.vectorRegisters = machine().vectorRegisters;
     manager.addPass(createCpuAttachRecipePass(options));
   }
 
@@ -110,10 +114,12 @@ public:
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addPass(createLoopInvariantCodeMotionPass());
-    manager.addPass(createConvertSCFToCFPass());
-    manager.addPass(createConvertVectorToLLVMPass());
+    // Functions without a polynomial become calls, an element at a time: before vectors are gone.
+    manager.addPass(createConvertMathToFuncs());
     manager.addPass(createConvertMathToLLVMPass());
     manager.addPass(createConvertMathToLibmPass());
+    manager.addPass(createConvertSCFToCFPass());
+    manager.addPass(createConvertVectorToLLVMPass());
     manager.addPass(createLowerAffinePass());
     manager.addPass(arith::createArithExpandOpsPass());
     manager.addPass(createFinalizeMemRefToLLVMConversionPass());
@@ -126,7 +132,9 @@ public:
     manager.addPass(createCSEPass());
   }
 
-  CompiledKernels compile(ModuleOp program) const override { return compileForHost(program); }
+  CompiledKernels compile(ModuleOp program) const override {
+    return compileKernels(program, processor);
+  }
 
 private:
   static void registerBufferization(DialectRegistry &registry) {
@@ -156,17 +164,27 @@ private:
     vector::registerTransformDialectExtension(registry);
   }
 
-  Machine host;
+  std::string fullName;
+  Processor processor;
 };
 
 } // namespace
 
 const Target &findTarget(StringRef name) {
-  static const CpuTarget cpu;
-  if (name == cpu.name())
-    return cpu;
-  throw Error(ErrorKind::InvalidArgument,
-              "unknown target '" + name.str() + "'; available: " + cpu.name().str());
+  static std::map<std::string, std::unique_ptr<const CpuTarget>> known;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  std::unique_ptr<const CpuTarget> &target = known[name.str()];
+  if (target)
+    return *target;
+  auto [kind, processor] = name.split(':');
+  if (kind != "cpu") {
+    known.erase(name.str());
+    throw Error(ErrorKind::InvalidArgument, "unknown target '" + name.str() + "'; expected cpu");
+  }
+  target = std::make_unique<CpuTarget>(
+      name.str(), findProcessor(processor.empty() ? StringRef("native") : processor));
+  return *target;
 }
 
 } // namespace headrace
