@@ -25,3 +25,14 @@ function(headrace_add_library name)
   target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
 endfunction()
+
+# headrace_add_executable(NAME SOURCES a.cpp ... LINK lib ...): likewise, for tools and tests.
+function(headrace_add_executable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_precompile_headers(${name} REUSE_FROM headrace_pch)
+  # The precompiled header is position-independent the way of libraries; an executable must agree.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC -fpch-instantiate-templates)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()

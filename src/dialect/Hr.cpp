@@ -39,6 +39,13 @@ std::string operatorName(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
+std::string kernelName(Operation *op) {
+  std::string name = operatorName(op);
+  if (isa<hr::PadOp, hr::TransposeOp>(op))
+    name += ":" + op->getName().stripDialect().str();
+  return name;
+}
+
 Value createMap(OpBuilder &builder, Location loc, ValueRange inputs,
                 function_ref<Value(OpBuilder &, ValueRange)> body) {
   SymbolicShape shape = shapeOf(inputs.front());

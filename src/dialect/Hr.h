@@ -40,6 +40,10 @@ inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
 /// The user's name of an operator, from its location; its kind where it has none.
 std::string operatorName(mlir::Operation *op);
 
+/// The name of a kernel built around `op`: the operator's, with what part of it the kernel does
+/// where the compiler made several of one (padding, a change of layout).
+std::string kernelName(mlir::Operation *op);
+
 /// Writes a map whose body is built by `body` from one scalar per input.
 mlir::Value createMap(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> body);

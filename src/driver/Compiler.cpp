@@ -166,7 +166,7 @@ Explanation Compiler::explain(ModuleOp program) {
   result.name = modelName;
   result.symbols = symbolNames(entryFunction(program));
   result.before = movementBefore(entryFunction(program));
-  runPhases(program, "buffers");
+  runPhases(program, compilerPhases().back().name);
   Program plan = buildProgram(entryFunction(program));
   result.after = movementAfter(plan);
   for (const Step &step : plan.steps) {
@@ -178,10 +178,7 @@ Explanation Compiler::explain(ModuleOp program) {
       report.schedule = scheduleText(schedule);
       if (auto refused = module->getAttrOfType<StringAttr>("hr.recipe_refused"))
         report.schedule += " (refused: " + refused.str() + ")";
-      module.walk([&](func::FuncOp kernel) {
-        if (auto bytes = kernel->getAttrOfType<IntegerAttr>("hr.workspace_bytes"))
-          report.workspaceBytes = bytes.getInt();
-      });
+      report.workspaceBytes = workspaceOf(module);
     }
     result.kernels.push_back(std::move(report));
   }

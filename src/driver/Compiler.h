@@ -25,7 +25,7 @@ public:
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
-  /// What became of `program`; runs all phases up to schedules.
+  /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 
 private:

@@ -38,6 +38,11 @@ public:
   virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
 };
 
+/// Attribute of a kernel's function: bytes of workspace a worker needs for it.
+inline constexpr llvm::StringLiteral kWorkspaceAttr = "hr.workspace_bytes";
+/// Its value, from anywhere in a kernel's module.
+int64_t workspaceOf(mlir::ModuleOp kernel);
+
 /// The target of that name ("cpu", "cpu:x86-64-v3"); throws `Error` where there is none.
 const Target &findTarget(llvm::StringRef name);
 

@@ -65,7 +65,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
   }
   std::string name = operatorName(op);
   auto kernel = b.create<hr::KernelOp>(
-      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(name), b.getStrArrayAttr({name}),
+      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(op)), b.getStrArrayAttr({name}),
       AffineMapAttr::get(
           symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());

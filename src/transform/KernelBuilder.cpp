@@ -13,11 +13,12 @@ namespace {
 struct ViewDim {
   AffineExpr expr;
   AffineExpr memorySize;
+  /// Walked along one axis, but not to its end in memory (a window over a single position).
+  bool partial = false;
 
   std::optional<int> axis() const {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return dim.getPosition();
-    return std::nullopt;
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return dim && !partial ? std::optional<int>(dim.getPosition()) : std::nullopt;
   }
   bool operator==(const ViewDim &other) const { return expr == other.expr; }
 };
@@ -53,11 +54,12 @@ private:
   void orderAxes();
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
+  Value walked(Value operand, const View &view);
   Value packed(const Access &access);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
   Value emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims, Type element);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
-  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
+  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr(), false}; }
 
   OpBuilder &b;
   const KernelGroup &group;
@@ -91,12 +93,13 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
       auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
       if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
           sameSize(size, sizes[outer.getPosition()] * sizes[inner.getPosition()])) {
-        view.push_back({outer, AffineExpr()});
-        view.push_back({inner, AffineExpr()});
+        view.push_back({outer, AffineExpr(), false});
+        view.push_back({inner, AffineExpr(), false});
         continue;
       }
     }
-    view.push_back({expr, size});
+    auto axis = dyn_cast<AffineDimExpr>(expr);
+    view.push_back({expr, size, axis && !sameSize(sizes[axis.getPosition()], size)});
   }
   return view;
 }
@@ -258,6 +261,25 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
   return result;
 }
 
+/// Inside the kernel: the part of an operand that is walked.
+Value KernelBuilder::walked(Value operand, const View &view) {
+  if (llvm::none_of(view, [](const ViewDim &dim) { return dim.partial; }))
+    return operand;
+  SmallVector<OpFoldResult> offsets(view.size(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(view.size(), b.getIndexAttr(1)), extents;
+  for (const ViewDim &dim : view) {
+    AffineExpr size = dim.axis()    ? sizes[*dim.axis()]
+                      : dim.partial ? sizes[cast<AffineDimExpr>(dim.expr).getPosition()]
+                                    : dim.memorySize;
+    if (auto constant = constantValue(size))
+      extents.push_back(b.getIndexAttr(*constant));
+    else
+      extents.push_back(
+          b.create<hr::SizeOp>(operand.getLoc(), symbolMap({size}, context)).getResult());
+  }
+  return b.create<tensor::ExtractSliceOp>(operand.getLoc(), operand, offsets, extents, strides);
+}
+
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
   auto type = cast<RankedTensorType>(access.value.getType());
@@ -299,8 +321,8 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
   for (const Access &access : plan.accesses) {
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
-      if (auto axis = dim.axis())
-        seen.insert(*axis);
+      if (auto axis = dyn_cast<AffineDimExpr>(dim.expr))
+        seen.insert(axis.getPosition());
   }
   // A window's extent is the shape of an operand that is never read, as in linalg's own pooling.
   View window;
@@ -386,13 +408,14 @@ FailureOr<Value> KernelBuilder::build() {
   nameRefs.assign(names.begin(), names.end());
   hr::OperatorInterface named = group.anchor() ? group.anchor() : root;
   auto kernel = b.create<hr::KernelOp>(
-      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(operatorName(named)),
+      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs),
       AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
   Block *block = b.createBlock(&kernel.getBody());
   llvm::DenseMap<Value, Value> inside;
   for (auto &[value, view] : external)
-    inside[value] = block->addArgument(plainType(view.getType()), root->getLoc());
+    inside[value] =
+        walked(block->addArgument(plainType(view.getType()), root->getLoc()), externalViews[value]);
   for (OpPlan &plan : plans) {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())

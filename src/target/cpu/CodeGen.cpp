@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
+#include "target/cpu/ObjectCache.h"
 #include "target/cpu/Passes.h"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -81,6 +82,20 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   passes.run(*code);
   return llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bytes.data(), bytes.size()),
                                               module.getSymName().value_or("kernel"));
+}
+
+std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
+                                                  const Processor &processor,
+                                                  const ObjectCache &cache) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().useLocalScope());
+  std::string key = ObjectCache::key(text, processor.name + " " + processor.features);
+  if (auto object = cache.find(key))
+    return object;
+  std::unique_ptr<llvm::MemoryBuffer> object = compileModule(module, machine, processor.machine);
+  cache.store(key, object->getBuffer());
+  return object;
 }
 
 /// Functions generated code may call. Nothing else of the process is visible to it.
@@ -187,12 +202,14 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
   initializeTargets();
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
+  ObjectCache cache = ObjectCache::user();
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
         std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
         for (int64_t i = begin; i < end; ++i)
-          objects[i] = compileModule(modules[i], *machine, processor.machine);
+          objects[i] = findOrCompile(modules[i], *machine, processor, cache);
       });
+  cache.trim();
 
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
@@ -210,10 +227,7 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
       fail("cannot find kernel '" + module.getSymName()->str() + "'", address.takeError());
     CompiledKernels::Kernel &kernel = result.kernels[*module.getSymName()];
     kernel.function = address->toPtr<KernelFn>();
-    module.walk([&](Operation *op) {
-      if (auto bytes = op->getAttrOfType<IntegerAttr>(kWorkspaceAttr))
-        kernel.workspaceBytes = bytes.getInt();
-    });
+    kernel.workspaceBytes = workspaceOf(module);
   }
   result.code = jit;
   return result;

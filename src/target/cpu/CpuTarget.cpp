@@ -170,6 +170,15 @@ private:
 
 } // namespace
 
+int64_t workspaceOf(ModuleOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto attribute = op->getAttrOfType<IntegerAttr>(kWorkspaceAttr))
+      bytes = attribute.getInt();
+  });
+  return bytes;
+}
+
 const Target &findTarget(StringRef name) {
   static std::map<std::string, std::unique_ptr<const CpuTarget>> known;
   static std::mutex mutex;

@@ -10,7 +10,4 @@ namespace headrace {
 #define GEN_PASS_REGISTRATION
 #include "target/cpu/Passes.h.inc"
 
-/// Attribute of a kernel's function: bytes of workspace one call of it needs.
-inline constexpr llvm::StringLiteral kWorkspaceAttr = "hr.workspace_bytes";
-
 } // namespace headrace

@@ -8,6 +8,7 @@
 //
 // Allocating inside a hot loop costs more than the loop. A temporary whose size is known only at
 // run time is still allocated, and freed at the end of its block.
+#include "target/Target.h"
 #include "target/cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,0 +1,108 @@
+"""The benchmark models, small: compiled code against the reference evaluation and ONNX Runtime.
+
+The numeric policy: against the reference in double precision, the root mean square error is at
+most three times ONNX Runtime's in single precision.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+MODELS = ["lenet", "mlp", "resnet18", "mobilenet_v2", "bert_layer", "mish", "softmax", "layernorm"]
+TARGETS = ["cpu", "cpu:x86-64-v3", "cpu:x86-64-v2"]
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
+    folder = tmp_path_factory.mktemp("models")
+    make = ROOT / "bench" / "models" / "make.py"
+    done = subprocess.run(
+        [sys.executable, str(make), *MODELS, "--small", "--out", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def find_model(folder: Path, name: str) -> Path:
+    found = sorted(folder.rglob(f"{name}.onnx"))
+    assert found, f"{name}.onnx was not made"
+    return found[0]
+
+
+def random_inputs(model: headrace.Model, batch: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    return [
+        rng.standard_normal([batch if isinstance(size, str) else size for size in spec.shape])
+        .astype(spec.dtype)
+        for spec in model.inputs
+    ]
+
+
+def root_mean_square(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
+
+
+def check_against_references(path: Path, target: str, batch: int) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    try:
+        model = headrace.load(path, target=target)
+    except headrace.InvalidArgumentError as error:
+        pytest.skip(str(error))
+    inputs = random_inputs(model, batch)
+    ours = np.asarray(model(*inputs), dtype=np.float64)
+    exact = np.asarray(model.reference(*inputs, keep_double=True), dtype=np.float64)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [spec.name for spec in model.inputs]
+    theirs = session.run(None, dict(zip(names, inputs)))[0].astype(np.float64)
+    scale = root_mean_square(exact)
+    # Where both are within rounding of the answer itself, neither is better.
+    allowed = max(3 * root_mean_square(theirs - exact), 1e-7 * scale)
+    assert root_mean_square(ours - exact) <= allowed
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5 * max(scale, 1.0))
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", MODELS)
+def test_model_within_numeric_policy(
+    small_models: Path, name: str, target: str, batch: int
+) -> None:
+    check_against_references(find_model(small_models, name), target, batch)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 2, 16])
+def test_digits_at_every_batch(batch: int) -> None:
+    check_against_references(DIGITS, "cpu", batch)
+
+
+@pytest.mark.parametrize("expansion", ["generated", "openblas", "auto"])
+@pytest.mark.parametrize("name", ["mlp", "bert_layer"])
+def test_every_expansion_gives_the_same_answer(
+    small_models: Path, name: str, expansion: str
+) -> None:
+    path = find_model(small_models, name)
+    model = headrace.load(path, expansion=expansion)
+    inputs = random_inputs(model, 3)
+    np.testing.assert_allclose(model(*inputs), model.reference(*inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_share_compiled_versions(small_models: Path) -> None:
+    model = headrace.load(find_model(small_models, "mlp"))
+    for batch in (1, 2, 3, 7, 64):
+        inputs = random_inputs(model, batch)
+        np.testing.assert_allclose(model(*inputs), model.reference(*inputs), rtol=1e-4, atol=1e-5)
+    # One for a batch of 1, one for all larger ones.
+    assert model.compiled_versions == 2
