@@ -36,7 +36,9 @@ def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
 
 
 def test_steps_to_add_an_operator_are_real() -> None:
-    rows = re.findall(r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    rows = re.findall(
+        r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M
+    )
     assert len(rows) == 8
     for name, path in rows:
         # "one("Softmax", ...)" stands for any arguments.
