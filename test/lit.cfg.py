@@ -8,4 +8,5 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
-    [config.hr_opt_dir, config.llvm_tools_dir, os.environ.get("PATH", "")])
+    [config.hr_opt_dir, config.llvm_tools_dir, os.environ.get("PATH", "")]
+)

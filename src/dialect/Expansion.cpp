@@ -113,8 +113,7 @@ static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
 /// A mean is a sum divided by how many elements went into it.
 FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
   Type element = cast<RankedTensorType>(getType()).getElementType();
-  if (getKind() != ReduceKind::Mean ||
-      !(isa<FloatType>(element) || element.isSignlessInteger()))
+  if (getKind() != ReduceKind::Mean || !(isa<FloatType>(element) || element.isSignlessInteger()))
     return failure();
   Location loc = getLoc();
   SymbolicShape reduced;

@@ -100,6 +100,7 @@ def test_outputs_alone_in_sequence_or_by_name() -> None:
 
 
 def test_without_pytorch_files_that_are_there_still_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
     made = from_name("mlp", small=True, batch=2)
     assert made.feeds["input"].shape == (2, 64)
     assert made.module is not None

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
 from torch import nn
 
 from bench.models import make as maker

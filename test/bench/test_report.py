@@ -145,6 +145,7 @@ def test_wrong_arguments(
 
 
 def test_command_writes_all_results(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"not a model")
     results = tmp_path / "results"

@@ -319,7 +319,7 @@ QUICK = ["--seconds", "0.02", "--rounds", "2"]
 
 def test_bench_prints_tables():
     text = good("bench", MODEL, *QUICK, "--profile", "--threads", "1")
-    for word in ("median", "p95", "min", "calls/s", "first answer", "compile", "threads: 1", "GB/s"):
+    for word in "median|p95|min|calls/s|first answer|compile|threads: 1|GB/s".split("|"):
         assert word in text
 
 

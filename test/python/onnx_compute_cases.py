@@ -13,10 +13,27 @@ CURVE = np.linspace(-4, 4, 37, dtype=np.float32).reshape(1, 37)
 
 
 def unary_cases() -> list[Case]:
-    anywhere = ["Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Relu", "Exp", "Sigmoid", "Tanh", "Erf"]
+    anywhere = [
+        "Abs",
+        "Neg",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Sign",
+        "Relu",
+        "Exp",
+        "Sigmoid",
+        "Tanh",
+        "Erf",
+    ]
     cases = [one(op, EXTREMES, label="extremes") for op in anywhere]
-    cases += [one(op, SATURATING, label="large") for op in ["Softplus", "Softsign", "Elu", "Selu", "HardSwish"]]
-    cases += [one(op, CURVE) for op in ["Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Reciprocal", "Celu"]]
+    cases += [
+        one(op, SATURATING, label="large")
+        for op in ["Softplus", "Softsign", "Elu", "Selu", "HardSwish"]
+    ]
+    cases += [
+        one(op, CURVE) for op in ["Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Reciprocal", "Celu"]
+    ]
     cases += [one(op, CURVE / 5) for op in ["Asin", "Acos"]]
     cases += [one(op, positive(3, 5)) for op in ["Sqrt", "Log"]]
     cases += [
@@ -45,7 +62,14 @@ def unary_cases() -> list[Case]:
         one("Sqrt", positive(4).astype(np.float64), label="f64"),
         one("Identity", normal(2, 3)),
         one("Dropout", normal(2, 3)),
-        one("Dropout", normal(2, 3), np.float32(0.5), np.bool_(False), constants=(1, 2), label="inputs"),
+        one(
+            "Dropout",
+            normal(2, 3),
+            np.float32(0.5),
+            np.bool_(False),
+            constants=(1, 2),
+            label="inputs",
+        ),
     ]
     return cases
 
@@ -59,7 +83,10 @@ def binary_cases() -> list[Case]:
     cases += [one(op, whole(8), whole(1)) for op in comparisons]
     cases += [one(op, truth(2, 1, 4), truth(3, 1, seed=5)) for op in ["And", "Or", "Xor"]]
     cases += [one(op, f32(1, NAN, 3, -INF), f32(NAN, 2, 2, INF)) for op in ["Max", "Min"]]
-    cases += [one(op, normal(2, 3), normal(3, seed=1), normal(2, 1, seed=2)) for op in ["Max", "Min", "Sum", "Mean"]]
+    cases += [
+        one(op, normal(2, 3), normal(3, seed=1), normal(2, 1, seed=2))
+        for op in ["Max", "Min", "Sum", "Mean"]
+    ]
     cases += [one(op, normal(2, 3), label="alone") for op in ["Max", "Min", "Sum", "Mean"]]
     seven = ints(-7, -7, 7, 7, 0, 6)
     cases += [
@@ -69,7 +96,9 @@ def binary_cases() -> list[Case]:
         one("Mod", f32(-7.5, 7.5, 7.5), f32(2, -2, 2), fmod=1, label="float"),
         one("Max", whole(4), whole(4)[::-1].copy(), opset=13, label="int"),
         one("BitwiseAnd", whole(5), whole(1), opset=18),
-        one("BitwiseXor", whole(5, dtype=np.int32), whole(5, dtype=np.int32)[::-1].copy(), opset=18),
+        one(
+            "BitwiseXor", whole(5, dtype=np.int32), whole(5, dtype=np.int32)[::-1].copy(), opset=18
+        ),
         one("Equal", truth(4), truth(4, seed=7), label="bool"),
         one("Pow", positive(2, 3), normal(3)),
         one("Pow", normal(2, 3), f32(2), constants=(1,), label="square"),
@@ -119,11 +148,26 @@ def linear_cases() -> list[Case]:
         one("Gemm", x, w, normal(5), constants=(1, 2), label="bias"),
         one("Gemm", x, w, normal(3, 1), alpha=0.5, beta=2.0, label="column bias"),
         one("Gemm", x, w, np.float32(2), beta=0.0, label="beta 0"),
-        one("Gemm", x.T.copy(), w.T.copy(), normal(1, 5), transA=1, transB=1, alpha=3.0, label="transposed"),
+        one(
+            "Gemm",
+            x.T.copy(),
+            w.T.copy(),
+            normal(1, 5),
+            transA=1,
+            transB=1,
+            alpha=3.0,
+            label="transposed",
+        ),
         one("Gemm", x, w.T.copy(), transB=1, constants=(1,), label="as exported"),
         one("Einsum", x, w, equation="ij,jk->ki"),
         one("Einsum", x, w, equation="ij,jk", label="implicit"),
-        one("Einsum", normal(2, 3, 4), normal(2, 5, 4), equation="b i d, b j d -> b i j", label="batch"),
+        one(
+            "Einsum",
+            normal(2, 3, 4),
+            normal(2, 5, 4),
+            equation="b i d, b j d -> b i j",
+            label="batch",
+        ),
         one("Einsum", normal(3), normal(4), equation="i,j->ij", label="outer"),
         one("Einsum", normal(3, 4), normal(4), equation="ij,j->j", label="sums i"),
         one("Einsum", normal(2, 3, 4), equation="ijk->ki", label="alone"),
@@ -159,8 +203,12 @@ def window_cases() -> list[Case]:
         one("GlobalMaxPool", normal(2, 3, 4, 5, 2)),
     ]  # fmt: skip
     for mode in ["SAME_UPPER", "SAME_LOWER", "VALID"]:
-        cases.append(one("Conv", image, normal(6, 4, 4, 2), auto_pad=mode, strides=[2, 1], label=mode))
-        cases.append(one("MaxPool", image, kernel_shape=[4, 2], auto_pad=mode, strides=[2, 2], label=mode))
+        cases.append(
+            one("Conv", image, normal(6, 4, 4, 2), auto_pad=mode, strides=[2, 1], label=mode)
+        )
+        cases.append(
+            one("MaxPool", image, kernel_shape=[4, 2], auto_pad=mode, strides=[2, 2], label=mode)
+        )
     return cases
 
 

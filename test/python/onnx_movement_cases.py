@@ -14,7 +14,10 @@ def layout_cases() -> list[Case]:
         for shape in [(6, 4), (-1,), (0, -1), (0, 0, 2, 2), (4, -1, 3), (1, 2, 3, 4, 1)]
     ]
     cases += [one("Flatten", x, axis=axis, label=str(axis)) for axis in [0, 1, 2, 3, -1]]
-    cases += [one("Transpose", x, **({"perm": p} if p else {}), label=str(p)) for p in [None, [0, 2, 1], [2, 0, 1]]]
+    cases += [
+        one("Transpose", x, **({"perm": p} if p else {}), label=str(p))
+        for p in [None, [0, 2, 1], [2, 0, 1]]
+    ]
     cases += [
         one("Reshape", normal(0, 3), ints(3, 0), constants=(1,), allowzero=1, label="allowzero"),
         one("Reshape", np.float32(3), ints(1, 1), constants=(1,), label="scalar"),
@@ -61,10 +64,21 @@ def indexing_cases() -> list[Case]:
         one("Concat", x, axis=0, label="alone"),
         one("Concat", whole(2), whole(3), whole(0), axis=-1, label="int"),
         one("Pad", normal(2, 3), ints(1, 0, 2, 1), constants=(1,)),
-        one("Pad", normal(2, 3), ints(1, 0, 0, 2), np.float32(1.5), constants=(1, 2), label="value"),
+        one(
+            "Pad", normal(2, 3), ints(1, 0, 0, 2), np.float32(1.5), constants=(1, 2), label="value"
+        ),
         one("Pad", normal(4, 5), ints(-1, 2, 1, -2), constants=(1,), label="negative"),
         one("Pad", normal(2, 3), opset=7, pads=[0, 1, 0, 1], value=-2.0, label="attribute"),
-        one("Pad", normal(2, 3, 4), ints(1, 2), None, ints(-1), constants=(1, 3), opset=18, label="axes"),
+        one(
+            "Pad",
+            normal(2, 3, 4),
+            ints(1, 2),
+            None,
+            ints(-1),
+            constants=(1, 3),
+            opset=18,
+            label="axes",
+        ),
         one("Pad", whole(2, 2), ints(0, 1, 1, 0), np.int64(7), constants=(1, 2), label="int"),
         one("Gather", x, ints(4, 0, -1)),
         one("Gather", x, whole(2, 3, low=0, high=4), axis=2, label="matrix"),
@@ -77,7 +91,9 @@ def indexing_cases() -> list[Case]:
 
 
 def node(op: str, inputs: str, outputs: str, **attributes: object):
-    return helper.make_node(op, inputs.split(","), outputs.split(","), name=f"{op}_{outputs}", **attributes)
+    return helper.make_node(
+        op, inputs.split(","), outputs.split(","), name=f"{op}_{outputs}", **attributes
+    )
 
 
 def constant(name: str, value: np.ndarray):

@@ -10,10 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import headrace
 import numpy as np
 import pytest
-
-import headrace
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -45,8 +44,9 @@ def find_model(folder: Path, name: str) -> Path:
 def random_inputs(model: headrace.Model, batch: int) -> list[np.ndarray]:
     rng = np.random.default_rng(7)
     return [
-        rng.standard_normal([batch if isinstance(size, str) else size for size in spec.shape])
-        .astype(spec.dtype)
+        rng.standard_normal(
+            [batch if isinstance(size, str) else size for size in spec.shape]
+        ).astype(spec.dtype)
         for spec in model.inputs
     ]
 

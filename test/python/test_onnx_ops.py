@@ -59,14 +59,21 @@ def refuse(case: Case, tmp_path: Path, kind: type, *words: str) -> None:
 
 
 def test_unsupported_operators_are_all_named(tmp_path: Path) -> None:
-    nodes = [node("Det", "x", "d"), node("NonZero", "d", "n"), node("Det", "x", "e"), node("Neg", "e", "y")]
+    nodes = [
+        node("Det", "x", "d"),
+        node("NonZero", "d", "n"),
+        node("Det", "x", "e"),
+        node("Neg", "e", "y"),
+    ]
     case = Case("bad", nodes, {"x": normal(3, 3)})
     refuse(case, tmp_path, headrace.UnsupportedError, "Det_d", "'Det' (opset 17)", "'NonZero'")
 
 
 def test_shapes_that_do_not_fit_name_the_node(tmp_path: Path) -> None:
     refuse(one("Add", normal(2, 3), normal(4)), tmp_path, headrace.Error, "the_Add", "2 x 3", "4")
-    refuse(one("MatMul", normal(2, 3), normal(4, 2)), tmp_path, headrace.Error, "the_MatMul", "2 x 3")
+    refuse(
+        one("MatMul", normal(2, 3), normal(4, 2)), tmp_path, headrace.Error, "the_MatMul", "2 x 3"
+    )
 
 
 def test_data_dependent_shapes_name_the_input(tmp_path: Path) -> None:

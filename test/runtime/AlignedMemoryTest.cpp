@@ -34,7 +34,9 @@ TEST(AlignedMemory, KeepsNoMoreThanItsLimit) {
 }
 
 TEST(AlignedMemory, AReusedBlockIsLargeEnough) {
-  { allocateAligned((size_t{1} << 20) + 4096, "test"); }
+  {
+    allocateAligned((size_t{1} << 20) + 4096, "test");
+  }
   AlignedMemory memory = allocateAligned(size_t{1} << 20, "test");
   EXPECT_GE(memory.get_deleter().bytes, size_t{1} << 20);
 }

@@ -1,0 +1,45 @@
+"""The pages say what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_and_links_exist(page: Path) -> None:
+    text = page.read_text()
+    named = re.findall(r"`((?:src|test|tools|python|bench|examples|docs)/[\w./-]*)`", text)
+    missing = [path for path in named if not (ROOT / path).exists()]
+    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    missing += [link for link in links if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_phases_are_the_compilers() -> None:
+    hr = pytest.importorskip("headrace")
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+    assert rows == [(phase.name, phase.summary) for phase in hr.phases()]
+
+
+def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
+    pytest.importorskip("headrace")
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    monkeypatch.chdir(ROOT)
+    exec(code, {})
+    assert "hr.kernel" in capsys.readouterr().out
+
+
+def test_steps_to_add_an_operator_are_real() -> None:
+    rows = re.findall(
+        r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M
+    )
+    assert len(rows) == 8
+    for name, path in rows:
+        # "one("Softmax", ...)" stands for any arguments.
+        assert name.removesuffix(", ...)") in (ROOT / path).read_text(), (name, path)
