@@ -208,6 +208,21 @@ TEST(CompiledMap, Booleans) {
   p.check();
 }
 
+TEST(CompiledMap, HalfPrecision) {
+  CompiledProgram p;
+  for (Type type : {Type(p.builder().getF16Type()), Type(p.builder().getBF16Type())}) {
+    Value x = p.input({5, 97}, type), y = p.input({97}, type);
+    p.output(binary<arith::AddFOp>(p, x, y));
+    p.output(p.relu(x));
+    p.output(p.exp(x));
+    p.output(p.transpose(x, {1, 0}));
+    p.output(p.map({x}, [&](OpBuilder &b, ValueRange v) -> Value {
+      return b.create<arith::ExtFOp>(p.loc(), b.getF32Type(), v[0]);
+    }));
+  }
+  p.check();
+}
+
 TEST(CompiledMap, MixedWidths) {
   CompiledProgram p;
   Value x = p.input({3, 131}), d = p.input({3, 131}, p.builder().getF64Type());
