@@ -319,6 +319,7 @@ std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
       return executable;
   OwningOpRef<ModuleOp> version = specializeProgram(module(), key);
   Settings settings;
+  settings.target = target;
   settings.expansion = expansion;
   auto executable = Compiler(sharedContext(), settings, "test").compile(*version);
   checkRecipes(*version);

@@ -72,6 +72,8 @@ public:
   /// The results for these inputs, on one thread.
   std::vector<Tensor> run(const std::vector<Tensor> &inputs, const Sizes &sizes = {});
 
+  /// The machine it is compiled for.
+  std::string target = "cpu";
   /// How contractions are computed; generated code unless a test says otherwise.
   std::string expansion = "generated";
 
