@@ -1,6 +1,7 @@
 // Level 2: what each operator computes at a point of its domain, and linalg for those whose
 // movement no affine map describes.
 #include "dialect/Hr.h"
+#include "dialect/KernelSizes.h"
 #include "dialect/SymbolicShape.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -12,14 +13,10 @@ namespace headrace::hr {
 
 using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
-/// An uninitialized tensor of the result's shape, symbolic sizes read by `hr.size`.
+/// An uninitialized tensor of the result's shape.
 static Value emptyLike(OpBuilder &b, Location loc, Value result) {
-  auto type = cast<RankedTensorType>(result.getType());
-  SmallVector<Value> sizes;
-  for (AffineExpr dim : shapeOf(type))
-    if (!constantValue(dim))
-      sizes.push_back(b.create<SizeOp>(loc, symbolMap({dim}, b.getContext())));
-  return b.create<tensor::EmptyOp>(loc, plainType(type), sizes);
+  return emptyTensor(b, loc, shapeOf(result),
+                     cast<RankedTensorType>(result.getType()).getElementType());
 }
 
 static Value generic(OpBuilder &b, Location loc, const Movement &m, ValueRange inputs, Value init,
@@ -40,6 +37,11 @@ static arith::FastMathFlagsAttr reassociate(OpBuilder &b) {
 
 static Value combine(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Value value) {
   bool isFloat = isa<FloatType>(acc.getType());
+  // As a signed number of one bit, true is less than false.
+  if (acc.getType().isInteger(1) && kind == ReduceKind::Max)
+    return b.create<arith::OrIOp>(loc, acc, value);
+  if (acc.getType().isInteger(1) && kind == ReduceKind::Min)
+    return b.create<arith::AndIOp>(loc, acc, value);
   switch (kind) {
   case ReduceKind::Sum:
   case ReduceKind::Mean:
@@ -71,6 +73,8 @@ static TypedAttr neutral(ReduceKind kind, Type type) {
       number = APFloat::getInf(semantics, /*Negative=*/kind == ReduceKind::Max);
     return b.getFloatAttr(type, number);
   }
+  if (type.isInteger(1))
+    return b.getBoolAttr(kind == ReduceKind::Prod || kind == ReduceKind::Min);
   unsigned width = type.getIntOrFloatBitWidth();
   APInt number = APInt::getZero(width);
   if (kind == ReduceKind::Prod)
@@ -92,14 +96,14 @@ static Type elementOf(Value value) {
 
 bool OperatorInterface::isStructured() {
   Movement m = getMovement();
-  bool affine = !m.maps.empty() &&
+  bool affine = !m.maps.empty() && !isa<SliceOp>(getOperation()) &&
                 llvm::all_of(m.maps, [](AffineMap map) { return map && map.getNumSymbols() == 0; });
   bool reduces = llvm::is_contained(m.iterators, utils::IteratorType::reduction);
   if (auto conv = dyn_cast<ConvOp>(getOperation()))
     affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
   if (auto pool = dyn_cast<PoolOp>(getOperation()))
     affine &= llvm::all_of(pool.getPads(), [](int64_t pad) { return pad == 0; });
-  return affine && !isa<SliceOp>(getOperation()) && (!reduces || getInitialValue());
+  return affine && (!reduces || getInitialValue());
 }
 
 Value MapOp::buildBody(OpBuilder &b, ValueRange scalars) {
@@ -159,37 +163,13 @@ TypedAttr PoolOp::getInitialValue() {
 // Operators with movement of their own kind
 //===--------------------------------------------------------------------------===//
 
-static OpFoldResult sizeOperand(OpBuilder &b, Location loc, AffineExpr size) {
-  if (auto constant = constantValue(size))
-    return b.getIndexAttr(*constant);
-  return b.create<SizeOp>(loc, symbolMap({size}, b.getContext())).getResult();
-}
-
-FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  bool forward =
-      getStarts().isConstant() && llvm::all_of(getSteps(), [](int64_t step) { return step > 0; });
-  if (forward) {
-    // A view of the input, copied.
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    for (auto [i, dim] : llvm::enumerate(shapeOf(getResult()))) {
-      offsets.push_back(b.getIndexAttr(getStarts().getConstantResults()[i]));
-      sizes.push_back(sizeOperand(b, getLoc(), dim));
-      strides.push_back(b.getIndexAttr(getSteps()[i]));
-    }
-    Value slice = b.create<tensor::ExtractSliceOp>(getLoc(), plainType(getType()), inputs[0],
-                                                   offsets, sizes, strides);
-    Movement m = getMovement();
-    m.maps[0] = m.maps[1];
-    return generic(b, getLoc(), m, {slice}, emptyLike(b, getLoc(), getResult()),
-                   [](OpBuilder &, Location, ValueRange args) { return args.front(); });
-  }
-  // Symbolic starts and backward steps: each element is fetched by its index.
-  Movement m = getMovement();
-  SmallVector<AffineMap> maps{m.maps[1]};
+/// Backward steps: each element is fetched by its index.
+static Value fetchSlice(OpBuilder &b, SliceOp op, Value input) {
+  Movement m = op.getMovement();
   AffineMap source = m.maps[0];
-  m.maps = maps;
+  m.maps.erase(m.maps.begin());
   return generic(
-      b, getLoc(), m, {}, emptyLike(b, getLoc(), getResult()),
+      b, op.getLoc(), m, {}, emptyLike(b, op.getLoc(), op.getResult()),
       [&](OpBuilder &inner, Location loc, ValueRange) {
         SmallVector<Value> operands, indices;
         for (unsigned i = 0; i < m.domain.size(); ++i)
@@ -200,39 +180,64 @@ FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
         for (unsigned i = 0; i < source.getNumResults(); ++i)
           indices.push_back(
               inner.create<affine::AffineApplyOp>(loc, source.getSubMap({i}), operands));
-        return inner.create<tensor::ExtractOp>(loc, inputs[0], indices).getResult();
+        return inner.create<tensor::ExtractOp>(loc, input, indices).getResult();
       });
+}
+
+FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  if (llvm::any_of(getSteps(), [](int64_t step) { return step <= 0; }))
+    return fetchSlice(b, *this, inputs[0]);
+  Location loc = getLoc();
+  SmallVector<OpFoldResult> steps;
+  for (int64_t step : getSteps())
+    steps.push_back(b.getIndexAttr(step));
+  Value part = b.create<tensor::ExtractSliceOp>(loc, plainType(getType()), inputs[0],
+                                                sizeOperands(b, loc, getStarts().getResults()),
+                                                sizeOperands(b, loc, shapeOf(getResult())), steps);
+  // The part is a view; copying it is what the kernel does.
+  Movement m = getMovement();
+  m.maps[0] = m.maps[1];
+  return generic(b, loc, m, {part}, emptyLike(b, loc, getResult()),
+                 [](OpBuilder &, Location, ValueRange args) { return args[0]; });
 }
 
 FailureOr<Value> ConcatOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Location loc = getLoc();
-  Builder attrs(b.getContext());
   Value joined = emptyLike(b, loc, getResult());
   AffineExpr offset = constantDim(0, b.getContext());
   for (auto [operand, input] : llvm::zip(getInputs(), inputs)) {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
     SymbolicShape shape = shapeOf(operand);
-    for (auto [i, dim] : llvm::enumerate(shape)) {
-      bool isAxis = static_cast<uint64_t>(i) == getAxis();
-      offsets.push_back(isAxis ? sizeOperand(b, loc, offset) : attrs.getIndexAttr(0));
-      sizes.push_back(sizeOperand(b, loc, dim));
-      strides.push_back(attrs.getIndexAttr(1));
-    }
-    joined = b.create<tensor::InsertSliceOp>(loc, input, joined, offsets, sizes, strides);
+    SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(shape.size(), b.getIndexAttr(1));
+    offsets[getAxis()] = sizeOperand(b, loc, offset);
+    joined = b.create<tensor::InsertSliceOp>(loc, input, joined, offsets,
+                                             sizeOperands(b, loc, shape), strides);
     offset = offset + shape[getAxis()];
   }
   return joined;
 }
 
 FailureOr<Value> PadOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  SmallVector<OpFoldResult> low, high;
-  for (int64_t pad : getLow())
-    low.push_back(b.getIndexAttr(pad));
-  for (int64_t pad : getHigh())
-    high.push_back(b.getIndexAttr(pad));
-  Value value = b.create<arith::ConstantOp>(getLoc(), cast<TypedAttr>(getValue()));
-  return b.create<tensor::PadOp>(getLoc(), plainType(getType()), inputs[0], low, high, value)
-      .getResult();
+  Location loc = getLoc();
+  SymbolicShape inside = shapeOf(getInput());
+  SmallVector<OpFoldResult> offsets, low, high;
+  for (auto [dim, lowPad, highPad] : llvm::zip(inside, getLow(), getHigh())) {
+    // A negative pad cuts off.
+    dim = dim + (std::min<int64_t>(lowPad, 0) + std::min<int64_t>(highPad, 0));
+    offsets.push_back(b.getIndexAttr(std::max<int64_t>(-lowPad, 0)));
+    low.push_back(b.getIndexAttr(std::max<int64_t>(lowPad, 0)));
+    high.push_back(b.getIndexAttr(std::max<int64_t>(highPad, 0)));
+  }
+  Value kept = inputs[0];
+  RankedTensorType keptType =
+      plainType(tensorType(inside, cast<RankedTensorType>(getType()).getElementType()));
+  if (keptType != kept.getType() || llvm::any_of(getLow(), [](int64_t pad) { return pad < 0; }) ||
+      llvm::any_of(getHigh(), [](int64_t pad) { return pad < 0; }))
+    kept = b.create<tensor::ExtractSliceOp>(
+        loc, keptType, kept, offsets, sizeOperands(b, loc, inside),
+        SmallVector<OpFoldResult>(offsets.size(), b.getIndexAttr(1)));
+  Value value = b.create<arith::ConstantOp>(loc, cast<TypedAttr>(getValue()));
+  return b.create<tensor::PadOp>(loc, plainType(getType()), kept, low, high, value).getResult();
 }
 
 FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
@@ -241,6 +246,8 @@ FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   m.maps.erase(m.maps.begin());
   int64_t axis = getAxis(), indexRank = m.maps[0].getNumResults();
   SymbolicShape shape = shapeOf(getData());
+  if (constantValue(shape[axis]) == 0)
+    return emitError("expected elements to pick along axis ") << axis << ", found none";
   return generic(
       b, getLoc(), m, {inputs[1]}, emptyLike(b, getLoc(), getResult()),
       [&](OpBuilder &inner, Location loc, ValueRange args) {

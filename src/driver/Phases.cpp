@@ -49,6 +49,8 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;
   program.addPass(createFormKernelsPass(options));
+  // Functions of several operators meet in one body now.
+  program.addPass(createSimplifyScalarsPass());
   // Packs constant weights, once and for all.
   program.addPass(createFoldConstantsPass());
   program.addPass(createCSEPass());

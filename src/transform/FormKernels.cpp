@@ -10,6 +10,7 @@
 // saves memory traffic). What joins is never written to memory. It hurts where a producer is cheap
 // to store and dear to compute twice; groups refuse those.
 #include "analysis/Machine.h"
+#include "dialect/KernelSizes.h"
 #include "transform/KernelBuilder.h"
 #include "transform/Passes.h"
 
@@ -52,29 +53,46 @@ SmallVector<KernelGroup> partition(func::FuncOp func) {
   return groups;
 }
 
+/// The result of an operator without a point to compute: nothing, or what its reduction starts
+/// from.
+Value resultOfNothing(OpBuilder &b, hr::OperatorInterface op) {
+  Location loc = op->getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Value result = emptyTensor(b, loc, shapeOf(type), type.getElementType());
+  TypedAttr start = op.getInitialValue();
+  if (!start || llvm::is_contained(type.getShape(), 0))
+    return result;
+  Value value = b.create<arith::ConstantOp>(loc, start);
+  return b.create<linalg::FillOp>(loc, value, result).getResult(0);
+}
+
 /// A kernel for an operator whose movement no affine map describes.
 FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
   MLIRContext *context = b.getContext();
   auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
   AffineExpr bytesRead = constantDim(0, context);
-  SmallVector<Value> inputs;
-  for (Value operand : op->getOperands()) {
+  SmallVector<Value> inputs, operands;
+  if (!doesNothing(op))
+    operands = op->getOperands();
+  for (Value operand : operands) {
     bytesRead = bytesRead + byteCount(cast<RankedTensorType>(operand.getType()));
     if (!llvm::is_contained(inputs, operand))
       inputs.push_back(operand);
   }
   std::string name = operatorName(op);
   auto kernel = b.create<hr::KernelOp>(
-      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(op)), b.getStrArrayAttr({name}),
+      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(op)),
+      b.getStrArrayAttr({name}),
       AffineMapAttr::get(
           symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());
   SmallVector<Value> arguments;
   for (Value operand : inputs)
     block->addArgument(plainType(operand.getType()), op->getLoc());
-  for (Value operand : op->getOperands())
+  for (Value operand : operands)
     arguments.push_back(block->getArgument(llvm::find(inputs, operand) - inputs.begin()));
-  FailureOr<Value> result = op.lowerToLinalg(b, arguments);
+  FailureOr<Value> result =
+      doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
   if (failed(result))
     return op->emitError("cannot be compiled in this form"), failure();
   b.create<hr::YieldOp>(op->getLoc(), *result);
@@ -91,6 +109,22 @@ void fuseElementwise(hr::KernelOp kernel) {
   linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+}
+
+/// A transpose of unit dimensions and the like: nothing is left to compute, its result is its
+/// input.
+bool dropIdentity(hr::KernelOp kernel) {
+  auto same = dyn_cast<BlockArgument>(kernel.getBody().front().getTerminator()->getOperand(0));
+  if (!same)
+    return false;
+  OpBuilder b(kernel);
+  Value input = kernel.getInputs()[same.getArgNumber()];
+  Type type = kernel.getResult(0).getType();
+  if (input.getType() != type)
+    input = b.create<hr::ReshapeOp>(kernel.getLoc(), type, input);
+  kernel.getResult(0).replaceAllUsesWith(input);
+  kernel.erase();
+  return true;
 }
 
 void numberOperations(hr::KernelOp kernel) {
@@ -127,7 +161,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     }
     func.walk([](hr::KernelOp kernel) {
       fuseElementwise(kernel);
-      numberOperations(kernel);
+      if (!dropIdentity(kernel))
+        numberOperations(kernel);
     });
   }
 };

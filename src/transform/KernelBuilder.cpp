@@ -1,5 +1,7 @@
 #include "transform/KernelBuilder.h"
 
+#include "dialect/KernelSizes.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -9,17 +11,20 @@ namespace headrace {
 namespace {
 
 /// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
-/// size in memory (which a window or a step does not cover exactly).
+/// size in memory where that is not the size of an axis (a window or a step, which need not cover
+/// it).
 struct ViewDim {
   AffineExpr expr;
   AffineExpr memorySize;
-  /// Walked along one axis, but not to its end in memory (a window over a single position).
-  bool partial = false;
 
+  /// The axis along which all of the dimension is walked.
   std::optional<int> axis() const {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    return dim && !partial ? std::optional<int>(dim.getPosition()) : std::nullopt;
+    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !memorySize)
+      return dim.getPosition();
+    return std::nullopt;
   }
+  /// A window whose only position is the first: the beginning of the dimension is walked.
+  bool isBeginning() const { return isa<AffineDimExpr>(expr) && memorySize; }
   bool operator==(const ViewDim &other) const { return expr == other.expr; }
 };
 using View = SmallVector<ViewDim>;
@@ -32,12 +37,13 @@ public:
       sizes.push_back(axis.size);
   }
 
-  FailureOr<Value> build();
+  Value build();
 
 private:
   struct Access {
     Value value;
     View view;
+    bool operator==(const Access &) const = default;
   };
   struct OpPlan {
     hr::OperatorInterface op;
@@ -54,12 +60,11 @@ private:
   void orderAxes();
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
-  Value walked(Value operand, const View &view);
   Value packed(const Access &access);
+  Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
-  Value emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims, Type element);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
-  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr(), false}; }
+  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
   OpBuilder &b;
   const KernelGroup &group;
@@ -68,8 +73,7 @@ private:
   SmallVector<AffineExpr> sizes; // of each axis
   SmallVector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
-  /// Constant weights whose dimensions are permuted when they are packed.
-  Value packedWeights;
+  /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
 };
 
@@ -93,13 +97,14 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
       auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
       if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
           sameSize(size, sizes[outer.getPosition()] * sizes[inner.getPosition()])) {
-        view.push_back({outer, AffineExpr(), false});
-        view.push_back({inner, AffineExpr(), false});
+        view.push_back({outer, AffineExpr()});
+        view.push_back({inner, AffineExpr()});
         continue;
       }
     }
-    auto axis = dyn_cast<AffineDimExpr>(expr);
-    view.push_back({expr, size, axis && !sameSize(sizes[axis.getPosition()], size)});
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
+    view.push_back({expr, whole ? AffineExpr() : size});
   }
   return view;
 }
@@ -225,7 +230,6 @@ void KernelBuilder::splitFeatures() {
   target.push_back(axisDim(inner));
   for (const ViewDim &dim : target)
     packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
-  packedWeights = rhs.value;
 }
 
 /// Loop order: the result's dimensions as they lie in memory, then what is combined away.
@@ -261,25 +265,6 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
   return result;
 }
 
-/// Inside the kernel: the part of an operand that is walked.
-Value KernelBuilder::walked(Value operand, const View &view) {
-  if (llvm::none_of(view, [](const ViewDim &dim) { return dim.partial; }))
-    return operand;
-  SmallVector<OpFoldResult> offsets(view.size(), b.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(view.size(), b.getIndexAttr(1)), extents;
-  for (const ViewDim &dim : view) {
-    AffineExpr size = dim.axis()    ? sizes[*dim.axis()]
-                      : dim.partial ? sizes[cast<AffineDimExpr>(dim.expr).getPosition()]
-                                    : dim.memorySize;
-    if (auto constant = constantValue(size))
-      extents.push_back(b.getIndexAttr(*constant));
-    else
-      extents.push_back(
-          b.create<hr::SizeOp>(operand.getLoc(), symbolMap({size}, context)).getResult());
-  }
-  return b.create<tensor::ExtractSliceOp>(operand.getLoc(), operand, offsets, extents, strides);
-}
-
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
   auto type = cast<RankedTensorType>(access.value.getType());
@@ -294,14 +279,19 @@ Value KernelBuilder::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
-Value KernelBuilder::emptyTensor(OpBuilder &inner, Location loc, ArrayRef<AffineExpr> dims,
-                                 Type element) {
-  RankedTensorType type = tensorType(dims, element);
-  SmallVector<Value> dynamic;
-  for (AffineExpr dim : shapeOf(type))
-    if (!constantValue(dim))
-      dynamic.push_back(inner.create<hr::SizeOp>(loc, symbolMap({dim}, context)));
-  return inner.create<tensor::EmptyOp>(loc, plainType(type), dynamic);
+/// The part of an operand that is walked, where that is the beginning of a dimension.
+Value KernelBuilder::beginningOf(OpBuilder &inner, const Access &access, Value operand) {
+  if (llvm::none_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); }))
+    return operand;
+  Location loc = operand.getLoc();
+  SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
+  SmallVector<AffineExpr> walked = sizesOf(access);
+  for (auto [dim, size] : llvm::zip(access.view, walked))
+    if (dim.isBeginning())
+      size = sizes[cast<AffineDimExpr>(dim.expr).getPosition()];
+  return inner.create<tensor::ExtractSliceOp>(loc, operand, offsets,
+                                              sizeOperands(inner, loc, walked), strides);
 }
 
 Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
@@ -321,8 +311,8 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
   for (const Access &access : plan.accesses) {
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
-      if (auto axis = dyn_cast<AffineDimExpr>(dim.expr))
-        seen.insert(axis.getPosition());
+      if (auto axis = dim.axis())
+        seen.insert(*axis);
   }
   // A window's extent is the shape of an operand that is never read, as in linalg's own pooling.
   View window;
@@ -354,36 +344,33 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       .getResult(0);
 }
 
-FailureOr<Value> KernelBuilder::build() {
+Value KernelBuilder::build() {
   planOperators();
   mergeAxes();
   splitFeatures();
   orderAxes();
 
-  // What the kernel reads: every value the group does not compute itself.
-  llvm::MapVector<Value, Value> external;
-  llvm::DenseMap<Value, View> externalViews;
+  // What the kernel reads: every value the group does not compute itself, once per way to read it.
+  SmallVector<Value> inputs;
+  SmallVector<Access> external;
   for (OpPlan &plan : plans)
-    for (Access &access : llvm::make_range(plan.accesses.begin(), plan.accesses.end() - 1)) {
+    for (auto [i, access] : llvm::enumerate(llvm::drop_end(plan.accesses))) {
       bool computed =
           llvm::any_of(plans, [&](OpPlan &p) { return p.op->getResult(0) == access.value; });
       if (computed)
         continue;
-      bool isWeights = access.value == packedWeights && plan.op == group.anchor();
-      if (external.count(access.value)) {
-        if (isWeights || access.value == packedWeights ||
-            externalViews[access.value] != access.view)
-          return failure(); // read in two ways
-        continue;
-      }
-      externalViews[access.value] = access.view;
-      external[access.value] = isWeights ? packed(access) : asView(access);
-      if (isWeights) {
+      Value read;
+      if (!packPermutation.empty() && plan.op == group.anchor() && i == 1) {
+        read = packed(access);
         View view;
         for (int64_t dim : packPermutation)
           view.push_back(access.view[dim]);
         access.view = view;
       }
+      if (llvm::is_contained(external, access))
+        continue;
+      external.push_back(access);
+      inputs.push_back(read ? read : asView(access));
     }
 
   hr::OperatorInterface root = group.root();
@@ -391,12 +378,9 @@ FailureOr<Value> KernelBuilder::build() {
   Type element = cast<RankedTensorType>(result.value.getType()).getElementType();
   RankedTensorType resultType = tensorType(sizesOf(result), element);
 
-  SmallVector<Value> inputs;
   AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
-  for (auto &[value, view] : external) {
-    inputs.push_back(view);
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(view.getType()));
-  }
+  for (Value input : inputs)
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(input.getType()));
   SmallVector<std::string> names;
   SmallVector<StringRef> nameRefs;
   for (OpPlan &plan : plans) {
@@ -412,17 +396,20 @@ FailureOr<Value> KernelBuilder::build() {
       b.getStrArrayAttr(nameRefs),
       AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
   Block *block = b.createBlock(&kernel.getBody());
-  llvm::DenseMap<Value, Value> inside;
-  for (auto &[value, view] : external)
-    inside[value] =
-        walked(block->addArgument(plainType(view.getType()), root->getLoc()), externalViews[value]);
+  for (Value input : inputs)
+    block->addArgument(plainType(input.getType()), root->getLoc());
+  llvm::DenseMap<Value, Value> computed;
   for (OpPlan &plan : plans) {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
-      operands.push_back(inside[access.value]);
-    inside[plan.op->getResult(0)] = emitOperator(b, plan, operands);
+      if (Value inside = computed.lookup(access.value))
+        operands.push_back(inside);
+      else
+        operands.push_back(beginningOf(
+            b, access, block->getArgument(llvm::find(external, access) - external.begin())));
+    computed[plan.op->getResult(0)] = emitOperator(b, plan, operands);
   }
-  b.create<hr::YieldOp>(root->getLoc(), inside[root->getResult(0)]);
+  b.create<hr::YieldOp>(root->getLoc(), computed[root->getResult(0)]);
   b.setInsertionPointAfter(kernel);
   Value out = kernel.getResult(0);
   if (out.getType() != root->getResult(0).getType())
@@ -432,7 +419,7 @@ FailureOr<Value> KernelBuilder::build() {
 
 } // namespace
 
-FailureOr<Value> buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
+Value buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
   return KernelBuilder(builder, group, machine).build();
 }
 

@@ -13,8 +13,7 @@ namespace headrace {
 /// results are reshaped to that form outside the kernel, which moves nothing. The features of
 /// constant weights are split into register tiles and the weights packed accordingly, which is
 /// done once, at compile time.
-mlir::FailureOr<mlir::Value> buildKernel(mlir::OpBuilder &builder, const KernelGroup &group,
-                                         const Machine &machine);
+mlir::Value buildKernel(mlir::OpBuilder &builder, const KernelGroup &group, const Machine &machine);
 
 /// The attribute that numbers the linalg operations of a kernel; recipes refer to them by it.
 inline constexpr llvm::StringLiteral kKernelOpIdAttr = "hr.id";

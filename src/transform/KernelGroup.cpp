@@ -7,32 +7,35 @@ namespace headrace {
 
 bool isAnchor(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op); }
 
+bool doesNothing(hr::OperatorInterface op) {
+  Movement m = op.getMovement();
+  return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
+}
+
 KernelGroup::KernelGroup(hr::OperatorInterface root) {
   operators.push_back(root);
-  structured = root.isStructured();
+  structured = root.isStructured() && !doesNothing(root);
   if (!structured)
     return;
   if (isAnchor(root))
     anchorOp = root;
   Movement m = root.getMovement();
   std::optional<Refs> domain = resolveDomain(root, m, /*isRoot=*/true);
-  structured = domain && assignOperands(root, m, *domain);
-  if (structured)
-    domains[root] = *domain;
+  assignOperands(root, m, *domain);
+  domains[root] = *domain;
 }
 
 bool KernelGroup::tryJoin(hr::OperatorInterface op) {
-  if (!structured || !op.isStructured())
+  if (!structured || !op.isStructured() || doesNothing(op))
     return false;
-  auto savedValues = values;
   auto savedAxes = axes;
   Movement m = op.getMovement();
   std::optional<Refs> domain = resolveDomain(op, m, /*isRoot=*/false);
-  if (!domain || !pays(op, *domain) || !assignOperands(op, m, *domain)) {
-    values = std::move(savedValues);
+  if (!domain || !pays(op, *domain)) {
     axes = std::move(savedAxes);
     return false;
   }
+  assignOperands(op, m, *domain);
   operators.push_back(op);
   domains[op] = *domain;
   if (isAnchor(op))
@@ -92,9 +95,9 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
   return domain;
 }
 
-/// Places the dimensions of every operand; false where an operand that another operator reads too
-/// would lie differently.
-bool KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
+/// Places the dimensions of every operand. One that two operators read along different axes lies
+/// nowhere: it is read from memory, both ways.
+void KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     Refs refs;
     unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
@@ -112,9 +115,8 @@ bool KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, co
     }
     auto [known, inserted] = values.try_emplace(operand, refs);
     if (!inserted && known->second != refs)
-      return false;
+      known->second.assign(refs.size(), AxisRef());
   }
-  return true;
 }
 
 /// A reduction along rows that keeps its dimension, or element-wise work on one's result.

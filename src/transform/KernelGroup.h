@@ -62,7 +62,7 @@ private:
   using Refs = llvm::SmallVector<AxisRef>;
 
   std::optional<Refs> resolveDomain(hr::OperatorInterface op, const Movement &m, bool isRoot);
-  bool assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain);
+  void assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain);
   bool pays(hr::OperatorInterface op, const Refs &domain) const;
 
   llvm::SmallVector<hr::OperatorInterface> operators;
@@ -72,6 +72,10 @@ private:
   hr::OperatorInterface anchorOp;
   bool structured = false;
 };
+
+/// Whether the operator's domain has no point: its result is empty, or what a reduction starts
+/// from.
+bool doesNothing(hr::OperatorInterface op);
 
 /// Contractions, convolutions and windows: work that a schedule is built around.
 bool isAnchor(mlir::Operation *op);

@@ -52,6 +52,10 @@ def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "removes and merges operators by algebraic identities";
 }
 
+def SimplifyScalarsPass : Pass<"simplify-scalars", "::mlir::func::FuncOp"> {
+  let summary = "algebra on the scalar bodies of fused kernels";
+}
+
 def SliceStridedOperandsPass : Pass<"slice-strided-operands", "::mlir::func::FuncOp"> {
   let summary = "reads with a step become plain reads of a strided slice (level 3)";
   let dependentDialects = ["::mlir::tensor::TensorDialect"];

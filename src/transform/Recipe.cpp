@@ -326,7 +326,7 @@ private:
   /// Whether the operation walks the last dimension of the root.
   bool walksRow(linalg::GenericOp op) const {
     SmallVector<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
-    return op.getStaticLoopRanges().back() == rowLength() &&
+    return op.getNumLoops() > 0 && op.getStaticLoopRanges().back() == rowLength() &&
            (op.getNumLoops() >= ranges.size() || op.getNumReductionLoops() > 0);
   }
 

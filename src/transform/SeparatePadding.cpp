@@ -10,7 +10,8 @@
 //   %s = hr.pool sum %x {window = [2, 2], pads = [0, 0, 0, 0]}
 //   %y = hr.map(%s) { s * 0.25 }
 //
-// Where padding does not count in an average, the factor is a constant image of reciprocal counts.
+// Where padding does not count in an average, the factor is a constant image of reciprocal counts;
+// an image of unknown size is divided by the sum over a padded image of ones.
 //
 // Why: inner loops without bounds checks; level 2 knows windows without padding only.
 // When it hurts: the padded image is written and read once more, unless the pad fuses with what
@@ -76,9 +77,10 @@ struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
   }
 };
 
-/// The pooling of the padded input without padding, of any kind.
-Value poolPadded(OpBuilder &builder, hr::PoolOp op, hr::PoolKind kind, TypedAttr value) {
-  Value padded = padImage(builder, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(), value);
+/// The operator's window over a padded image, without padding of its own, of any kind.
+Value poolPadded(OpBuilder &builder, hr::PoolOp op, Value image, hr::PoolKind kind,
+                 TypedAttr value) {
+  Value padded = padImage(builder, op.getLoc(), image, op.getPads(), op.getLayout(), value);
   SmallVector<int64_t> none(op.getPads().size(), 0);
   return builder.create<hr::PoolOp>(op.getLoc(), padded, kind, op.getWindow(), op.getStrides(),
                                     op.getDilations(), none, /*include_pad=*/false, op.getLayout());
@@ -95,7 +97,7 @@ struct SeparatePoolPadding : OpRewritePattern<hr::PoolOp> {
     Type element = elementOf(op.getInput());
     TypedAttr value = op.getKind() == hr::PoolKind::Max ? lowest(rewriter, element)
                                                         : rewriter.getZeroAttr(element);
-    rewriter.replaceOp(op, poolPadded(rewriter, op, op.getKind(), value));
+    rewriter.replaceOp(op, poolPadded(rewriter, op, op.getInput(), op.getKind(), value));
     return success();
   }
 };
@@ -149,6 +151,21 @@ Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   return builder.create<hr::ConstantOp>(op.getLoc(), DenseElementsAttr::get(type, factors));
 }
 
+/// Elements covered at every position, counted while the program runs: the window over an image of
+/// ones.
+Value countedElements(OpBuilder &builder, hr::PoolOp op) {
+  Location loc = op.getLoc();
+  Type element = elementOf(op.getInput());
+  SymbolicShape shape = shapeOf(op.getInput());
+  shape.front() = constantDim(1, op.getContext());
+  (op.getLayout() == hr::ChannelLayout::First ? shape[1] : shape.back()) = shape.front();
+  auto unit = RankedTensorType::get(SmallVector<int64_t>(shape.size(), 1), element);
+  Value one = builder.create<hr::ConstantOp>(
+      loc, DenseElementsAttr::get(unit, builder.getOneAttr(element)));
+  Value ones = builder.create<hr::BroadcastOp>(loc, tensorType(shape, element), one);
+  return poolPadded(builder, op, ones, hr::PoolKind::Sum, builder.getZeroAttr(element));
+}
+
 struct AverageToSum : OpRewritePattern<hr::PoolOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -158,15 +175,16 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
       return rewriter.notifyMatchFailure(op, "expects an average of floating-point numbers");
     Location loc = op.getLoc();
     bool everyWindowFull = op.getIncludePad() || !isPadded(op.getPads());
-    Value counts;
-    if (!everyWindowFull && !(counts = reciprocalCounts(rewriter, op)))
-      return rewriter.notifyMatchFailure(
-          op, "expects an image of known, moderate size to count its padding");
-    Value sum = poolPadded(rewriter, op, hr::PoolKind::Sum, rewriter.getZeroAttr(element));
-    if (counts) {
+    Value sum =
+        poolPadded(rewriter, op, op.getInput(), hr::PoolKind::Sum, rewriter.getZeroAttr(element));
+    if (!everyWindowFull) {
+      Value factors = reciprocalCounts(rewriter, op);
+      Value counts = factors ? factors : countedElements(rewriter, op);
       rewriter.replaceOp(
           op, createMap(rewriter, loc, {sum, counts}, [&](OpBuilder &b, ValueRange v) -> Value {
-            return b.create<arith::MulFOp>(loc, v[0], v[1]);
+            if (factors)
+              return b.create<arith::MulFOp>(loc, v[0], v[1]);
+            return b.create<arith::DivFOp>(loc, v[0], v[1]);
           }));
       return success();
     }

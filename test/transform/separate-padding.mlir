@@ -73,9 +73,16 @@ func.func @average_counted(%x: tensor<1x2x2x5xf32>) -> tensor<1x3x3x5xf32> {
   return %0 : tensor<1x3x3x5xf32>
 }
 
-// The counts of an image of unknown size are unknown: it stays.
+// An image of unknown size is counted while the program runs: the window over ones.
 // CHECK-LABEL: func.func @average_unknown_size
-// CHECK: hr.pool average
+// CHECK: %[[ONE:.*]] = hr.constant dense<1.000000e+00> : tensor<1x1x1xf32>
+// CHECK: %[[S:.*]] = hr.pool sum
+// CHECK: hr.broadcast %[[ONE]]
+// CHECK: %[[N:.*]] = hr.pool sum
+// CHECK: hr.map(%[[S]], %[[N]])
+// CHECK: arith.divf
+// CHECK-NOT: hr.pool average
+// CHECK: return
 func.func @average_unknown_size(%x: tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0, 2)>>) -> tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0 + 1, 2)>> {
   %0 = hr.pool average channels_last %x {window = array<i64: 2>, strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 1, 1>}
       : (tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0, 2)>>) -> tensor<1x?x2xf32, affine_map<()[s0] -> (1, s0 + 1, 2)>>

@@ -152,7 +152,7 @@ private:
     int64_t width = chooseFeatureTile(machine, ranges[feature], elementBytes);
     if (width == 0) {
       width = 2 * lanes();
-      splitOff(schedule, feature, width);
+      splitOff(schedule, feature, ranges[feature], width);
     }
     schedule.tile[feature] = width;
     int64_t vectors = (width + lanes() - 1) / lanes();
@@ -204,13 +204,11 @@ private:
         return;
     }
     schedule.vector = 2 * lanes();
-    splitOff(schedule, dim, schedule.vector);
+    splitOff(schedule, dim, size, schedule.vector);
   }
 
-  void splitOff(Schedule &schedule, int64_t dim, int64_t step) const {
-    int64_t size = ranges[dim];
-    if (dim >= static_cast<int64_t>(ranges.size()) || iterators.size() <= static_cast<size_t>(dim))
-      size = rowLength();
+  /// Whole steps of dimension `dim`, and what is left over.
+  static void splitOff(Schedule &schedule, int64_t dim, int64_t size, int64_t step) {
     schedule.split = size / step * step;
     schedule.splitDim = dim;
     schedule.remainder = size - schedule.split;
@@ -242,7 +240,7 @@ private:
     int64_t pieces = (size + most - 1) / most;
     schedule.tile[row] = (size + pieces - 1) / pieces;
     if (size % schedule.tile[row] != 0)
-      splitOff(schedule, row, schedule.tile[row]);
+      splitOff(schedule, row, size, schedule.tile[row]);
   }
 
   /// Cells from the outermost dimension inwards until there are enough of them.
@@ -311,11 +309,6 @@ private:
         ++covering;
     }
     return covering > 0;
-  }
-
-  int64_t rowLength() const {
-    linalg::GenericOp reduction = contents.reductions.front();
-    return reduction.getStaticLoopRanges().back();
   }
 
   bool isRowDim(size_t dim, int64_t length) const {

@@ -100,7 +100,14 @@ private:
     return b.create<LLVM::ConstantOp>(loc, b.getI64Type(), b.getI64IntegerAttr(value));
   }
 
-  /// Symbolic sizes are positive, so unsigned division rounds as affine maps do.
+  /// Toward minus infinity, as affine maps round: a window that does not fit leaves (2 - 3) / 2 + 1
+  /// = 0 positions. Divisors are positive.
+  Value floorDivide(Value lhs, Value rhs) {
+    Value negative = b.create<LLVM::ICmpOp>(loc, LLVM::ICmpPredicate::slt, lhs, constant(0));
+    Value down = b.create<LLVM::SubOp>(loc, lhs, b.create<LLVM::SubOp>(loc, rhs, constant(1)));
+    return b.create<LLVM::SDivOp>(loc, b.create<LLVM::SelectOp>(loc, negative, down, lhs), rhs);
+  }
+
   Value evaluate(AffineExpr expr) {
     if (auto number = dyn_cast<AffineConstantExpr>(expr))
       return constant(number.getValue());
@@ -119,12 +126,13 @@ private:
     case AffineExprKind::Mul:
       return b.create<LLVM::MulOp>(loc, lhs, rhs);
     case AffineExprKind::Mod:
-      return b.create<LLVM::SRemOp>(loc, lhs, rhs);
+      return b.create<LLVM::SubOp>(loc, lhs,
+                                   b.create<LLVM::MulOp>(loc, floorDivide(lhs, rhs), rhs));
     case AffineExprKind::FloorDiv:
-      return b.create<LLVM::SDivOp>(loc, lhs, rhs);
+      return floorDivide(lhs, rhs);
     default: { // ceildiv
       Value up = b.create<LLVM::SubOp>(loc, b.create<LLVM::AddOp>(loc, lhs, rhs), constant(1));
-      return b.create<LLVM::SDivOp>(loc, up, rhs);
+      return floorDivide(up, rhs);
     }
     }
   }

@@ -1,0 +1,150 @@
+// Compiled contractions against the reference: any maps, any sizes, with what fuses around them.
+#include "CompiledProgram.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+struct Sizes {
+  int64_t m, n, k;
+};
+
+class EveryMatrixProduct : public testing::TestWithParam<Sizes> {};
+
+TEST_P(EveryMatrixProduct, TransposedOnEitherSide) {
+  auto [m, n, k] = GetParam();
+  CompiledProgram p;
+  Value a = p.input({m, k}), at = p.input({k, m});
+  for (bool constant : {false, true}) {
+    auto weights = [&](ArrayRef<int64_t> shape) {
+      return constant ? p.constant(shape) : p.input(shape);
+    };
+    p.output(p.contract("mk,kn->mn", a, weights({k, n})));
+    p.output(p.contract("mk,nk->mn", a, weights({n, k})));
+    p.output(p.contract("km,kn->mn", at, weights({k, n})));
+    p.output(p.contract("km,nk->mn", at, weights({n, k})));
+    p.output(p.contract("mk,kn->nm", a, weights({k, n})));
+  }
+  p.check();
+}
+
+INSTANTIATE_TEST_SUITE_P(CompiledContract, EveryMatrixProduct,
+                         testing::Values(Sizes{1, 1, 1}, Sizes{7, 17, 97}, Sizes{97, 7, 17},
+                                         Sizes{17, 131, 7}, Sizes{1, 97, 131}, Sizes{131, 1, 97},
+                                         Sizes{97, 131, 1}, Sizes{64, 64, 64}, Sizes{28, 96, 33},
+                                         Sizes{2, 10, 784}, Sizes{0, 5, 3}, Sizes{5, 0, 3},
+                                         Sizes{5, 3, 0}));
+
+TEST(CompiledContract, EveryKindOfProduct) {
+  CompiledProgram p;
+  Value u = p.input({131}), v = p.input({131}), w = p.input({17});
+  Value a = p.input({17, 131}), t = p.input({5, 17, 131});
+  p.output(p.contract("k,k->", u, v));
+  p.output(p.contract("i,j->ij", u, w));
+  p.output(p.contract("j,i->ij", u, w));
+  p.output(p.contract("mk,k->m", a, v));
+  p.output(p.contract("m,mk->k", w, a));
+  p.output(p.contract("mk,mk->", a, p.input({17, 131})));
+  p.output(p.contract("mk,mk->m", a, p.input({17, 131})));
+  p.output(p.contract("mk,mk->k", a, p.input({17, 131})));
+  p.output(p.contract("mk,mk->mk", a, p.input({17, 131})));
+  p.output(p.contract("bmk,bnk->bmn", t, p.input({5, 7, 131})));
+  p.output(p.contract("bmk,bkn->bmn", t, p.input({5, 131, 7})));
+  p.output(p.contract("bmk,bkn->mbn", t, p.input({5, 131, 7})));
+  p.output(p.contract("bmk,kn->bmn", t, p.constant({131, 33})));
+  p.output(p.contract("bmk,mkn->bn", t, p.constant({17, 131, 33})));
+  p.output(p.contract("bmk,nk->bmn", t, p.input({7, 131})));
+  p.output(p.contract("bmk,mb->k", t, p.input({17, 5})));
+  p.output(p.contract("k,->k", u, p.scalar()));
+  p.output(p.contract(",->", p.scalar(), p.scalar()));
+  p.check();
+}
+
+TEST(CompiledContract, SumsOverADimensionOfOneSide) {
+  CompiledProgram p;
+  Value a = p.input({7, 17}), b = p.input({17, 33});
+  p.output(p.contract("mj,kn->mn", a, b));
+  p.output(p.contract("mk,kn->m", a, b));
+  p.output(p.contract("mk,kn->n", a, b));
+  p.output(p.contract("mk,kn->", a, b));
+  p.check();
+}
+
+TEST(CompiledContract, AttentionHeads) {
+  CompiledProgram p;
+  Value q = p.input({2, 16, 4, 24}), k = p.input({2, 16, 4, 24}), v = p.input({2, 16, 4, 24});
+  Value scores = p.contract("bqhd,bkhd->bhqk", q, k);
+  Value weights = p.add<hr::SoftmaxOp>(scores, 3, false);
+  p.output(p.contract("bhqk,bkhd->bqhd", weights, v));
+  p.check();
+}
+
+TEST(CompiledContract, BiasAndActivationFuse) {
+  for (int64_t features : {10, 64, 97, 256}) {
+    CompiledProgram p;
+    Value x = p.input({17, 33});
+    Value product = p.contract("mk,kn->mn", x, p.constant({33, features}));
+    Value biased = p.sum({product, p.constant({features}), p.input({17, features})});
+    p.output(p.relu(biased));
+    p.check();
+    EXPECT_EQ(p.kernels(), 1) << features;
+  }
+}
+
+TEST(CompiledContract, EveryType) {
+  CompiledProgram p;
+  OpBuilder &b = p.builder();
+  for (Type type :
+       {Type(b.getF64Type()), Type(b.getI32Type()), Type(b.getI64Type()), Type(b.getI8Type())}) {
+    Value x = p.input({17, 33}, type);
+    p.output(p.contract("mk,kn->mn", x, p.input({33, 40}, type)));
+    p.output(p.contract("mk,kn->mn", x, p.constant({33, 40}, type)));
+    p.output(p.contract("mk,nk->mn", x, p.input({7, 33}, type)));
+  }
+  p.check();
+}
+
+TEST(CompiledContract, TheSameTensorOnBothSides) {
+  CompiledProgram p;
+  Value a = p.input({17, 17}), w = p.constant({16, 16});
+  p.output(p.contract("mk,kn->mn", a, a));
+  p.output(p.contract("mk,nk->mn", a, a));
+  p.output(p.contract("mk,kn->mn", w, w));
+  // Weights that the epilogue reads as well.
+  p.output(p.sum({p.contract("mk,kn->mn", p.input({16, 16}), w), w}));
+  p.check();
+}
+
+TEST(CompiledContract, ProducersAreComputedOnce) {
+  CompiledProgram p;
+  Value x = p.exp(p.input({7, 33}));
+  Value hidden = p.relu(p.contract("mk,kn->mn", x, p.constant({33, 48})));
+  p.output(p.contract("mk,kn->mn", hidden, p.constant({48, 20})));
+  p.output(p.contract("mk,kn->mn", hidden, p.constant({48, 5})));
+  p.output(hidden);
+  p.check();
+}
+
+TEST(CompiledContract, SymbolicSizes) {
+  CompiledProgram p;
+  AffineExpr batch = p.symbol("batch"), length = p.symbol("length");
+  auto fixed = [&](int64_t size) { return constantDim(size, p.context()); };
+  Value x = p.symbolicInput({batch, fixed(33)}), y = p.symbolicInput({batch, length, fixed(24)});
+  p.output(p.relu(p.contract("mk,kn->mn", x, p.constant({33, 48}))));
+  p.output(p.contract("mk,kn->mn", x, p.constant({33, 10})));
+  p.output(p.contract("mk,kn->mn", x, p.constant({33, 97})));
+  p.output(p.contract("mk,nk->mn", x, p.constant({37, 33})));
+  p.output(p.contract("mk,nk->mn", x, p.symbolicInput({batch, fixed(33)})));
+  p.output(p.contract("km,kn->mn", x, p.symbolicInput({batch, fixed(16)})));
+  p.output(p.contract("bqd,bkd->bqk", y, p.symbolicInput({batch, length, fixed(24)})));
+  p.output(p.contract("bqd,dn->bqn", y, p.constant({24, 32})));
+  Value scores = p.add<hr::SoftmaxOp>(p.contract("bqd,bkd->bqk", y, y), 2, false);
+  p.output(p.contract("bqk,bkd->bqd", scores, y));
+  for (int64_t first : {0, 1, 2, 7, 17, 97})
+    for (int64_t second : {1, 3, 29})
+      p.check({first, second});
+}
+
+} // namespace
+} // namespace headrace

@@ -1,0 +1,43 @@
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-distribute-grid))' %s | FileCheck %s
+
+// Before: a grid of 8 x 4 cells.
+// After: a loop over the cells its caller asks for; the function returns how many there are.
+// CHECK-LABEL: func.func @grid
+// CHECK-SAME: %[[OUT:.*]]: memref<8x4xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index) -> index
+// CHECK: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[PART:.*]] = arith.muli
+// CHECK: %[[CELLS:.*]] = arith.muli %[[PART]], %[[C4]]
+// CHECK: scf.for %[[CELL:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK-DAG: %[[J:.*]] = arith.remui %[[CELL]], %[[C4]]
+// CHECK-DAG: %[[I:.*]] = arith.divui %[[CELL]], %[[C4]]
+// CHECK: memref.store %{{.*}}, %[[OUT]][%[[I]], %[[J]]]
+// CHECK-NOT: scf.forall
+// CHECK: return %[[CELLS]] : index
+func.func @grid(%out: memref<8x4xf32>) {
+  %one = arith.constant 1.0 : f32
+  scf.forall (%i, %j) in (8, 4) {
+    memref.store %one, %out[%i, %j] : memref<8x4xf32>
+  }
+  return
+}
+
+// Work outside the grid: all of it is one cell.
+// CHECK-LABEL: func.func @one_cell
+// CHECK-SAME: %{{.*}}: memref<8xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index) -> index
+// CHECK: %[[WANTED:.*]] = arith.cmpi ult, %[[BEGIN]], %[[END]]
+// CHECK: scf.if %[[WANTED]]
+// CHECK: memref.store
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK-NOT: scf.forall
+// CHECK: %[[ONE:.*]] = arith.constant 1 : index
+// CHECK: return %[[ONE]] : index
+func.func @one_cell(%out: memref<8xf32>) {
+  %one = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  memref.store %one, %out[%c0] : memref<8xf32>
+  scf.forall (%i) in (8) {
+    memref.store %one, %out[%i] : memref<8xf32>
+  }
+  return
+}

@@ -1,0 +1,35 @@
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-lower-vectors))' %s | FileCheck %s
+
+// Before: one step of a tile of 2 rows and 16 features.
+// After: a fused multiply-add per row, in machine vectors.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[B:.*]] = vector.extract %arg1[0] : vector<16xf32>
+// CHECK: %[[A0:.*]] = vector.extract %arg0[0, 0] : f32
+// CHECK: %[[S0:.*]] = vector.splat %[[A0]] : vector<16xf32>
+// CHECK: %[[C0:.*]] = vector.extract %arg2[0] : vector<16xf32>
+// CHECK: vector.fma %[[S0]], %[[B]], %[[C0]] : vector<16xf32>
+// CHECK: %[[A1:.*]] = vector.extract %arg0[1, 0] : f32
+// CHECK: %[[S1:.*]] = vector.splat %[[A1]] : vector<16xf32>
+// CHECK: vector.fma %[[S1]], %[[B]], %{{.*}} : vector<16xf32>
+// CHECK-NOT: vector.contract
+// CHECK: return
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#res = affine_map<(m, n, k) -> (m, n)>
+func.func @step(%a: vector<2x1xf32>, %b: vector<1x16xf32>, %acc: vector<2x16xf32>) -> vector<2x16xf32> {
+  %0 = vector.contract {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc
+      : vector<2x1xf32>, vector<1x16xf32> into vector<2x16xf32>
+  return %0 : vector<2x16xf32>
+}
+
+// A tile is stored a row at a time.
+// CHECK-LABEL: func.func @store
+// CHECK: vector.store %{{.*}}, %arg1[%c0, %c0] : memref<2x16xf32>, vector<16xf32>
+// CHECK: vector.store %{{.*}}, %arg1[%c1, %c0] : memref<2x16xf32>, vector<16xf32>
+// CHECK-NOT: vector.transfer_write
+// CHECK: return
+func.func @store(%v: vector<2x16xf32>, %out: memref<2x16xf32>) {
+  %c0 = arith.constant 0 : index
+  vector.transfer_write %v, %out[%c0, %c0] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
+  return
+}

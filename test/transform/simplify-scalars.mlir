@@ -1,0 +1,44 @@
+// RUN: hr-opt %s --simplify-scalars | FileCheck %s
+
+// Mish: x * tanh(softplus(x)). Before: exp, log1p and tanh. After: exp and one division.
+// CHECK-LABEL: func @mish
+// CHECK-DAG: %[[T:.*]] = math.exp
+// CHECK-NOT: math.log1p
+// CHECK-NOT: math.tanh
+// CHECK: %[[POSITIVE:.*]] = arith.cmpf oge
+// CHECK: %[[NUMERATOR:.*]] = arith.select %[[POSITIVE]]
+// CHECK: %[[REST:.*]] = arith.select %[[POSITIVE]]
+// CHECK: %[[DENOMINATOR:.*]] = arith.addf %[[NUMERATOR]], %[[REST]]
+// CHECK: arith.divf %[[NUMERATOR]], %[[DENOMINATOR]]
+func.func @mish(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %zero = arith.constant 0.0 : f32
+    %magnitude = math.absf %a : f32
+    %negative = arith.negf %magnitude : f32
+    %t = math.exp %negative : f32
+    %log = math.log1p %t : f32
+    %ramp = arith.maximumf %a, %zero : f32
+    %softplus = arith.addf %ramp, %log : f32
+    %tanh = math.tanh %softplus : f32
+    %y = arith.mulf %a, %tanh : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
+
+// A tangent of anything else stays.
+// CHECK-LABEL: func @other
+// CHECK: math.tanh
+func.func @other(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %zero = arith.constant 0.0 : f32
+    %log = math.log1p %a : f32
+    %ramp = arith.maximumf %a, %zero : f32
+    %sum = arith.addf %ramp, %log : f32
+    %y = math.tanh %sum : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
