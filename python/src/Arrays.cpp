@@ -101,7 +101,7 @@ nb::object tensorToNumpy(Tensor tensor) {
   auto held = std::make_unique<Tensor>(std::move(tensor));
   nb::capsule owner(held.get(),
                     [](void *memory) noexcept { delete static_cast<Tensor *>(memory); });
-  held.release();
+  (void)held.release();
   nb::ndarray<nb::numpy> array(data, shape.size(), shape.data(), owner, nullptr, type);
   return nb::cast(array, nb::rv_policy::reference);
 }
