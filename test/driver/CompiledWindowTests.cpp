@@ -15,6 +15,19 @@ struct Window {
   int64_t stride = 1, dilation = 1, low = 0, high = 0;
 };
 
+/// The name of a test, which must not hold addresses.
+void PrintTo(const Window &w, std::ostream *os) {
+  auto sizes = [&](const SmallVector<int64_t> &list) {
+    for (size_t i = 0; i < list.size(); ++i)
+      *os << (i ? "x" : "") << list[i];
+  };
+  sizes(w.spatial);
+  *os << "_by_";
+  sizes(w.window);
+  *os << "_c" << w.channels << "_f" << w.features << "_g" << w.groups << "_s" << w.stride << "_d"
+      << w.dilation << "_p" << w.low << "_" << w.high;
+}
+
 Value convolve(CompiledProgram &p, const Window &w, ChannelLayout layout, bool constant = true) {
   size_t rank = w.spatial.size();
   bool first = layout == ChannelLayout::First;

@@ -310,7 +310,8 @@ private:
 
   /// Whether the last dimension of the result is the last one of what is read along it.
   static bool readsAlong(linalg::GenericOp op, unsigned dim) {
-    for (AffineMap map : ArrayRef(op.getIndexingMapsArray()).drop_back())
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (AffineMap map : ArrayRef(maps).drop_back())
       for (auto [i, expr] : llvm::enumerate(map.getResults()))
         if (expr.isFunctionOfDim(dim) &&
             (!isa<AffineDimExpr>(expr) || i + 1 != map.getNumResults()))
