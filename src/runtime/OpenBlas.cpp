@@ -61,9 +61,10 @@ struct Gemm {
   int64_t batch, m, n, k, transA, transB, strideA, strideB, strideC, lda, ldb, ldc;
 };
 
-// A matrix of at most one row has no use for its leading dimension, but BLAS checks it.
+// A matrix of at most one row or no column has no use for its leading dimension, but BLAS checks
+// it.
 void checkLeading(const Step &step, int64_t rows, int64_t columns, int64_t &leading) {
-  if (rows <= 1)
+  if (rows <= 1 || columns == 0)
     leading = std::max({leading, columns, int64_t{1}});
   if (leading < std::max<int64_t>(columns, 1))
     throw InternalError("step '" + step.name + "': rows of " + std::to_string(columns) +

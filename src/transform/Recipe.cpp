@@ -54,7 +54,7 @@ private:
     SmallVector<int64_t> tile(rank, 1);
     tile.back() = schedule.vector;
     Handle loop = tileFor(root, tile).back();
-    if (schedule.peel || schedule.splitDim >= 0)
+    if (schedule.leavesRemainder())
       peel(loop);
     cleanUp();
     vectorize();
@@ -75,13 +75,13 @@ private:
       SmallVector<int64_t> tile(rank, 0);
       tile.back() = schedule.vector;
       if (generic.getNumReductionLoops() > 0) {
-        if (schedule.splitDim >= 0)
-          handle = splitAt(handle, schedule.split, rank - 1).first;
+        if (schedule.leavesRemainder())
+          handle = splitAt(handle, rowLength() - schedule.remainder.back(), rank - 1).first;
         tileReduction(handle, tile);
         continue;
       }
       Handle loop = tileFor(handle, tile).back();
-      if (schedule.splitDim >= 0)
+      if (schedule.leavesRemainder())
         peel(loop);
     }
     cleanUp();
@@ -93,17 +93,14 @@ private:
   /// loops inside it, innermost one step at a time.
   void writeTiles() {
     SmallVector<Handle> loops = fuseTile(intoGrid(), schedule.tile);
-    if (schedule.splitDim >= 0)
-      peelRemainder(loops);
+    if (schedule.leavesRemainder())
+      peelRemainders(loops);
     generalizeFills();
     foldUnitDims();
 
     linalg::GenericOp anchor = contents.reductions.front();
     auto [windows, plain] = reductionKinds(anchor);
-    llvm::SmallSetVector<int64_t, 2> parallelRanks;
-    parallelRanks.insert(tiledRank(schedule.tile));
-    if (schedule.splitDim >= 0)
-      parallelRanks.insert(tiledRank(remainderTile()));
+    llvm::SmallSetVector<int64_t, 4> parallelRanks = tiledRanks();
     int64_t reductions = windows + plain;
     if (int64_t outer = plain > 0 ? reductions - 1 : reductions; outer > 0) {
       for (int64_t parallel : parallelRanks) {
@@ -160,32 +157,33 @@ private:
     return nestHandles(nest, loops);
   }
 
-  /// The tile of what is left over: its size if known, else one element at a time.
-  SmallVector<int64_t> remainderTile() const {
-    SmallVector<int64_t> tile = schedule.tile;
-    tile[schedule.splitDim] = schedule.peel ? 1 : schedule.remainder;
-    return tile;
-  }
-
-  /// Separates the last, partial tile from the whole ones.
-  void peelRemainder(ArrayRef<Handle> loops) {
-    int64_t position = 0;
-    for (int64_t dim : schedule.order) {
-      if (dim == schedule.splitDim)
-        break;
-      position += schedule.tile[dim] != 0;
-    }
-    Handle rest = peel(loops[position]);
-    if (schedule.peel) {
-      Handle root = fresh();
-      line("{0} = transform.structured.match attributes{{hr.id = {1} : i64} in {2} : "
-           "(!transform.any_op) -> !transform.any_op",
-           root, kernelOpId(contents.root), rest);
-      SmallVector<int64_t> single(schedule.tile.size(), 0);
-      single[schedule.splitDim] = 1;
-      fuseTile(root, single);
+  /// Separates partial tiles from whole ones, innermost loop first: what it leaves over is peeled
+  /// again with the loops around it.
+  void peelRemainders(ArrayRef<Handle> loops) {
+    SmallVector<int64_t> tiled;
+    for (int64_t dim : schedule.order)
+      if (schedule.tile[dim] != 0)
+        tiled.push_back(dim);
+    for (int64_t position = static_cast<int64_t>(tiled.size()) - 1; position >= 0; --position) {
+      int64_t remainder = schedule.remainderOf(tiled[position]);
+      if (remainder == 0)
+        continue;
+      Handle rest = peel(loops[position]);
+      if (remainder == Schedule::kUnknownRemainder)
+        oneByOne(rest, tiled[position]);
     }
     cleanUp();
+  }
+
+  /// What is left over in a dimension of unknown size is computed an element at a time.
+  void oneByOne(const Handle &rest, int64_t dim) {
+    Handle root = fresh();
+    line("{0} = transform.structured.match attributes{{hr.id = {1} : i64} in {2} : "
+         "(!transform.any_op) -> !transform.any_op",
+         root, kernelOpId(contents.root), rest);
+    SmallVector<int64_t> single(schedule.tile.size(), 0);
+    single[dim] = 1;
+    fuseTile(root, single);
   }
 
   SmallVector<Handle> fuseTile(const Handle &op, ArrayRef<int64_t> sizes) {
@@ -311,16 +309,28 @@ private:
     return {windows, plain};
   }
 
-  int64_t tiledRank(ArrayRef<int64_t> tile) const {
+  /// How many dimensions larger than one a register tile keeps, for whole tiles and for every
+  /// combination of partial ones.
+  llvm::SmallSetVector<int64_t, 4> tiledRanks() const {
+    SmallVector<SmallVector<int64_t>> tiles{schedule.tile};
+    for (size_t dim = 0; dim < schedule.tile.size(); ++dim)
+      if (int64_t remainder = schedule.remainderOf(dim)) {
+        SmallVector<SmallVector<int64_t>> partial = tiles;
+        for (SmallVector<int64_t> &tile : partial)
+          tile[dim] = remainder == Schedule::kUnknownRemainder ? 1 : remainder;
+        tiles.append(partial);
+      }
     SmallVector<int64_t> ranges = contents.rootGeneric().getStaticLoopRanges();
-    int64_t rank = 0;
-    for (auto [size, range] : llvm::zip(tile, ranges))
-      rank += (size == 0 ? range : size) != 1;
-    SmallVector<unsigned> reduced;
-    contents.rootGeneric().getReductionDims(reduced);
-    for (unsigned dim : reduced)
-      rank -= ranges[dim] != 1;
-    return rank;
+    SmallVector<utils::IteratorType> iterators = contents.rootGeneric().getIteratorTypesArray();
+    llvm::SmallSetVector<int64_t, 4> ranks;
+    for (ArrayRef<int64_t> tile : tiles) {
+      int64_t rank = 0;
+      for (size_t dim = 0; dim < tile.size(); ++dim)
+        rank += iterators[dim] == utils::IteratorType::parallel &&
+                (tile[dim] == 0 ? ranges[dim] : tile[dim]) != 1;
+      ranks.insert(rank);
+    }
+    return ranks;
   }
 
   /// Whether the operation walks the last dimension of the root.

@@ -52,13 +52,8 @@ DictionaryAttr Schedule::toAttribute(MLIRContext *context) const {
     attrs.set("order", b.getDenseI64ArrayAttr(order));
   if (vector)
     attrs.set("vector", b.getI64IntegerAttr(vector));
-  if (splitDim >= 0) {
-    attrs.set("split_dim", b.getI64IntegerAttr(splitDim));
-    attrs.set("split", b.getI64IntegerAttr(split));
-    attrs.set("remainder", b.getI64IntegerAttr(remainder));
-  }
-  if (peel)
-    attrs.set("peel", b.getUnitAttr());
+  if (leavesRemainder())
+    attrs.set("remainder", b.getDenseI64ArrayAttr(remainder));
   return attrs.getDictionary(context);
 }
 
@@ -81,10 +76,7 @@ std::optional<Schedule> Schedule::fromAttribute(DictionaryAttr attribute) {
   list("tile", schedule.tile);
   list("order", schedule.order);
   number("vector", schedule.vector);
-  number("split", schedule.split);
-  number("split_dim", schedule.splitDim);
-  number("remainder", schedule.remainder);
-  schedule.peel = attribute.contains("peel");
+  list("remainder", schedule.remainder);
   return schedule;
 }
 

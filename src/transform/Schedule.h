@@ -37,13 +37,15 @@ struct Schedule {
   llvm::SmallVector<int64_t> order;
   /// Elementwise, Rows: how many elements of the last dimension are one vector.
   int64_t vector = 0;
-  /// The dimension that whole tiles or vectors do not cover (-1: none), where what is left over
-  /// begins and how much that is.
-  int64_t splitDim = -1;
-  int64_t split = 0;
-  int64_t remainder = 0;
-  /// What is left over is known only at run time.
-  bool peel = false;
+  /// What whole tiles leave over in each dimension of the root (Tiles), or whole vectors in the
+  /// last dimension (Elementwise, Rows): 0 nothing, kUnknownRemainder where only the run tells.
+  llvm::SmallVector<int64_t> remainder;
+  static constexpr int64_t kUnknownRemainder = -1;
+
+  int64_t remainderOf(size_t dim) const { return dim < remainder.size() ? remainder[dim] : 0; }
+  bool leavesRemainder() const {
+    return llvm::any_of(remainder, [](int64_t size) { return size != 0; });
+  }
 
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
   static std::optional<Schedule> fromAttribute(mlir::DictionaryAttr attribute);

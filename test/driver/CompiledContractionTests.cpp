@@ -10,11 +10,13 @@ struct Sizes {
   int64_t m, n, k;
 };
 
-class EveryMatrixProduct : public testing::TestWithParam<Sizes> {};
+class EveryMatrixProduct : public testing::TestWithParam<std::tuple<Sizes, const char *>> {};
 
 TEST_P(EveryMatrixProduct, TransposedOnEitherSide) {
-  auto [m, n, k] = GetParam();
+  auto [sizes, expansion] = GetParam();
+  auto [m, n, k] = sizes;
   CompiledProgram p;
+  p.expansion = expansion;
   Value a = p.input({m, k}), at = p.input({k, m});
   for (bool constant : {false, true}) {
     auto weights = [&](ArrayRef<int64_t> shape) {
@@ -29,15 +31,22 @@ TEST_P(EveryMatrixProduct, TransposedOnEitherSide) {
   p.check();
 }
 
-INSTANTIATE_TEST_SUITE_P(CompiledContract, EveryMatrixProduct,
-                         testing::Values(Sizes{1, 1, 1}, Sizes{7, 17, 97}, Sizes{97, 7, 17},
-                                         Sizes{17, 131, 7}, Sizes{1, 97, 131}, Sizes{131, 1, 97},
-                                         Sizes{97, 131, 1}, Sizes{64, 64, 64}, Sizes{28, 96, 33},
-                                         Sizes{2, 10, 784}, Sizes{0, 5, 3}, Sizes{5, 0, 3},
-                                         Sizes{5, 3, 0}));
+INSTANTIATE_TEST_SUITE_P(
+    CompiledContract, EveryMatrixProduct,
+    testing::Combine(testing::Values(Sizes{1, 1, 1}, Sizes{7, 17, 97}, Sizes{97, 7, 17},
+                                     Sizes{17, 131, 7}, Sizes{1, 97, 131}, Sizes{131, 1, 97},
+                                     Sizes{97, 131, 1}, Sizes{64, 64, 64}, Sizes{28, 96, 33},
+                                     Sizes{2, 10, 784}, Sizes{0, 5, 3}, Sizes{5, 0, 3},
+                                     Sizes{5, 3, 0}),
+                     testing::Values("generated", "openblas", "auto")));
 
-TEST(CompiledContract, EveryKindOfProduct) {
+class EveryExpansion : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(CompiledContract, EveryExpansion,
+                         testing::Values("generated", "openblas"));
+
+TEST_P(EveryExpansion, EveryKindOfProduct) {
   CompiledProgram p;
+  p.expansion = GetParam();
   Value u = p.input({131}), v = p.input({131}), w = p.input({17});
   Value a = p.input({17, 131}), t = p.input({5, 17, 131});
   p.output(p.contract("k,k->", u, v));
@@ -126,8 +135,9 @@ TEST(CompiledContract, ProducersAreComputedOnce) {
   p.check();
 }
 
-TEST(CompiledContract, SymbolicSizes) {
+TEST_P(EveryExpansion, SymbolicSizes) {
   CompiledProgram p;
+  p.expansion = GetParam();
   AffineExpr batch = p.symbol("batch"), length = p.symbol("length");
   auto fixed = [&](int64_t size) { return constantDim(size, p.context()); };
   Value x = p.symbolicInput({batch, fixed(33)}), y = p.symbolicInput({batch, length, fixed(24)});

@@ -208,6 +208,33 @@ TEST(CompiledMap, Booleans) {
   p.check();
 }
 
+void checkHalfPrecision(const std::string &target) {
+  CompiledProgram p;
+  p.target = target;
+  for (Type type : {Type(p.builder().getF16Type()), Type(p.builder().getBF16Type())}) {
+    Value x = p.input({5, 97}, type), y = p.input({97}, type);
+    p.output(binary<arith::AddFOp>(p, x, y));
+    p.output(p.relu(x));
+    p.output(p.exp(x));
+    p.output(p.transpose(x, {1, 0}));
+    p.output(p.map({x}, [&](OpBuilder &b, ValueRange v) -> Value {
+      return b.create<arith::ExtFOp>(p.loc(), b.getF32Type(), v[0]);
+    }));
+    p.output(
+        p.map({p.input({7}, p.builder().getF64Type())}, [&](OpBuilder &b, ValueRange v) -> Value {
+          return b.create<arith::TruncFOp>(p.loc(), type, v[0]);
+        }));
+  }
+  p.check();
+}
+
+TEST(CompiledMap, HalfPrecision) { checkHalfPrecision("cpu"); }
+
+#ifdef __x86_64__
+// Without instructions for half precision, conversions are calls.
+TEST(CompiledMap, HalfPrecisionOnOldProcessors) { checkHalfPrecision("cpu:x86-64-v2"); }
+#endif
+
 TEST(CompiledMap, MixedWidths) {
   CompiledProgram p;
   Value x = p.input({3, 131}), d = p.input({3, 131}, p.builder().getF64Type());

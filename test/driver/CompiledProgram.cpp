@@ -318,10 +318,29 @@ std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
     if (known == key)
       return executable;
   OwningOpRef<ModuleOp> version = specializeProgram(module(), key);
-  auto executable = Compiler(sharedContext(), Settings(), "test").compile(*version);
+  Settings settings;
+  settings.target = target;
+  settings.expansion = expansion;
+  auto executable = Compiler(sharedContext(), settings, "test").compile(*version);
   checkRecipes(*version);
   compiled.emplace_back(key, executable);
   return executable;
+}
+
+std::vector<Tensor> CompiledProgram::run(const std::vector<Tensor> &inputs, const Sizes &sizes) {
+  return compile(sizes)->run(inputs, pool(1));
+}
+
+std::vector<Tensor> CompiledProgram::makeInputs(const Sizes &sizes, Fill fill, unsigned seed) {
+  std::vector<Tensor> inputs;
+  for (BlockArgument argument : main.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    Shape shape;
+    for (AffineExpr dim : shapeOf(type))
+      shape.push_back(toDimExpr(dim).evaluate(sizes));
+    inputs.push_back(randomTensor(toDType(type.getElementType()), shape, fill, seed++));
+  }
+  return inputs;
 }
 
 void CompiledProgram::check(const Sizes &sizes, Fill fill, unsigned seed) {
@@ -332,14 +351,7 @@ void CompiledProgram::check(const Sizes &sizes, Fill fill, unsigned seed) {
     FAIL() << error.what() << "\n" << text();
   }
   stepCount = static_cast<int64_t>(executable->program().steps.size());
-  std::vector<Tensor> inputs;
-  for (BlockArgument argument : main.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    Shape shape;
-    for (AffineExpr dim : shapeOf(type))
-      shape.push_back(toDimExpr(dim).evaluate(sizes));
-    inputs.push_back(randomTensor(toDType(type.getElementType()), shape, fill, seed++));
-  }
+  std::vector<Tensor> inputs = makeInputs(sizes, fill, seed);
   std::vector<Tensor> expected = evaluateFunction(main, inputs, sizes, /*keepDouble=*/true);
   std::vector<Tensor> actual = executable->run(inputs, pool(1));
   ASSERT_EQ(actual.size(), expected.size());

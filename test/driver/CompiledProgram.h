@@ -69,6 +69,14 @@ public:
   /// with the reference, bitwise equal for 1, 2, 3 and 8 threads. Every recipe must have fitted.
   void check(const Sizes &sizes = {}, Fill fill = Fill::Uniform, unsigned seed = 1);
 
+  /// The results for these inputs, on one thread.
+  std::vector<Tensor> run(const std::vector<Tensor> &inputs, const Sizes &sizes = {});
+
+  /// The machine it is compiled for.
+  std::string target = "cpu";
+  /// How contractions are computed; generated code unless a test says otherwise.
+  std::string expansion = "generated";
+
   /// How many kernels the program became at the last check.
   int64_t kernels() const { return stepCount; }
   mlir::ModuleOp module();
@@ -76,6 +84,7 @@ public:
 
 private:
   std::shared_ptr<const Executable> compile(const Sizes &sizes);
+  std::vector<Tensor> makeInputs(const Sizes &sizes, Fill fill, unsigned seed);
   void checkRecipes(mlir::ModuleOp lowered);
 
   mlir::OwningOpRef<mlir::ModuleOp> program;

@@ -54,6 +54,18 @@ TEST(CompiledReduce, EveryKindAndType) {
   p.check();
 }
 
+TEST(CompiledReduce, HalfPrecisionIsSummedInSingle) {
+  CompiledProgram p;
+  for (Type type : {Type(p.builder().getF16Type()), Type(p.builder().getBF16Type())}) {
+    Value x = p.input({5, 997}, type);
+    for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min})
+      for (int mask : {1, 2, 3})
+        p.output(p.reduce(kind, x, axesOf(mask)));
+    p.output(p.add<hr::SoftmaxOp>(x, 1, false));
+  }
+  p.check();
+}
+
 TEST(CompiledReduce, Booleans) {
   CompiledProgram p;
   Value x = p.input({5, 37}, p.builder().getI1Type());

@@ -21,8 +21,10 @@ public:
         if (!element.isIntOrFloat())
           continue;
         unsigned bits = element.getIntOrFloatBitWidth();
-        // Vectors of booleans are packed bits in registers and bytes in memory: kept scalar.
-        vectorizable &= bits >= 8;
+        // Vectors of booleans are packed bits in registers and bytes in memory: kept scalar. So is
+        // bf16, of which LLVM 19 takes vectors of some lengths only, and ends the process at
+        // others.
+        vectorizable &= bits >= 8 && !element.isBF16();
         elementBytes = std::max<int64_t>(elementBytes, bits / 8);
       }
   }
@@ -90,10 +92,10 @@ private:
     if (ShapedType::isDynamic(size)) {
       schedule.vector = 2 * lanes();
       schedule.grid[last] = kElementwiseCell;
-      schedule.peel = true;
+      schedule.remainder = {Schedule::kUnknownRemainder};
       return schedule;
     }
-    chooseVector(schedule, size, last);
+    chooseVector(schedule, size);
     if (size > 2 * kElementwiseCell) {
       // A long dimension is cut as well, evenly where it can be.
       int64_t cell = 0;
@@ -103,10 +105,8 @@ private:
           cell = candidate;
           break;
         }
-      if (schedule.splitDim >= 0 || cell == 0) {
-        schedule.split = schedule.remainder = 0;
-        schedule.splitDim = -1;
-        schedule.peel = true;
+      if (schedule.leavesRemainder() || cell == 0) {
+        schedule.remainder = {Schedule::kUnknownRemainder}; // cells differ
         cell = kElementwiseCell;
       }
       schedule.grid[last] = cell;
@@ -128,7 +128,7 @@ private:
         schedule.grid[i] = 0;
     if (!oneRowAxis || ShapedType::isDynamic(length))
       return schedule;
-    chooseVector(schedule, length, reduction.getNumLoops() - 1);
+    chooseVector(schedule, length);
     return schedule;
   }
 
@@ -150,11 +150,12 @@ private:
       schedule.tile[dim] = 1;
     int64_t feature = parallel.back();
     int64_t width = chooseFeatureTile(machine, ranges[feature], elementBytes);
-    if (width == 0) {
+    // Full vectors with something left over beat a divisor that leaves lanes idle.
+    if (width < lanes() && ranges[feature] > 2 * lanes())
       width = 2 * lanes();
-      splitOff(schedule, feature, ranges[feature], width);
-    }
     schedule.tile[feature] = width;
+    schedule.remainder.assign(ranges.size(), 0);
+    schedule.remainder[feature] = ranges[feature] % width;
     int64_t vectors = (width + lanes() - 1) / lanes();
 
     std::optional<int64_t> row = rowDim(anchor, parallel);
@@ -193,7 +194,7 @@ private:
   }
 
   /// A vector length for a dimension of known size; what does not fill one is split off.
-  void chooseVector(Schedule &schedule, int64_t size, int64_t dim) const {
+  void chooseVector(Schedule &schedule, int64_t size) const {
     if (size <= 4 * lanes()) {
       schedule.vector = std::max<int64_t>(size, 1);
       return;
@@ -204,25 +205,15 @@ private:
         return;
     }
     schedule.vector = 2 * lanes();
-    splitOff(schedule, dim, size, schedule.vector);
-  }
-
-  /// Whole steps of dimension `dim`, and what is left over.
-  static void splitOff(Schedule &schedule, int64_t dim, int64_t size, int64_t step) {
-    schedule.split = size / step * step;
-    schedule.splitDim = dim;
-    schedule.remainder = size - schedule.split;
+    schedule.remainder = {size % schedule.vector};
   }
 
   /// `even`: only tiles that divide the rows, so that the rows can be shared among cells.
   void chooseRows(Schedule &schedule, int64_t row, int64_t most, bool even) const {
     int64_t size = ranges[row];
     if (ShapedType::isDynamic(size)) {
-      if (schedule.splitDim >= 0)
-        return; // one row at a time
       schedule.tile[row] = most;
-      schedule.splitDim = row;
-      schedule.peel = true;
+      schedule.remainder[row] = Schedule::kUnknownRemainder;
       return;
     }
     if (size <= most && !even) {
@@ -233,14 +224,13 @@ private:
     for (int64_t candidate = std::min(most, size); candidate > 1 && divisor == 1; --candidate)
       if (size % candidate == 0)
         divisor = candidate;
-    if (5 * divisor >= 3 * most || schedule.splitDim >= 0 || even) {
+    if (5 * divisor >= 3 * most || even) {
       schedule.tile[row] = divisor;
       return;
     }
     int64_t pieces = (size + most - 1) / most;
     schedule.tile[row] = (size + pieces - 1) / pieces;
-    if (size % schedule.tile[row] != 0)
-      splitOff(schedule, row, size, schedule.tile[row]);
+    schedule.remainder[row] = size % schedule.tile[row];
   }
 
   /// Cells from the outermost dimension inwards until there are enough of them.
@@ -250,8 +240,11 @@ private:
     for (int64_t dim : parallel)
       if (dim != feature && (!row || dim != *row))
         candidates.push_back(dim);
-    if (row && (schedule.splitDim != *row || schedule.peel))
+    // A dimension with a partial tile stays whole, so that every size inside a cell is known.
+    if (row && schedule.remainder[*row] <= 0)
       candidates.push_back(*row);
+    if (schedule.remainder[feature] == 0)
+      candidates.push_back(feature);
     int64_t cells = 1;
     for (int64_t dim : candidates) {
       if (cells >= kWantedCells && !ShapedType::isDynamic(ranges[dim]))

@@ -1,6 +1,7 @@
 #include "target/cpu/CodeGen.h"
 
 #include "runtime/Error.h"
+#include "runtime/Half.h"
 #include "runtime/ThreadPool.h"
 #include "target/cpu/ObjectCache.h"
 #include "target/cpu/Passes.h"
@@ -16,6 +17,7 @@
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -98,6 +100,14 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetM
   return object;
 }
 
+// Half precision where the processor has no instruction for it: what a compiler's runtime library
+// would bring along. Values travel in vector registers, hence the types.
+__bf16 truncateToBf16(float value) { return std::bit_cast<__bf16>(floatToBf16(value)); }
+__bf16 truncateDoubleToBf16(double value) { return truncateToBf16(narrowToOdd(value)); }
+_Float16 truncateToF16(float value) { return std::bit_cast<_Float16>(floatToF16(value)); }
+_Float16 truncateDoubleToF16(double value) { return truncateToF16(narrowToOdd(value)); }
+float extendF16(_Float16 value) { return f16ToFloat(std::bit_cast<uint16_t>(value)); }
+
 /// Functions generated code may call. Nothing else of the process is visible to it.
 void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
@@ -146,6 +156,11 @@ void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   add("atan2", static_cast<double (*)(double, double)>(::atan2));
   add("fmaf", static_cast<float (*)(float, float, float)>(::fmaf));
   add("fma", static_cast<double (*)(double, double, double)>(::fma));
+  add("__truncsfbf2", &truncateToBf16);
+  add("__truncdfbf2", &truncateDoubleToBf16);
+  add("__truncsfhf2", &truncateToF16);
+  add("__truncdfhf2", &truncateDoubleToF16);
+  add("__extendhfsf2", &extendF16);
   add("malloc", &::malloc);
   add("free", &::free);
   add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&::memcpy));

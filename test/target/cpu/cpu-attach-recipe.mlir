@@ -2,7 +2,7 @@
 
 // Before: a kernel, as linalg over tensors.
 // After: the kernel as it was, its schedule as an attribute, and the recipe that carries it out.
-// CHECK: module @relu attributes {hr.schedule = {family = "elementwise", grid = array<i64: 0>, remainder = 4 : i64, split = 96 : i64, split_dim = 0 : i64, vector = 16 : i64}}
+// CHECK: module @relu attributes {hr.schedule = {family = "elementwise", grid = array<i64: 0>, remainder = array<i64: 4>, vector = 16 : i64}}
 // CHECK: func.func @relu
 // CHECK: linalg.generic
 // CHECK: module @recipe
