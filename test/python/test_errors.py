@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 
@@ -97,7 +98,15 @@ def test_errors_of_a_users_array_pass_through(digits):
         digits(Stubborn())
 
 
-def test_interrupt_ends_a_loop_of_calls(digits, images):
+@pytest.fixture
+def interruptible():
+    """Started in the background, a process may have been told to ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupt_ends_a_loop_of_calls(digits, images, interruptible):
     timer = threading.Timer(0.2, _thread.interrupt_main)
     deadline = time.monotonic() + 30
     with pytest.raises(KeyboardInterrupt):
