@@ -9,8 +9,6 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
-  int64_t l1Bytes = 32 << 10;
-  int64_t l2Bytes = 512 << 10;
 
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
 };

@@ -9,12 +9,6 @@ using utils::IteratorType;
 
 namespace headrace {
 
-bool Movement::isElementwise() const {
-  return !maps.empty() &&
-         llvm::all_of(maps, [](AffineMap map) { return static_cast<bool>(map); }) &&
-         llvm::all_of(iterators, [](IteratorType i) { return i == IteratorType::parallel; });
-}
-
 AffineExpr Movement::operations(MLIRContext *context) const {
   return elementCount(domain, context) * operationsPerPoint;
 }

@@ -18,7 +18,6 @@ struct Movement {
   /// Scalar operations at each point.
   int64_t operationsPerPoint = 0;
 
-  bool isElementwise() const;
   /// Points of the domain times operations at each.
   mlir::AffineExpr operations(mlir::MLIRContext *context) const;
 };

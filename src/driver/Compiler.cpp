@@ -179,6 +179,8 @@ Explanation Compiler::explain(ModuleOp program) {
       if (auto refused = module->getAttrOfType<StringAttr>("hr.recipe_refused"))
         report.schedule += " (refused: " + refused.str() + ")";
       report.workspaceBytes = workspaceOf(module);
+      // All that a kernel keeps in memory between its operators is a worker's workspace.
+      report.cost.intermediateBytes = DimExpr::constant(report.workspaceBytes);
     }
     result.kernels.push_back(std::move(report));
   }

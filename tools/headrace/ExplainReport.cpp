@@ -86,6 +86,7 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                {"written"},
                {"operations"},
                {"ops/byte"},
+               {"intermediates"},
                {"operators", Align::Left},
                {"schedule", Align::Left}});
   for (const KernelReport &kernel : explanation.kernels) {
@@ -93,7 +94,8 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
     table.add({kernel.name, kernel.kind, amounts.text(kernel.cost.bytesRead, "B"),
                amounts.text(kernel.cost.bytesWritten, "B"),
                amounts.text(kernel.cost.operations, ""),
-               intensity ? fmt::format("{:.2f}", *intensity) : "-", shortList(kernel.operators),
+               intensity ? fmt::format("{:.2f}", *intensity) : "-",
+               amounts.text(kernel.cost.intermediateBytes, "B"), shortList(kernel.operators),
                kernel.schedule});
   }
   table.print(stdout);
