@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
+
 #include <filesystem>
 #include <memory>
 #include <optional>
