@@ -50,6 +50,8 @@ struct Function {
   RowFunction row;
 };
 
+void PrintTo(const Function &function, std::ostream *os) { *os << function.name; }
+
 template <class Op> void apply(CompiledProgram &p, Value x) {
   p.output(
       p.map({x}, [&](OpBuilder &b, ValueRange v) -> Value { return b.create<Op>(p.loc(), v[0]); }));

@@ -10,7 +10,11 @@ struct Sizes {
   int64_t m, n, k;
 };
 
-class EveryMatrixProduct : public testing::TestWithParam<std::tuple<Sizes, const char *>> {};
+void PrintTo(const Sizes &sizes, std::ostream *os) {
+  *os << sizes.m << "x" << sizes.n << "x" << sizes.k;
+}
+
+class EveryMatrixProduct : public testing::TestWithParam<std::tuple<Sizes, std::string>> {};
 
 TEST_P(EveryMatrixProduct, TransposedOnEitherSide) {
   auto [sizes, expansion] = GetParam();
