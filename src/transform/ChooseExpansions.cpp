@@ -1,4 +1,4 @@
-// Level 1: decides how each contraction is computed.
+// Level 1: decides how each contraction and convolution is computed.
 //
 // Before (with --choose-expansions=prefer=openblas):
 //   %c = hr.contract %a, %b maps [(m, n, k) -> (m, k), (k, n), (m, n)]
@@ -29,16 +29,14 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
     machine.vectorBytes = vectorBytes;
     std::unique_ptr<ExpansionChooser> chooser =
         prefer == "auto" ? makeEstimatingChooser(machine) : makeFixedChooser(prefer);
-    SmallVector<hr::ContractOp> contractions;
-    getOperation().walk([&](hr::ContractOp op) { contractions.push_back(op); });
+    SmallVector<Operation *> operators;
+    getOperation().walk([&](Operation *op) {
+      if (!expansionsOf(op).empty())
+        operators.push_back(op);
+    });
     IRRewriter rewriter(&getContext());
-    for (hr::ContractOp op : contractions) {
-      SmallVector<const Expansion *> candidates;
-      for (const Expansion *expansion : contractionExpansions())
-        if (expansion->applies(op))
-          candidates.push_back(expansion);
-      chooser->choose(op, candidates).rewrite(op, rewriter);
-    }
+    for (Operation *op : operators)
+      chooser->choose(op, expansionsOf(op)).rewrite(op, rewriter);
   }
 };
 

@@ -27,12 +27,12 @@ double bytesOf(Value value) {
          type.getElementTypeBitWidth() / 8;
 }
 
-double computeMicroseconds(hr::ContractOp op, const Machine &machine, double efficiency) {
-  Movement movement = op.getMovement();
+double computeMicroseconds(Operation *op, const Machine &machine, double efficiency) {
+  Movement movement = cast<hr::OperatorInterface>(op).getMovement();
   double operations = 2;
   for (AffineExpr size : movement.domain)
     operations *= sizeOrGuess(size);
-  auto bits = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth();
+  auto bits = cast<RankedTensorType>(op->getResult(0).getType()).getElementTypeBitWidth();
   double perCycle = 2.0 * static_cast<double>(machine.lanes(std::max(1u, bits / 8)));
   return operations / (perCycle * kGigahertz * 1e3 * efficiency);
 }
@@ -44,16 +44,18 @@ bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != n
 class GeneratedContraction final : public Expansion {
 public:
   StringRef name() const override { return "generated"; }
-  bool applies(hr::ContractOp) const override { return true; }
+  bool applies(Operation *op) const override { return isa<hr::ContractOp>(op); }
 
-  double estimate(hr::ContractOp op, const Machine &machine) const override {
+  double estimate(Operation *operation, const Machine &machine) const override {
+    auto op = cast<hr::ContractOp>(operation);
     double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
     if (needsTranspose(op))
       microseconds += 4 * bytesOf(op.getRhs()) / kBytesPerMicrosecond;
     return microseconds;
   }
 
-  void rewrite(hr::ContractOp op, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+    auto op = cast<hr::ContractOp>(operation);
     if (featuresInFirstOperand(op))
       swapOperands(op, rewriter);
     if (needsTranspose(op))
@@ -124,19 +126,22 @@ class OpenBlasContraction final : public Expansion {
 public:
   StringRef name() const override { return "openblas"; }
 
-  bool applies(hr::ContractOp op) const override {
-    return cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
+  bool applies(Operation *operation) const override {
+    auto op = dyn_cast<hr::ContractOp>(operation);
+    return op && cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
            libraryAvailable("openblas") && asMatrixProduct(op);
   }
 
-  double estimate(hr::ContractOp op, const Machine &machine) const override {
+  double estimate(Operation *operation, const Machine &machine) const override {
+    auto op = cast<hr::ContractOp>(operation);
     double packing = bytesOf(op.getLhs()) + bytesOf(op.getRhs());
     double unfused = op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
     return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
            (packing + unfused) / kBytesPerMicrosecond;
   }
 
-  void rewrite(hr::ContractOp op, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+    auto op = cast<hr::ContractOp>(operation);
     MatrixProduct p = *asMatrixProduct(op);
     MLIRContext *context = op.getContext();
     auto number = [&](int64_t value) { return constantDim(value, context); };
@@ -167,11 +172,104 @@ public:
   }
 };
 
+/// Loops of our own over the image itself.
+class GeneratedConvolution final : public Expansion {
+public:
+  StringRef name() const override { return "generated"; }
+  bool applies(Operation *op) const override { return isa<hr::ConvOp>(op); }
+  double estimate(Operation *op, const Machine &machine) const override {
+    return computeMicroseconds(op, machine, /*efficiency=*/0.9);
+  }
+  void rewrite(Operation *, RewriterBase &) const override {}
+};
+
+/// The image's patches as the rows of a matrix, then OpenBLAS's product with the filter:
+///   patches [n, oh, ow, kh * kw * c] = concat of one strided slice per position of the window
+/// The patches are as many times larger than the image as the window has positions.
+class OpenBlasConvolution final : public Expansion {
+public:
+  StringRef name() const override { return "openblas"; }
+
+  bool applies(Operation *operation) const override {
+    auto op = dyn_cast<hr::ConvOp>(operation);
+    return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
+           llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
+           cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
+           positionsOf(op) <= kMostPositions && libraryAvailable("openblas");
+  }
+
+  double estimate(Operation *operation, const Machine &machine) const override {
+    auto op = cast<hr::ConvOp>(operation);
+    double patches = bytesOf(op.getInput()) * static_cast<double>(positionsOf(op));
+    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
+           (4 * patches + 2 * bytesOf(op.getResult())) / kBytesPerMicrosecond;
+  }
+
+  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+    auto op = cast<hr::ConvOp>(operation);
+    rewriter.setInsertionPoint(op);
+    MLIRContext *context = op.getContext();
+    SymbolicShape filter = shapeOf(op.getFilter()), result = shapeOf(op.getResult());
+    size_t spatial = filter.size() - 2;
+    Type element = cast<RankedTensorType>(op.getType()).getElementType();
+
+    SymbolicShape patchShape(ArrayRef(result).drop_back());
+    patchShape.push_back(filter[spatial]);
+    SmallVector<int64_t> steps{1};
+    llvm::append_range(steps, op.getStrides());
+    steps.push_back(1);
+    SmallVector<Value> patches;
+    for (int64_t position = 0; position < positionsOf(op); ++position) {
+      SmallVector<AffineExpr> starts(filter.size(), constantDim(0, context));
+      int64_t rest = position;
+      for (size_t i = spatial; i-- > 0;) {
+        int64_t window = *constantValue(filter[i]);
+        starts[i + 1] = constantDim(rest % window * op.getDilations()[i], context);
+        rest /= window;
+      }
+      patches.push_back(rewriter.create<hr::SliceOp>(
+          op.getLoc(), tensorType(patchShape, element), op.getInput(),
+          AffineMapAttr::get(symbolMap(starts, context)), rewriter.getDenseI64ArrayAttr(steps)));
+    }
+    Value matrix = rewriter.create<hr::ConcatOp>(op.getLoc(), patches, filter.size() - 1);
+    AffineExpr depth = shapeOf(matrix).back();
+    Value weights = rewriter.create<hr::ReshapeOp>(
+        op.getLoc(), tensorType({depth, filter.back()}, element), op.getFilter());
+
+    unsigned rank = result.size(), dims = rank + 1;
+    SmallVector<AffineExpr> rows, columns;
+    for (unsigned i = 0; i < rank; ++i)
+      columns.push_back(getAffineDimExpr(i, context));
+    rows = columns;
+    rows.back() = getAffineDimExpr(rank, context);
+    AffineMap maps[] = {
+        AffineMap::get(dims, 0, rows, context),
+        AffineMap::get(dims, 0, {getAffineDimExpr(rank, context), columns.back()}, context),
+        AffineMap::get(dims, 0, columns, context)};
+    auto product = rewriter.create<hr::ContractOp>(op.getLoc(), matrix, weights,
+                                                   rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOp(op, product);
+    contraction.rewrite(product, rewriter);
+  }
+
+private:
+  static constexpr int64_t kMostPositions = 64;
+
+  static int64_t positionsOf(hr::ConvOp op) {
+    int64_t positions = 1;
+    SymbolicShape filter = shapeOf(op.getFilter());
+    for (AffineExpr size : ArrayRef(filter).drop_back(2))
+      positions *= *constantValue(size);
+    return positions;
+  }
+
+  OpenBlasContraction contraction;
+};
+
 class EstimatingChooser final : public ExpansionChooser {
 public:
   explicit EstimatingChooser(const Machine &machine) : machine(machine) {}
-  const Expansion &choose(hr::ContractOp op,
-                          ArrayRef<const Expansion *> candidates) const override {
+  const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates) const override {
     return **llvm::min_element(candidates, [&](const Expansion *a, const Expansion *b) {
       return a->estimate(op, machine) < b->estimate(op, machine);
     });
@@ -184,7 +282,7 @@ private:
 class FixedChooser final : public ExpansionChooser {
 public:
   explicit FixedChooser(StringRef name) : wanted(name.str()) {}
-  const Expansion &choose(hr::ContractOp, ArrayRef<const Expansion *> candidates) const override {
+  const Expansion &choose(Operation *, ArrayRef<const Expansion *> candidates) const override {
     auto *found =
         llvm::find_if(candidates, [&](const Expansion *e) { return e->name() == wanted; });
     return found == candidates.end() ? *candidates.front() : **found;
@@ -196,11 +294,18 @@ private:
 
 } // namespace
 
-ArrayRef<const Expansion *> contractionExpansions() {
-  static const GeneratedContraction generated;
-  static const OpenBlasContraction openBlas;
-  static const Expansion *const all[] = {&generated, &openBlas};
-  return all;
+SmallVector<const Expansion *> expansionsOf(Operation *op) {
+  static const GeneratedContraction generatedContraction;
+  static const GeneratedConvolution generatedConvolution;
+  static const OpenBlasContraction openBlasContraction;
+  static const OpenBlasConvolution openBlasConvolution;
+  static const Expansion *const all[] = {&generatedContraction, &generatedConvolution,
+                                         &openBlasContraction, &openBlasConvolution};
+  SmallVector<const Expansion *> result;
+  for (const Expansion *expansion : all)
+    if (expansion->applies(op))
+      result.push_back(expansion);
+  return result;
 }
 
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine) {

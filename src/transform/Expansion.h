@@ -6,27 +6,28 @@
 
 namespace headrace {
 
-/// One way to compute contractions: generated code, or a library's routine.
+/// One way to compute a contraction or convolution: generated code, or a library's routine.
 class Expansion {
 public:
   virtual ~Expansion() = default;
   virtual llvm::StringRef name() const = 0;
   /// Whether it can compute this operator on this machine.
-  virtual bool applies(hr::ContractOp op) const = 0;
+  virtual bool applies(mlir::Operation *op) const = 0;
   /// Estimated microseconds on one core.
-  virtual double estimate(hr::ContractOp op, const Machine &machine) const = 0;
+  virtual double estimate(mlir::Operation *op, const Machine &machine) const = 0;
   /// Puts the operator into the form this expansion needs.
-  virtual void rewrite(hr::ContractOp op, mlir::RewriterBase &rewriter) const = 0;
+  virtual void rewrite(mlir::Operation *op, mlir::RewriterBase &rewriter) const = 0;
 };
 
-/// All expansions known, generated code first (it always applies).
-llvm::ArrayRef<const Expansion *> contractionExpansions();
+/// The expansions that can compute `op`, generated code first (it always can); none for an operator
+/// that has but one way.
+llvm::SmallVector<const Expansion *> expansionsOf(mlir::Operation *op);
 
 /// Chooses among the expansions that apply.
 class ExpansionChooser {
 public:
   virtual ~ExpansionChooser() = default;
-  virtual const Expansion &choose(hr::ContractOp op,
+  virtual const Expansion &choose(mlir::Operation *op,
                                   llvm::ArrayRef<const Expansion *> candidates) const = 0;
 };
 

@@ -9,7 +9,7 @@ def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
 }
 
 def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
-  let summary = "decides how each contraction is computed: generated code or a library";
+  let summary = "decides how each contraction and convolution is computed: generated code or a library";
   let options = [
     Option<"prefer", "prefer", "std::string", "\"auto\"",
            "auto (least estimated time), or the name of an expansion">,

@@ -89,7 +89,7 @@ def test_digits_at_every_batch(batch: int) -> None:
 
 
 @pytest.mark.parametrize("expansion", ["generated", "openblas", "auto"])
-@pytest.mark.parametrize("name", ["mlp", "bert_layer"])
+@pytest.mark.parametrize("name", ["mlp", "bert_layer", "lenet", "resnet18"])
 def test_every_expansion_gives_the_same_answer(
     small_models: Path, name: str, expansion: str
 ) -> None:

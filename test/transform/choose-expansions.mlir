@@ -1,0 +1,27 @@
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=generated}))' | FileCheck %s --check-prefix=GENERATED
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=nothing-of-this-name}))' | FileCheck %s --check-prefix=GENERATED
+
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (n, k)>
+#out = affine_map<(m, n, k) -> (m, n)>
+
+// Generated code reads its second operand along the result's last dimension.
+// GENERATED-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// GENERATED-DAG: #[[COLUMNS:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// GENERATED-LABEL: func @transposed
+// GENERATED: %[[T:.*]] = hr.transpose %arg1 [1, 0]
+// GENERATED: hr.contract %arg0, %[[T]] maps [#[[ROWS]], #[[COLUMNS]],
+func.func @transposed(%a: tensor<8x16xf32>, %b: tensor<32x16xf32>) -> tensor<8x32xf32> {
+  %0 = hr.contract %a, %b maps [#lhs, #rhs, #out] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
+}
+
+// Constant operands are packed later, for nothing.
+// GENERATED-LABEL: func @constant
+// GENERATED-NOT: hr.transpose
+// GENERATED: hr.contract
+func.func @constant(%a: tensor<8x16xf32>) -> tensor<8x32xf32> {
+  %b = hr.constant dense<0.5> : tensor<32x16xf32>
+  %0 = hr.contract %a, %b maps [#lhs, #rhs, #out] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
+}
