@@ -96,8 +96,12 @@ static Type elementOf(Value value) {
 
 bool OperatorInterface::isStructured() {
   Movement m = getMovement();
+  // A compute's body reads its tables by index; to the loops around it they are no operands.
+  bool hasTables = isa<ComputeOp>(getOperation());
   bool affine = !m.maps.empty() && !isa<SliceOp>(getOperation()) &&
-                llvm::all_of(m.maps, [](AffineMap map) { return map && map.getNumSymbols() == 0; });
+                llvm::all_of(m.maps, [&](AffineMap map) {
+                  return map ? map.getNumSymbols() == 0 : hasTables;
+                });
   bool reduces = llvm::is_contained(m.iterators, utils::IteratorType::reduction);
   if (auto conv = dyn_cast<ConvOp>(getOperation()))
     affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });

@@ -43,6 +43,7 @@ private:
   struct Access {
     Value value;
     View view;
+    bool isTable = false; // read by index in the body, not by the loops
     bool operator==(const Access &) const = default;
   };
   struct OpPlan {
@@ -50,6 +51,9 @@ private:
     SmallVector<int> axes;               // of its domain
     SmallVector<IteratorType> iterators; // beside each axis
     SmallVector<Access> accesses;        // operands, then the result
+    SmallVector<int> indexed;            // axes whose position the body reads
+
+    bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
   };
 
   void planOperators();
@@ -63,6 +67,7 @@ private:
   Value packed(const Access &access);
   Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
+  void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -71,7 +76,7 @@ private:
   const Machine &machine;
   MLIRContext *context;
   SmallVector<AffineExpr> sizes; // of each axis
-  SmallVector<OpPlan> plans;     // in program order
+  std::vector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
   /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
@@ -113,14 +118,17 @@ void KernelBuilder::planOperators() {
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}};
+    OpPlan plan{op, {}, {}, {}, {}};
     for (auto [ref, kind] : llvm::zip(domain, m.iterators))
       if (ref.isAxis()) {
         plan.axes.push_back(ref.getId());
         plan.iterators.push_back(kind);
       }
+    for (unsigned dim : m.indexed)
+      if (domain[dim].isAxis())
+        plan.indexed.push_back(domain[dim].getId());
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
-      plan.accesses.push_back({value, viewOf(value, map, domain)});
+      plan.accesses.push_back({value, map ? viewOf(value, map, domain) : View(), !map});
     plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
     plans.push_back(std::move(plan));
   }
@@ -131,6 +139,8 @@ bool KernelBuilder::mergeable(int a, int b) const {
   if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value())
     return false;
   for (const OpPlan &plan : plans) {
+    if (plan.reads(a) || plan.reads(b))
+      return false;
     auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
     if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
       return false;
@@ -186,7 +196,7 @@ static bool isConstant(Value value) {
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
 void KernelBuilder::splitFeatures() {
-  if (!group.anchor() || isa<hr::PoolOp>(group.anchor().getOperation()))
+  if (!group.anchor() || isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
   OpPlan *anchor = llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
@@ -195,6 +205,8 @@ void KernelBuilder::splitFeatures() {
   auto feature = result.view.back().axis();
   if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
       llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
+    return;
+  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
     return;
   auto features = constantValue(sizes[*feature]);
   Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
@@ -267,6 +279,8 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
+  if (access.isTable)
+    return access.value;
   auto type = cast<RankedTensorType>(access.value.getType());
   RankedTensorType viewType = tensorType(sizesOf(access), type.getElementType());
   if (viewType == type)
@@ -305,10 +319,14 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       exprs.push_back(dim.expr.replaceDims(local));
     return AffineMap::get(plan.axes.size(), 0, exprs, context);
   };
-  SmallVector<Value> inputs(operands);
+  SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   llvm::SmallDenseSet<int> seen;
-  for (const Access &access : plan.accesses) {
+  for (auto [i, access] : llvm::enumerate(plan.accesses)) {
+    if (access.isTable)
+      continue;
+    if (i < operands.size())
+      inputs.push_back(operands[i]);
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
       if (auto axis = dim.axis())
@@ -335,13 +353,34 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
                .create<linalg::FillOp>(loc, inner.create<arith::ConstantOp>(loc, start).getResult(),
                                        init)
                .getResult(0);
-  return inner
-      .create<linalg::GenericOp>(loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps,
-                                 plan.iterators,
-                                 [&](OpBuilder &body, Location, ValueRange scalars) {
-                                   body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
-                                 })
-      .getResult(0);
+  auto generic = inner.create<linalg::GenericOp>(
+      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps, plan.iterators,
+      [&](OpBuilder &body, Location, ValueRange scalars) {
+        SmallVector<Value> arguments(scalars);
+        for (auto [i, operand] : llvm::enumerate(operands))
+          if (plan.accesses[i].isTable)
+            arguments.insert(arguments.begin() + i, operand);
+        body.create<linalg::YieldOp>(loc, op.buildBody(body, arguments));
+      });
+  placeIndices(generic, plan);
+  return generic.getResult(0);
+}
+
+/// Positions along the operator's dimensions are positions along the kernel's axes.
+void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
+  ArrayRef<AxisRef> domain = group.domainOf(plan.op);
+  generic.walk([&](hr::IndexOp index) {
+    OpBuilder at(index);
+    AxisRef ref = domain[index.getDim()];
+    Value position;
+    if (ref.isAxis())
+      position = at.create<linalg::IndexOp>(
+          index.getLoc(), llvm::find(plan.axes, ref.getId()) - plan.axes.begin());
+    else
+      position = at.create<arith::ConstantIndexOp>(index.getLoc(), 0);
+    index.replaceAllUsesWith(position);
+    index.erase();
+  });
 }
 
 Value KernelBuilder::build() {
