@@ -16,7 +16,7 @@ static Type elementOf(Value value) {
 LogicalResult ComputeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                           Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   AffineMap domain = adaptor.getDomain();
-  int64_t reduced = adaptor.getReduced();
+  int64_t reduced = static_cast<int64_t>(adaptor.getReduced());
   if (domain.getNumDims() != 0)
     return emitOptionalError(loc, "expected a domain of sizes over symbols only");
   if (reduced < 0 || reduced > domain.getNumResults())
@@ -35,7 +35,7 @@ LogicalResult ComputeOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 static LogicalResult verifyScalars(ComputeOp op, Block &body, bool isCombine) {
   for (Operation &inner : body.without_terminator()) {
     if (auto index = dyn_cast<IndexOp>(inner); index && !isCombine) {
-      if (index.getDim() < 0 || index.getDim() >= op.getDomain().getNumResults())
+      if (index.getDim() >= op.getDomain().getNumResults())
         return op.emitOpError("has no dimension ") << index.getDim();
       continue;
     }
@@ -63,7 +63,8 @@ LogicalResult ComputeOp::verifyRegions() {
     if (map.getNumDims() != dims || map.getNumSymbols() != 0 ||
         map.getNumResults() != cast<RankedTensorType>(input.getType()).getRank())
       return emitOpError("expected a map from ")
-             << dims << " dimensions to each dimension of its input, got " << AffineMapAttr::get(map);
+             << dims << " dimensions to each dimension of its input, got "
+             << AffineMapAttr::get(map);
   Block &body = getBody().front();
   if (body.getNumArguments() != getNumOperands())
     return emitOpError("expected one body argument per operand, got ") << body.getNumArguments();
@@ -99,8 +100,8 @@ Movement ComputeOp::getMovement() {
   m.iterators.append(getReduced(), IteratorType::reduction);
   llvm::append_range(m.maps, getMaps().getAsValueRange<AffineMapAttr>());
   m.maps.append(getTables().size(), AffineMap());
-  m.maps.push_back(AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext())
-                       .getMajorSubMap(rank));
+  m.maps.push_back(
+      AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext()).getMajorSubMap(rank));
   walk([&](Operation *op) {
     if (auto index = dyn_cast<IndexOp>(op)) {
       if (!llvm::is_contained(m.indexed, index.getDim()))
@@ -122,8 +123,8 @@ static Value readElement(OpBuilder &b, ElementOp op, Value table, ValueRange ind
   SmallVector<Value> inside;
   for (auto [index, size] : llvm::zip(indices, shape)) {
     Value last = b.create<SizeOp>(loc, symbolMap({size - 1}, b.getContext()));
-    inside.push_back(b.create<arith::MaxSIOp>(
-        loc, b.create<arith::MinSIOp>(loc, index, last), zero));
+    inside.push_back(
+        b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, index, last), zero));
   }
   return b.create<tensor::ExtractOp>(loc, table, inside);
 }
@@ -149,8 +150,6 @@ Value ComputeOp::buildBody(OpBuilder &b, ValueRange scalars) {
   return getReduced() == 0 ? value : inlined(b, getCombine().front(), {scalars.back(), value});
 }
 
-TypedAttr ComputeOp::getInitialValue() {
-  return cast_or_null<TypedAttr>(getInitialAttr());
-}
+TypedAttr ComputeOp::getInitialValue() { return cast_or_null<TypedAttr>(getInitialAttr()); }
 
 } // namespace headrace::hr

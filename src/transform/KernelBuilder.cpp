@@ -198,7 +198,7 @@ static bool isConstant(Value value) {
 void KernelBuilder::splitFeatures() {
   if (!group.anchor() || isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
-  OpPlan *anchor = llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
+  OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
   if (!isConstant(rhs.value) || result.view.empty())
     return;
@@ -374,8 +374,8 @@ void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) 
     AxisRef ref = domain[index.getDim()];
     Value position;
     if (ref.isAxis())
-      position = at.create<linalg::IndexOp>(
-          index.getLoc(), llvm::find(plan.axes, ref.getId()) - plan.axes.begin());
+      position = at.create<linalg::IndexOp>(index.getLoc(),
+                                            llvm::find(plan.axes, ref.getId()) - plan.axes.begin());
     else
       position = at.create<arith::ConstantIndexOp>(index.getLoc(), 0);
     index.replaceAllUsesWith(position);

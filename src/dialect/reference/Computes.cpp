@@ -51,8 +51,8 @@ private:
       for (size_t d = 0; d < reduced.size(); ++d)
         positions[rank + d].integers.assign(count, point[d]);
       Lanes next = valuesAt(positions, count);
-      sum = evaluateBody(op.getCombine().front(), {std::move(sum), std::move(next)}, count,
-                         symbols);
+      sum =
+          evaluateBody(op.getCombine().front(), {std::move(sum), std::move(next)}, count, symbols);
     } while (advance(point, reduced));
     return sum;
   }

@@ -17,8 +17,7 @@ Expr makeNode(Node node) {
   for (const Expr &operand : node.operands)
     node.depth = std::max(node.depth, operand->depth + 1);
   if (node.depth > kDeepest)
-    throw Error(ErrorKind::Unsupported, "expression: expected at most " +
-                                            std::to_string(kDeepest) +
+    throw Error(ErrorKind::Unsupported, "expression: expected at most " + std::to_string(kDeepest) +
                                             " operators inside one another; use several stages");
   return Expr(std::make_shared<const Node>(std::move(node)));
 }
@@ -51,8 +50,8 @@ Expr var(const std::string &name, int64_t least) {
   if (name.empty())
     throw Error(ErrorKind::InvalidArgument, "size: expected a name, found none");
   if (least < 0)
-    throw Error(ErrorKind::InvalidArgument, "size '" + name + "': expected at least 0 or more, got " +
-                                                std::to_string(least));
+    throw Error(ErrorKind::InvalidArgument,
+                "size '" + name + "': expected at least 0 or more, got " + std::to_string(least));
   Node leaf = weakLeaf(Op::Size, DType::I64);
   leaf.size = std::make_shared<const SizeInfo>(SizeInfo{name, least});
   return makeNode(std::move(leaf));
@@ -96,9 +95,7 @@ Kind promoted(Kind a, Kind b) {
 Kind kindOf(const Expr &value) { return {value.dtype(), value->weak}; }
 
 /// Where arithmetic happens: not in bools.
-Kind counted(Kind kind) {
-  return kind.type == DType::Bool ? Kind{DType::I64, kind.weak} : kind;
-}
+Kind counted(Kind kind) { return kind.type == DType::Bool ? Kind{DType::I64, kind.weak} : kind; }
 
 /// Where functions of real numbers happen.
 Kind real(Kind kind) {
@@ -160,7 +157,8 @@ Expr applyUnary(Op op, const Expr &a) {
     return build(op, kind, {a});
   case Op::Neg:
     if (a.op() == Op::Number && kind.weak)
-      return isFloat(kind.type) ? Expr(-a->number) : Expr(static_cast<int64_t>(0 - static_cast<uint64_t>(a->integer)));
+      return isFloat(kind.type) ? Expr(-a->number)
+                                : Expr(static_cast<int64_t>(0 - static_cast<uint64_t>(a->integer)));
     [[fallthrough]];
   case Op::Abs:
     kind = counted(kind);

@@ -100,13 +100,13 @@ struct Node {
   DType dtype;
   bool weak = false;
   unsigned depth = 1;
-  std::vector<Expr> operands;
+  std::vector<Expr> operands = {};
   double number = 0;   // of a float
   int64_t integer = 0; // of an integer or bool; which argument
-  std::shared_ptr<const SizeInfo> size;
-  std::shared_ptr<const AxisInfo> axis;
-  std::shared_ptr<const StageInfo> stage;
-  std::shared_ptr<const Reduction> reduction;
+  std::shared_ptr<const SizeInfo> size = nullptr;
+  std::shared_ptr<const AxisInfo> axis = nullptr;
+  std::shared_ptr<const StageInfo> stage = nullptr;
+  std::shared_ptr<const Reduction> reduction = nullptr;
 };
 
 struct SizeInfo {

@@ -8,10 +8,10 @@ namespace headrace::expr {
 
 const char *nameOf(Op op) {
   static constexpr std::array<const char *, static_cast<size_t>(Op::Reduce) + 1> names = {
-      "number", "size", "position", "argument", "-",   "~",   "abs", "exp", "log",    "sqrt",
-      "tanh",   "erf",  "sin",      "cos",      "floor", "ceil", "round", "cast", "+",  "-",
-      "*",      "/",    "//",       "%",        "**",  "min", "max", "<",   "<=",     ">",
-      ">=",     "==",   "!=",       "&",        "|",   "select", "read", "reduce"};
+      "number", "size", "position", "argument", "-",     "~",      "abs",   "exp",   "log", "sqrt",
+      "tanh",   "erf",  "sin",      "cos",      "floor", "ceil",   "round", "cast",  "+",   "-",
+      "*",      "/",    "//",       "%",        "**",    "min",    "max",   "<",     "<=",  ">",
+      ">=",     "==",   "!=",       "&",        "|",     "select", "read",  "reduce"};
   return names[static_cast<size_t>(op)];
 }
 

@@ -46,8 +46,7 @@ Axis axis(const Expr &low, const Expr &high, const std::string &name) {
   checkSize(what, low);
   checkSize(what, high);
   bool fromZero = low.op() == Op::Number && low->integer == 0;
-  return Axis(std::make_shared<const AxisInfo>(
-      AxisInfo{name, low, fromZero ? high : high - low}));
+  return Axis(std::make_shared<const AxisInfo>(AxisInfo{name, low, fromZero ? high : high - low}));
 }
 
 Axis axis(const Expr &extent, const std::string &name) { return axis(Expr(0), extent, name); }
@@ -82,16 +81,17 @@ static void checkShape(const std::string &what, const std::vector<Expr> &shape) 
   for (const Expr &size : shape) {
     checkSize(what, size);
     if (size.op() == Op::Number && size->integer < 0)
-      throw Error(ErrorKind::InvalidArgument, what + ": expected sizes of 0 or more, got " +
-                                                  std::to_string(size->integer));
+      throw Error(ErrorKind::InvalidArgument,
+                  what + ": expected sizes of 0 or more, got " + std::to_string(size->integer));
   }
 }
 
 Stage placeholder(std::vector<Expr> shape, DType dtype, const std::string &name) {
   std::string what = "placeholder " + quoted(name, "without a name");
   if (dtype != DType::Bool && !isFloat(dtype) && !isInteger(dtype))
-    throw Error(ErrorKind::Unsupported, what + ": expected one of bool, i8, i16, i32, i64, f16, "
-                                               "bf16, f32, f64, got " +
+    throw Error(ErrorKind::Unsupported, what +
+                                            ": expected one of bool, i8, i16, i32, i64, f16, "
+                                            "bf16, f32, f64, got " +
                                             std::string(headrace::nameOf(dtype)));
   checkShape(what, shape);
   return Stage(std::make_shared<const StageInfo>(
@@ -105,8 +105,7 @@ Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::str
   if (!axisNames.empty() && axisNames.size() != shape.size())
     throw Error(ErrorKind::InvalidArgument,
                 what + ": expected a function of " + std::to_string(shape.size()) +
-                    " parameters, one for each dimension, got " +
-                    std::to_string(axisNames.size()));
+                    " parameters, one for each dimension, got " + std::to_string(axisNames.size()));
   StageInfo info{name, shape, DType::Bool, 0, {}, {}};
   std::vector<Expr> point;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -180,10 +179,10 @@ Expr reduce(const Reducer &reducer, const Expr &value, const std::vector<Axis> &
   reduction.initial = reducer.identity;
   reduction.combined = reducer.combine(reduction.first, reduction.second);
   if (!reduction.combined->weak && reduction.combined.dtype() != type)
-    throw Error(ErrorKind::TypeMismatch, what + ": expected to combine values of type " +
-                                             std::string(headrace::nameOf(type)) +
-                                             " into one, got " +
-                                             std::string(headrace::nameOf(reduction.combined.dtype())));
+    throw Error(ErrorKind::TypeMismatch,
+                what + ": expected to combine values of type " +
+                    std::string(headrace::nameOf(type)) + " into one, got " +
+                    std::string(headrace::nameOf(reduction.combined.dtype())));
   reduction.combined = cast(reduction.combined, type);
   return reduceNode(settledValue, std::move(reduction));
 }

@@ -54,6 +54,7 @@ public:
   const StageInfo &operator*() const { return *info; }
   const StageInfo *operator->() const { return info.get(); }
   const StageInfo *get() const { return info.get(); }
+  const std::shared_ptr<const StageInfo> &shared() const { return info; }
 
   /// The element at these indices.
   Expr read(std::vector<Expr> indices) const;
