@@ -398,7 +398,7 @@ def compile(
     >>> f = hr.compile(C)
     >>> c = f(a, b)
     """
-    stages = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    stages = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     for stage in stages:
         if not isinstance(stage, Tensor):
             raise TypeMismatchError(

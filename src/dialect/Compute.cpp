@@ -100,8 +100,9 @@ Movement ComputeOp::getMovement() {
   m.iterators.append(getReduced(), IteratorType::reduction);
   llvm::append_range(m.maps, getMaps().getAsValueRange<AffineMapAttr>());
   m.maps.append(getTables().size(), AffineMap());
+  AffineMap all = AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext());
   m.maps.push_back(
-      AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext()).getMajorSubMap(rank));
+      AffineMap::get(m.domain.size(), 0, all.getResults().take_front(rank), getContext()));
   walk([&](Operation *op) {
     if (auto index = dyn_cast<IndexOp>(op)) {
       if (!llvm::is_contained(m.indexed, index.getDim()))

@@ -163,8 +163,8 @@ class TestElementwise:
         X = hr.placeholder((n, m), name="X")
         x = floats(4, 6)
         i, j = np.ogrid[:4, :6]
-        check(hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)), (x,), x * 0 + i * 6 + j)
-        check(hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), x * i - (j / 4).astype("f4"))
+        check(hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)), (x,), (i * 6.0 + j).astype("f4"))
+        check(hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), (x * i - j / 4).astype("f4"))
         check(hr.compute((n, m), lambda i, j: hr.select(i > j, X[i, j], 0.0)), (x,), np.tril(x, -1))
 
     def test_program_without_inputs_of_its_own(self):
@@ -202,7 +202,7 @@ class TestReductions:
         check(hr.compute((n,), lambda i: hr.prod(X[i, r], axis=r)), (x,), x.prod(1))
         check(hr.compute((n,), lambda i: hr.min(X[i, r], axis=r)), (x,), x.min(1, initial=np.inf))
         f = check(hr.compute((n,), lambda i: hr.max(X[i, r], axis=r)), (x,), x.max(1, initial=-np.inf))
-        assert "hr.reduce max" in f.ir("import")
+        assert "hr.reduce" in f.ir("import")
         check(hr.compute((n,), lambda i: hr.sum(hr.exp(X[i, r]), axis=r)), (x,), np.exp(x).sum(1))
 
     def test_several_axes_and_ranges(self):
@@ -494,10 +494,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         "index, text",
         [
-            (lambda i: i + 1, r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected 0 to n - 1"),
+            (lambda i: i + 1, r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected positions 0 to n - 1"),
             (lambda i: i - 2, r"reads positions -2 to n - 3"),
             (lambda i: 2 * i, r"reads positions 0 to 2\*n - 2"),
-            (lambda i: (i + 4) // 2, r"reads positions"),
+            (lambda i: (i + 4) // 2, r"may leave dimension 0"),
         ],
     )
     def test_access_outside(self, index, text):

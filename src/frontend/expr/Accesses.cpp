@@ -109,7 +109,10 @@ private:
         margin = last.plus(dim.index, -1);
       }
       if (!conditions.prove(margin, domain) && !conditions.isPartlyUnknown())
-        failRange(read, i, range, dim.size);
+        failRange(read, i,
+                  "reads positions " + symbols.text({range.low}) + " to " +
+                      symbols.text({range.high}) + " of",
+                  dim.size);
       auto leaves = constantValue(reach);
       if (leaves && *leaves >= -kMostPadding)
         *amount = -*leaves;
@@ -122,12 +125,8 @@ private:
   /// An index that is not linear is brought inside when it is read; still, one that is known to
   /// leave its tensor is a mistake.
   void checkRange(const Expr &read, size_t i, AffineExpr size, const Conditions &conditions) {
-    auto range = domain.range(read.operands()[i]);
-    if (!range || !conditions.isEmpty())
-      return;
-    if (!domain.isNonNegative(range->low, /*hasPoint=*/true) ||
-        !domain.isNonNegative(size - 1 - range->high, /*hasPoint=*/true))
-      failRange(read, i, *range, size);
+    if (conditions.isEmpty() && domain.staysInside(read.operands()[i], size) == false)
+      failRange(read, i, "may leave", size);
   }
 
   void place(const Node *node, ArrayRef<DimIndex> dims) {
@@ -176,11 +175,11 @@ private:
                      normalized(range.high - range.low + 1), backwards ? -1 : 1};
   }
 
-  [[noreturn]] void failRange(const Expr &read, size_t i, Range range, AffineExpr size) const {
+  [[noreturn]] void failRange(const Expr &read, size_t i, const std::string &what,
+                              AffineExpr size) const {
     fail(ErrorKind::InvalidArgument,
-         read.text() + " reads positions " + symbols.text({range.low}) + " to " +
-             symbols.text({range.high}) + " of dimension " + std::to_string(i) +
-             ": expected 0 to " + symbols.text({normalized(size - 1)}) +
+         read.text() + " " + what + " dimension " + std::to_string(i) +
+             ": expected positions 0 to " + symbols.text({normalized(size - 1)}) +
              ", or a condition around it (hr.select) that keeps it there");
   }
 

@@ -77,16 +77,11 @@ bool LinearIndex::isConstant() const {
 
 Domain::Domain(ArrayRef<Axis> axes, size_t reduced, SizeTable &sizeTable, const Symbols &symbols,
                MLIRContext *context)
-    : axes(axes), reducedCount(reduced), sizeTable(sizeTable), context(context) {
-  Symbols withPoint = symbols;
+    : axes(axes), reducedCount(reduced), sizeTable(sizeTable), symbols(symbols), context(context) {
   for (const Axis &axis : axes) {
     sizes.push_back(sizeTable.convert(axis->extent));
     lows.push_back(sizeTable.convert(axis->low));
-    // Where this cannot be said of one size it says nothing.
-    (void)withPoint.requireNonNegative(sizes.back() - 1);
   }
-  least.assign(symbols.minima().begin(), symbols.minima().end());
-  leastWithPoint.assign(withPoint.minima().begin(), withPoint.minima().end());
 }
 
 std::optional<unsigned> Domain::find(const AxisInfo *axis) const {
@@ -166,28 +161,33 @@ Range Domain::range(const LinearIndex &index) const {
   return {normalized(result.low), normalized(result.high)};
 }
 
-std::optional<Range> Domain::range(const Expr &index) const {
-  if (auto form = linear(index))
-    return range(*form);
+std::optional<bool> Domain::staysInside(const Expr &index, AffineExpr size) const {
+  if (auto form = linear(index)) {
+    Range walked = range(*form);
+    return isNonNegative(walked.low, /*hasPoint=*/true) &&
+           isNonNegative(size - 1 - walked.high, /*hasPoint=*/true);
+  }
   if (index.op() != Op::FloorDiv && index.op() != Op::Mod)
     return std::nullopt;
   auto divisor = linear(index.operands()[1]);
   auto value = divisor ? constantValue(divisor->offset) : std::nullopt;
   if (!value || !divisor->isConstant() || *value <= 0)
     return std::nullopt;
-  if (index.op() == Op::Mod)
-    return Range{constantDim(0, context), constantDim(*value - 1, context)};
-  auto inner = range(index.operands()[0]);
-  if (!inner)
-    return std::nullopt;
-  return Range{inner->low.floorDiv(*value), inner->high.floorDiv(*value)};
+  if (index.op() == Op::FloorDiv)
+    return staysInside(index.operands()[0], size * *value);
+  return isNonNegative(size - *value, /*hasPoint=*/true);
 }
 
 bool Domain::isNonNegative(AffineExpr expr, bool hasPoint) const {
+  Symbols known = symbols;
+  if (hasPoint)
+    for (AffineExpr size : sizes)
+      // Where this cannot be said of one size it says nothing.
+      (void)known.requireNonNegative(size - 1);
   // Every symbol is its least value and something that is not negative.
   SmallVector<AffineExpr> shifted;
-  for (auto [i, value] : llvm::enumerate(hasPoint ? leastWithPoint : least))
-    shifted.push_back(getAffineSymbolExpr(i, context) + value);
+  for (auto [i, least] : llvm::enumerate(known.minima()))
+    shifted.push_back(getAffineSymbolExpr(i, context) + least);
   return headrace::isNonNegative(normalized(expr.replaceSymbols(shifted)));
 }
 

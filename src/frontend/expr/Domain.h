@@ -58,8 +58,9 @@ public:
   std::optional<LinearIndex> linear(const Expr &index) const;
   /// The least and greatest value over the domain.
   Range range(const LinearIndex &index) const;
-  /// The same for any index; nullopt where it depends on data or is not understood.
-  std::optional<Range> range(const Expr &index) const;
+  /// Whether the index lies in 0 to size - 1 all over the domain; nullopt where it depends on data
+  /// or is not understood.
+  std::optional<bool> staysInside(const Expr &index, mlir::AffineExpr size) const;
 
   /// Whether the expression is 0 or more for all sizes the program is meant for; where a point is
   /// asked for, only sizes for which the domain has one count.
@@ -69,10 +70,9 @@ private:
   llvm::SmallVector<Axis> axes;
   size_t reducedCount;
   SizeTable &sizeTable;
+  const Symbols &symbols;
   mlir::MLIRContext *context;
   llvm::SmallVector<mlir::AffineExpr> sizes, lows;
-  /// Least values of the symbols: always, and where the domain has a point.
-  llvm::SmallVector<int64_t> least, leastWithPoint;
 };
 
 } // namespace headrace::expr

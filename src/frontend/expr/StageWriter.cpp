@@ -187,8 +187,9 @@ private:
     for (unsigned dim = 0; dim < domain.rank(); ++dim)
       if (!lhs->map.isFunctionOfDim(dim) && !rhs->map.isFunctionOfDim(dim))
         return {};
-    AffineMap result = AffineMap::getMultiDimIdentityMap(domain.rank(), ops.context)
-                           .getMajorSubMap(domain.rank() - domain.reduced());
+    AffineMap all = AffineMap::getMultiDimIdentityMap(domain.rank(), ops.context);
+    AffineMap result =
+        AffineMap::get(domain.rank(), 0, all.getResults().drop_back(domain.reduced()), ops.context);
     Value value = ops.infer<hr::ContractOp>(
         lhs->value, rhs->value, ops.builder.getAffineMapArrayAttr({lhs->map, rhs->map, result}));
     return named(value, stage.name, domain.axisNames());
