@@ -44,6 +44,9 @@ private:
     Value value;
     View view;
     bool isTable = false; // read by index in the body, not by the loops
+    /// The slice that the kernel takes itself, and which of its dimensions the view has.
+    hr::SliceOp slice;
+    SmallVector<unsigned> sliceDims;
     bool operator==(const Access &) const = default;
   };
   struct OpPlan {
@@ -57,7 +60,7 @@ private:
   };
 
   void planOperators();
-  View viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
+  Access accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
   void mergeAxes();
   bool mergeable(int a, int b) const;
   void splitFeatures();
@@ -65,9 +68,10 @@ private:
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
   Value packed(const Access &access);
-  Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
+  Value partOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
   void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
+  static SmallVector<Value> valuesRead(ArrayRef<Access> external);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -82,13 +86,19 @@ private:
   SmallVector<int64_t> packPermutation;
 };
 
-View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
+KernelBuilder::Access KernelBuilder::accessOf(Value value, AffineMap map,
+                                              ArrayRef<AxisRef> domain) {
+  Access access{value, {}, !map, {}, {}};
+  if (!map)
+    return access;
+  if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
+    access.slice = slice;
   SmallVector<AffineExpr> replacements;
   for (AxisRef ref : domain)
     replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
   SymbolicShape shape = shapeOf(value);
-  View view;
-  for (auto [size, result] : llvm::zip(shape, map.getResults())) {
+  View &view = access.view;
+  for (auto [i, size, result] : llvm::enumerate(shape, map.getResults())) {
     AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
     if (constantValue(expr) == 0 && constantValue(size) == 1)
       continue; // a unit dimension
@@ -97,7 +107,7 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto product = sum && expr.getKind() == AffineExprKind::Add
                        ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
                        : AffineBinaryOpExpr(nullptr);
-    if (product && product.getKind() == AffineExprKind::Mul) {
+    if (!access.slice && product && product.getKind() == AffineExprKind::Mul) {
       auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
       auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
       if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
@@ -110,8 +120,10 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto dim = dyn_cast<AffineDimExpr>(expr);
     bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
     view.push_back({expr, whole ? AffineExpr() : size});
+    if (access.slice)
+      access.sliceDims.push_back(i);
   }
-  return view;
+  return access;
 }
 
 void KernelBuilder::planOperators() {
@@ -128,8 +140,8 @@ void KernelBuilder::planOperators() {
       if (domain[dim].isAxis())
         plan.indexed.push_back(domain[dim].getId());
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
-      plan.accesses.push_back({value, map ? viewOf(value, map, domain) : View(), !map});
-    plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
+      plan.accesses.push_back(accessOf(value, map, domain));
+    plan.accesses.push_back(accessOf(op->getResult(0), m.maps.back(), domain));
     plans.push_back(std::move(plan));
   }
 }
@@ -151,7 +163,7 @@ bool KernelBuilder::mergeable(int a, int b) const {
       bool follows = false;
       for (const ViewDim &dim : access.view) {
         auto axis = dim.axis();
-        if (!axis && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
+        if ((!axis || access.slice) && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
           return false;
         if (follows != (axis == b))
           return false;
@@ -279,6 +291,8 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
+  if (hr::SliceOp slice = access.slice)
+    return slice.getInput();
   if (access.isTable)
     return access.value;
   auto type = cast<RankedTensorType>(access.value.getType());
@@ -293,19 +307,31 @@ Value KernelBuilder::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
-/// The part of an operand that is walked, where that is the beginning of a dimension.
-Value KernelBuilder::beginningOf(OpBuilder &inner, const Access &access, Value operand) {
-  if (llvm::none_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); }))
+/// The part of an operand that is walked: of a slice, or the beginning of a dimension.
+Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operand) {
+  bool isPart = llvm::any_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); });
+  if (!access.slice && !isPart)
     return operand;
   Location loc = operand.getLoc();
-  SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
   SmallVector<AffineExpr> walked = sizesOf(access);
   for (auto [dim, size] : llvm::zip(access.view, walked))
     if (dim.isBeginning())
       size = sizes[cast<AffineDimExpr>(dim.expr).getPosition()];
-  return inner.create<tensor::ExtractSliceOp>(loc, operand, offsets,
-                                              sizeOperands(inner, loc, walked), strides);
+  auto source = cast<RankedTensorType>(operand.getType());
+  SmallVector<OpFoldResult> parts = sizeOperands(inner, loc, walked);
+  SmallVector<OpFoldResult> offsets(source.getRank(), inner.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(source.getRank(), inner.getIndexAttr(1));
+  if (hr::SliceOp slice = access.slice) {
+    SmallVector<OpFoldResult> all(source.getRank(), inner.getIndexAttr(1));
+    for (auto [dim, part] : llvm::zip(access.sliceDims, parts))
+      all[dim] = part;
+    parts = all;
+    offsets = sizeOperands(inner, loc, slice.getStarts().getResults());
+    for (auto [stride, step] : llvm::zip(strides, slice.getSteps()))
+      stride = inner.getIndexAttr(step);
+  }
+  auto type = plainType(tensorType(walked, source.getElementType()));
+  return inner.create<tensor::ExtractSliceOp>(loc, type, operand, offsets, parts, strides);
 }
 
 Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
@@ -383,6 +409,23 @@ void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) 
   });
 }
 
+/// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
+SmallVector<Value> KernelBuilder::valuesRead(ArrayRef<Access> external) {
+  SmallVector<Value> values;
+  llvm::DenseMap<Value, size_t> placeOf;
+  for (const Access &access : external) {
+    Value source = access.slice ? hr::SliceOp(access.slice).getInput() : access.value;
+    auto [place, isNew] = placeOf.try_emplace(source, values.size());
+    if (isNew)
+      values.push_back(access.value);
+    else if (access.slice)
+      values[place->second] = source;
+    else
+      values.push_back(access.value);
+  }
+  return values;
+}
+
 Value KernelBuilder::build() {
   planOperators();
   mergeAxes();
@@ -418,8 +461,8 @@ Value KernelBuilder::build() {
   RankedTensorType resultType = tensorType(sizesOf(result), element);
 
   AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
-  for (Value input : inputs)
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(input.getType()));
+  for (Value value : valuesRead(external))
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(value.getType()));
   SmallVector<std::string> names;
   SmallVector<StringRef> nameRefs;
   for (OpPlan &plan : plans) {
@@ -444,8 +487,8 @@ Value KernelBuilder::build() {
       if (Value inside = computed.lookup(access.value))
         operands.push_back(inside);
       else
-        operands.push_back(beginningOf(
-            b, access, block->getArgument(llvm::find(external, access) - external.begin())));
+        operands.push_back(
+            partOf(b, access, block->getArgument(llvm::find(external, access) - external.begin())));
     computed[plan.op->getResult(0)] = emitOperator(b, plan, operands);
   }
   b.create<hr::YieldOp>(root->getLoc(), computed[root->getResult(0)]);

@@ -20,6 +20,21 @@ bool doesNothing(hr::OperatorInterface op) {
   return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
 }
 
+/// Vectors are read along the last dimension, which must not have gaps.
+bool isReadInPlace(hr::SliceOp slice) {
+  ArrayRef<int64_t> steps = slice.getSteps();
+  if (steps.empty() || steps.back() != 1 || llvm::any_of(steps, [](int64_t s) { return s < 1; }) ||
+      doesNothing(cast<hr::OperatorInterface>(slice.getOperation())))
+    return false;
+  return llvm::all_of(slice->getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<hr::OperatorInterface>(use.getOwner());
+    if (!user || !user.isStructured() || doesNothing(user))
+      return false;
+    Movement m = user.getMovement();
+    return static_cast<bool>(m.maps[use.getOperandNumber()]);
+  });
+}
+
 KernelGroup::KernelGroup(hr::OperatorInterface root) {
   operators.push_back(root);
   structured = root.isStructured() && !doesNothing(root);
@@ -145,12 +160,19 @@ static bool computesPerRow(Operation *op) {
   });
 }
 
-/// Whether every element is read where it is computed.
+/// Whether every element is read where it is computed, the dimensions in their order.
 static bool readsInPlace(hr::OperatorInterface op, Value value) {
   Movement m = op.getMovement();
   return llvm::all_of(llvm::zip(op->getOperands(), m.maps), [&](auto pair) {
     auto [operand, map] = pair;
-    return operand != value || (map && map.isIdentity());
+    if (operand != value)
+      return true;
+    if (!map)
+      return false;
+    for (auto [i, expr] : llvm::enumerate(map.getResults()))
+      if (!constantValue(expr) && expr != getAffineDimExpr(i, expr.getContext()))
+        return false;
+    return true;
   });
 }
 
