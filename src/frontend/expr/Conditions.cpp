@@ -62,6 +62,11 @@ void Conditions::add(const Expr &condition, const Domain &domain, bool holds) {
   }
 }
 
+bool Conditions::follow(const Conditions &others, const Domain &domain) const {
+  return !unknown &&
+         llvm::all_of(facts, [&](const LinearIndex &fact) { return others.prove(fact, domain); });
+}
+
 bool Conditions::prove(const LinearIndex &index, const Domain &domain) const {
   auto isNonNegative = [&](const LinearIndex &candidate) {
     return domain.isNonNegative(domain.range(candidate).low, /*hasPoint=*/true);

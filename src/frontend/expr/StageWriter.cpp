@@ -2,6 +2,7 @@
 
 #include "dialect/Combine.h"
 #include "dialect/SizeAlgebra.h"
+#include "frontend/expr/PaddingConditions.h"
 #include "frontend/expr/ScalarWriter.h"
 
 #include <set>
@@ -43,6 +44,7 @@ public:
     for (AffineExpr size : domain.getSizes())
       ops.requireNonNegative(size, "size");
     Accesses accesses = findAccesses(stage.value, domain, sizes, symbols, subject());
+    stage.value = withoutPaddingConditions(stage.value, domain, sizes, accesses);
     collectOperands(accesses);
     if (Value recognised = writeContract())
       return recognised;
@@ -90,7 +92,7 @@ private:
         padding = found->second;
       Value &source = padded[access.tensor.get()];
       if (!source)
-        source = pad(tensor, padding, access.tensor->name);
+        source = pad(tensor, padding, partName(*access.tensor, "pad"));
       operandOf[node] = findOrAdd(operands, viewOf(source, access, padding));
     }
   }
@@ -121,6 +123,11 @@ private:
         ops.requireNonNegative(size - 1, "a size of a tensor that is read by index");
   }
 
+  /// "C.A.pad": what the stage makes of a tensor before it reads it.
+  std::string partName(const StageInfo &tensor, const char *what) const {
+    return stage.name + "." + (tensor.name.empty() ? "input" : tensor.name) + "." + what;
+  }
+
   Value pad(Value tensor, const Padding &padding, const std::string &name) {
     auto isZero = [](int64_t amount) { return amount == 0; };
     if (llvm::all_of(padding.low, isZero) && llvm::all_of(padding.high, isZero))
@@ -128,7 +135,7 @@ private:
     Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
     return named(ops.infer<hr::PadOp>(tensor, padding.low, padding.high,
                                       cast<TypedAttr>(ops.builder.getZeroAttr(element))),
-                 stage.name + "." + name + ".pad");
+                 name);
   }
 
   Operand viewOf(Value source, const Access &access, const Padding &padding) {
@@ -150,7 +157,10 @@ private:
     Type element = cast<RankedTensorType>(source.getType()).getElementType();
     Value part = ops.create<hr::SliceOp>(ops.checkedType(kept, element), source,
                                          symbolMap(starts, ops.context), steps);
-    return {named(part, stage.name + "." + access.tensor->name + ".part"), map};
+    std::string name = partName(*access.tensor, "part");
+    if (parts++ > 0)
+      name += std::to_string(parts);
+    return {named(part, name), map};
   }
 
   //===--------------------------------------------------------------------===//
@@ -360,7 +370,7 @@ private:
     return named(op.getResult(), stage.name, domain.axisNames());
   }
 
-  const FlatStage &stage;
+  FlatStage stage;
   OperatorBuilder &ops;
   Symbols &symbols;
   SizeTable &sizes;
@@ -369,6 +379,7 @@ private:
   SmallVector<Operand> operands;
   SmallVector<Value> tables;
   std::map<const Node *, size_t> operandOf, tableOf;
+  int parts = 0;
 };
 
 } // namespace
