@@ -2,6 +2,7 @@
 
 #include "runtime/FunctionRef.h"
 #include "runtime/MappedFile.h"
+#include "runtime/Text.h"
 #include "runtime/ThreadPool.h"
 
 #include <string>
@@ -29,9 +30,6 @@ private:
   std::shared_ptr<MappedFile> mapping;
   std::string_view content;
 };
-
-/// What was found, for a message: in quotes, on one line, cut where it is long.
-std::string inQuotes(std::string_view found);
 
 /// The text up to the end of its first line, without that end; moves `text` behind it.
 std::string_view takeLine(std::string_view &text);
