@@ -143,6 +143,9 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
         op->erase();
       }
     }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+      if (isa<hr::SliceOp>(op) && op.use_empty())
+        op.erase();
     // A kernel of several results may stand behind a view of one of them.
     sortTopologically(&func.getBody().front());
     func.walk([](hr::KernelOp kernel) {

@@ -1,6 +1,7 @@
 #include "transform/KernelBuilder.h"
 
 #include "dialect/KernelSizes.h"
+#include "dialect/SizeAlgebra.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,6 +46,10 @@ private:
   struct Access {
     Value value;
     View view;
+    bool isTable = false; // read by index in the body, not by the loops
+    /// The slice that the kernel takes itself, and which of its dimensions the view has.
+    hr::SliceOp slice;
+    SmallVector<unsigned> sliceDims;
     bool operator==(const Access &) const = default;
   };
   struct OpPlan {
@@ -52,8 +57,11 @@ private:
     SmallVector<int> axes;               // of its domain
     SmallVector<IteratorType> iterators; // beside each axis
     SmallVector<Access> accesses;        // operands, then the result
+    SmallVector<int> indexed;            // axes whose position the body reads
     bool stored = false;                 // others read the result
     bool accumulates = false;            // over all rows of a walking group
+
+    bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
   };
   /// The rows a block of a walking group covers.
   struct Rows {
@@ -61,7 +69,7 @@ private:
   };
 
   void planOperators();
-  View viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
+  Access accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
   void mergeAxes();
   bool mergeable(int a, int b) const;
   void splitFeatures();
@@ -69,15 +77,18 @@ private:
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
   Value packed(const Access &access);
-  Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
+  Value partOf(OpBuilder &inner, const Access &access, Value operand);
   SmallVector<OpFoldResult> sizesIn(OpBuilder &inner, Location loc, const Access &access,
                                     const Rows *rows);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
                      const Rows *rows);
+  void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
+  SmallVector<Value> valuesRead() const;
   SmallVector<Value> collectInputs();
   hr::KernelOp createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results);
-  llvm::DenseMap<Value, Value> emitOperators(OpBuilder &inner, Block *block, const Rows *rows);
-  SmallVector<Value> emitBlocks(Block *block, ArrayRef<Type> results);
+  llvm::DenseMap<Value, Value> emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
+                                             const Rows *rows);
+  SmallVector<Value> emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results);
   Rows rowsOf(OpBuilder &inner, Location loc, Value block);
   RankedTensorType storedType(const OpPlan &plan) const;
   Value combined(const OpPlan &plan, Value partial);
@@ -97,20 +108,26 @@ private:
   const Machine &machine;
   MLIRContext *context;
   SmallVector<AffineExpr> sizes; // of each axis
-  SmallVector<OpPlan> plans;     // in program order
+  std::vector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
   SmallVector<Access> external;  // what the kernel reads, an argument each
   /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
 };
 
-View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
+KernelBuilder::Access KernelBuilder::accessOf(Value value, AffineMap map,
+                                              ArrayRef<AxisRef> domain) {
+  Access access{value, {}, !map, {}, {}};
+  if (!map)
+    return access;
+  if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
+    access.slice = slice;
   SmallVector<AffineExpr> replacements;
   for (AxisRef ref : domain)
     replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
   SymbolicShape shape = shapeOf(value);
-  View view;
-  for (auto [size, result] : llvm::zip(shape, map.getResults())) {
+  View &view = access.view;
+  for (auto [i, size, result] : llvm::enumerate(shape, map.getResults())) {
     AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
     if (constantValue(expr) == 0 && constantValue(size) == 1)
       continue; // a unit dimension
@@ -119,7 +136,7 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto product = sum && expr.getKind() == AffineExprKind::Add
                        ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
                        : AffineBinaryOpExpr(nullptr);
-    if (product && product.getKind() == AffineExprKind::Mul) {
+    if (!access.slice && product && product.getKind() == AffineExprKind::Mul) {
       auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
       auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
       if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
@@ -132,8 +149,10 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto dim = dyn_cast<AffineDimExpr>(expr);
     bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
     view.push_back({expr, whole ? AffineExpr() : size});
+    if (access.slice)
+      access.sliceDims.push_back(i);
   }
-  return view;
+  return access;
 }
 
 void KernelBuilder::planOperators() {
@@ -144,7 +163,7 @@ void KernelBuilder::planOperators() {
   for (hr::OperatorInterface op : operators) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}};
+    OpPlan plan{op, {}, {}, {}, {}};
     plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
                     return !group.contains(user);
                   });
@@ -154,9 +173,12 @@ void KernelBuilder::planOperators() {
         plan.axes.push_back(ref.getId());
         plan.iterators.push_back(kind);
       }
+    for (unsigned dim : m.indexed)
+      if (domain[dim].isAxis())
+        plan.indexed.push_back(domain[dim].getId());
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
-      plan.accesses.push_back({value, viewOf(value, map, domain)});
-    plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
+      plan.accesses.push_back(accessOf(value, map, domain));
+    plan.accesses.push_back(accessOf(op->getResult(0), m.maps.back(), domain));
     plans.push_back(std::move(plan));
   }
 }
@@ -167,6 +189,8 @@ bool KernelBuilder::mergeable(int a, int b) const {
       group.walkAxis() != a)
     return false;
   for (const OpPlan &plan : plans) {
+    if (plan.reads(a) || plan.reads(b))
+      return false;
     auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
     if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
       return false;
@@ -177,7 +201,7 @@ bool KernelBuilder::mergeable(int a, int b) const {
       bool follows = false;
       for (const ViewDim &dim : access.view) {
         auto axis = dim.axis();
-        if (!axis && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
+        if ((!axis || access.slice) && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
           return false;
         if (follows != (axis == b))
           return false;
@@ -222,15 +246,18 @@ static bool isConstant(Value value) {
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
 void KernelBuilder::splitFeatures() {
-  if (group.walkAxis() || !group.anchor() || isa<hr::PoolOp>(group.anchor().getOperation()))
+  if (group.walkAxis() || !group.anchor() ||
+      isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
-  OpPlan *anchor = llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
+  OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
   if (!isConstant(rhs.value) || result.view.empty())
     return;
   auto feature = result.view.back().axis();
   if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
       llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
+    return;
+  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
     return;
   auto features = constantValue(sizes[*feature]);
   Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
@@ -305,6 +332,10 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
+  if (hr::SliceOp slice = access.slice)
+    return slice.getInput();
+  if (access.isTable)
+    return access.value;
   auto type = cast<RankedTensorType>(access.value.getType());
   RankedTensorType viewType = tensorType(sizesOf(access), type.getElementType());
   if (viewType == type)
@@ -317,19 +348,31 @@ Value KernelBuilder::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
-/// The part of an operand that is walked, where that is the beginning of a dimension.
-Value KernelBuilder::beginningOf(OpBuilder &inner, const Access &access, Value operand) {
-  if (llvm::none_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); }))
+/// The part of an operand that is walked: of a slice, or the beginning of a dimension.
+Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operand) {
+  bool isPart = llvm::any_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); });
+  if (!access.slice && !isPart)
     return operand;
   Location loc = operand.getLoc();
-  SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
   SmallVector<AffineExpr> walked = sizesOf(access);
   for (auto [dim, size] : llvm::zip(access.view, walked))
     if (dim.isBeginning())
       size = sizes[cast<AffineDimExpr>(dim.expr).getPosition()];
-  return inner.create<tensor::ExtractSliceOp>(loc, operand, offsets,
-                                              sizeOperands(inner, loc, walked), strides);
+  auto source = cast<RankedTensorType>(operand.getType());
+  SmallVector<OpFoldResult> parts = sizeOperands(inner, loc, walked);
+  SmallVector<OpFoldResult> offsets(source.getRank(), inner.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(source.getRank(), inner.getIndexAttr(1));
+  if (hr::SliceOp slice = access.slice) {
+    SmallVector<OpFoldResult> all(source.getRank(), inner.getIndexAttr(1));
+    for (auto [dim, part] : llvm::zip(access.sliceDims, parts))
+      all[dim] = part;
+    parts = all;
+    offsets = sizeOperands(inner, loc, slice.getStarts().getResults());
+    for (auto [stride, step] : llvm::zip(strides, slice.getSteps()))
+      stride = inner.getIndexAttr(step);
+  }
+  auto type = plainType(tensorType(walked, source.getElementType()));
+  return inner.create<tensor::ExtractSliceOp>(loc, type, operand, offsets, parts, strides);
 }
 
 SmallVector<OpFoldResult> KernelBuilder::sizesIn(OpBuilder &inner, Location loc,
@@ -352,10 +395,14 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       exprs.push_back(dim.expr.replaceDims(local));
     return AffineMap::get(plan.axes.size(), 0, exprs, context);
   };
-  SmallVector<Value> inputs(operands);
+  SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   llvm::SmallDenseSet<int> seen;
-  for (const Access &access : plan.accesses) {
+  for (auto [i, access] : llvm::enumerate(plan.accesses)) {
+    if (access.isTable)
+      continue;
+    if (i < operands.size())
+      inputs.push_back(operands[i]);
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
       if (auto axis = dim.axis())
@@ -382,13 +429,51 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
                .create<linalg::FillOp>(loc, inner.create<arith::ConstantOp>(loc, start).getResult(),
                                        init)
                .getResult(0);
-  return inner
-      .create<linalg::GenericOp>(loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps,
-                                 plan.iterators,
-                                 [&](OpBuilder &body, Location, ValueRange scalars) {
-                                   body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
-                                 })
-      .getResult(0);
+  auto generic = inner.create<linalg::GenericOp>(
+      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps, plan.iterators,
+      [&](OpBuilder &body, Location, ValueRange scalars) {
+        SmallVector<Value> arguments(scalars);
+        for (auto [i, operand] : llvm::enumerate(operands))
+          if (plan.accesses[i].isTable)
+            arguments.insert(arguments.begin() + i, operand);
+        body.create<linalg::YieldOp>(loc, op.buildBody(body, arguments));
+      });
+  placeIndices(generic, plan);
+  return generic.getResult(0);
+}
+
+/// Positions along the operator's dimensions are positions along the kernel's axes.
+void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
+  ArrayRef<AxisRef> domain = group.domainOf(plan.op);
+  generic.walk([&](hr::IndexOp index) {
+    OpBuilder at(index);
+    AxisRef ref = domain[index.getDim()];
+    Value position;
+    if (ref.isAxis())
+      position = at.create<linalg::IndexOp>(index.getLoc(),
+                                            llvm::find(plan.axes, ref.getId()) - plan.axes.begin());
+    else
+      position = at.create<arith::ConstantIndexOp>(index.getLoc(), 0);
+    index.replaceAllUsesWith(position);
+    index.erase();
+  });
+}
+
+/// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
+SmallVector<Value> KernelBuilder::valuesRead() const {
+  SmallVector<Value> values;
+  llvm::DenseMap<Value, size_t> placeOf;
+  for (const Access &access : external) {
+    Value source = access.slice ? hr::SliceOp(access.slice).getInput() : access.value;
+    auto [place, isNew] = placeOf.try_emplace(source, values.size());
+    if (isNew)
+      values.push_back(access.value);
+    else if (access.slice)
+      values[place->second] = source;
+    else
+      values.push_back(access.value);
+  }
+  return values;
 }
 
 /// What the kernel reads: every value the group does not compute itself, once per way to read it.
@@ -418,44 +503,49 @@ SmallVector<Value> KernelBuilder::collectInputs() {
 
 hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results) {
   AffineExpr bytesRead = constantDim(0, context), bytesWritten = bytesRead, operations = bytesRead;
-  for (Value input : inputs)
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(input.getType()));
+  for (Value value : valuesRead())
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(value.getType()));
   for (Type type : results)
     bytesWritten = bytesWritten + byteCount(cast<RankedTensorType>(type));
+  AffineExpr bytesApart = constantDim(0, context);
   SmallVector<std::string> names;
   for (OpPlan &plan : plans) {
     operations = operations + plan.op.getMovement().operations(context);
+    for (const Access &access : plan.accesses)
+      bytesApart = bytesApart + byteCount(cast<RankedTensorType>(access.value.getType()));
     std::string name = operatorName(plan.op);
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   }
   SmallVector<StringRef> nameRefs(names.begin(), names.end());
+  SmallVector<AffineExpr> cost{bytesRead, bytesWritten, operations};
+  if (plans.size() > 1)
+    cost.push_back(normalized(bytesApart - bytesRead - bytesWritten));
   hr::OperatorInterface root = group.root(), named = group.anchor() ? group.anchor() : root;
   auto kernel = b.create<hr::KernelOp>(
       root->getLoc(), results, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs),
-      AffineMapAttr::get(symbolMap({bytesRead, bytesWritten, operations}, context)));
+      AffineMapAttr::get(symbolMap(cost, context)));
   Block *block = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     block->addArgument(plainType(input.getType()), root->getLoc());
   return kernel;
 }
 
-/// The operators in program order, each on the rows of a block where the group walks.
-llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, Block *block,
+/// The operators in program order, each on the rows of a block where the group walks. `parts` are
+/// what they read of the kernel's arguments.
+llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
                                                           const Rows *rows) {
-  SmallVector<Value> arguments;
-  for (auto [access, argument] : llvm::zip_equal(external, block->getArguments())) {
-    if (!rows || !startsWithRows(access)) {
-      arguments.push_back(argument);
+  SmallVector<Value> read(parts);
+  for (auto [access, part] : llvm::zip_equal(external, read)) {
+    if (!rows || !startsWithRows(access))
       continue;
-    }
     SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
     SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
     offsets.front() = rows->first;
     Location loc = access.value.getLoc();
-    arguments.push_back(inner.create<tensor::ExtractSliceOp>(
-        loc, argument, offsets, sizesIn(inner, loc, access, rows), strides));
+    part = inner.create<tensor::ExtractSliceOp>(loc, part, offsets,
+                                                sizesIn(inner, loc, access, rows), strides);
   }
   llvm::DenseMap<Value, Value> computed;
   for (OpPlan &plan : plans) {
@@ -464,8 +554,7 @@ llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, Bloc
       if (Value inside = computed.lookup(access.value))
         operands.push_back(inside);
       else
-        operands.push_back(
-            beginningOf(inner, access, arguments[llvm::find(external, access) - external.begin()]));
+        operands.push_back(read[llvm::find(external, access) - external.begin()]);
     computed[plan.op->getResult(0)] = emitOperator(inner, plan, operands, rows);
   }
   return computed;
@@ -508,7 +597,7 @@ RankedTensorType KernelBuilder::storedType(const OpPlan &plan) const {
 }
 
 /// A walking kernel: all operators on one block of rows after the other.
-SmallVector<Value> KernelBuilder::emitBlocks(Block *block, ArrayRef<Type> results) {
+SmallVector<Value> KernelBuilder::emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results) {
   Location loc = group.root()->getLoc();
   SmallVector<Value> inits;
   for (Type type : results) {
@@ -520,7 +609,7 @@ SmallVector<Value> KernelBuilder::emitBlocks(Block *block, ArrayRef<Type> result
   SmallVector<OpFoldResult> bounds{sizeOperand(b, loc, cells)};
   auto emitBody = [&](OpBuilder &inner, Location, ValueRange arguments) {
     Rows rows = rowsOf(inner, loc, arguments.front());
-    llvm::DenseMap<Value, Value> computed = emitOperators(inner, block, &rows);
+    llvm::DenseMap<Value, Value> computed = emitOperators(inner, parts, &rows);
     struct Store {
       Value value;
       SmallVector<OpFoldResult> offsets, sizes;
@@ -577,12 +666,13 @@ SmallVector<Replacement> KernelBuilder::build() {
     if (plan.stored)
       results.push_back(storedType(plan));
   hr::KernelOp kernel = createKernel(inputs, results);
-  Block *block = &kernel.getBody().front();
-  SmallVector<Value> yields;
+  SmallVector<Value> parts, yields;
+  for (auto [access, argument] : llvm::zip_equal(external, kernel.getBody().getArguments()))
+    parts.push_back(partOf(b, access, argument));
   if (group.walkAxis()) {
-    yields = emitBlocks(block, results);
+    yields = emitBlocks(parts, results);
   } else {
-    llvm::DenseMap<Value, Value> computed = emitOperators(b, block, nullptr);
+    llvm::DenseMap<Value, Value> computed = emitOperators(b, parts, nullptr);
     for (const OpPlan &plan : plans)
       if (plan.stored)
         yields.push_back(computed[plan.op->getResult(0)]);

@@ -59,7 +59,8 @@ public:
   bool tryMerge(const KernelGroup &other);
 
   hr::OperatorInterface root() const { return operators.front(); }
-  /// The contraction, convolution or pooling the group is built around; null if there is none.
+  /// The contraction, convolution, pooling or general reduction the group is built around; null if
+  /// there is none.
   hr::OperatorInterface anchor() const { return anchorOp; }
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
@@ -85,8 +86,8 @@ private:
   void placeByOperands(hr::OperatorInterface op, const Movement &m, Refs &domain) const;
   void add(hr::OperatorInterface op, const Movement &m, const Refs &domain);
   void assign(mlir::Value value, const Refs &refs);
-  static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::AffineMap map,
-                          const Refs &domain);
+  static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
+                          mlir::AffineMap map, const Refs &domain);
   bool pays(hr::OperatorInterface op, const Refs &domain) const;
 
   void walkFromRoot();
@@ -107,7 +108,14 @@ private:
 /// from.
 bool doesNothing(hr::OperatorInterface op);
 
-/// Contractions, convolutions and windows: work that a schedule is built around.
+/// Contractions, convolutions, windows and other general reductions: work that a schedule is built
+/// around.
 bool isAnchor(mlir::Operation *op);
+
+/// Whether the kernels that read the slice take it themselves, as a view: nothing is copied.
+bool isReadInPlace(hr::SliceOp slice);
+
+/// Maps and computes that combine nothing.
+bool isElementwise(mlir::Operation *op);
 
 } // namespace headrace

@@ -7,8 +7,12 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Constants and reshapes move nothing and stay between kernels.
-bool isFree(Operation *op) { return isa<hr::ConstantOp, hr::ReshapeOp>(op); }
+/// Constants and reshapes move nothing and stay between kernels; slices that are views go into the
+/// kernels that read them.
+bool isFree(Operation *op) {
+  auto slice = dyn_cast<hr::SliceOp>(op);
+  return isa<hr::ConstantOp, hr::ReshapeOp>(op) || (slice && isReadInPlace(slice));
+}
 
 int64_t bytesOf(Value value) {
   constexpr int64_t kGuessedSize = 1 << 10; // of a symbol

@@ -137,7 +137,7 @@ int64_t KernelGroup::walkBlocks() const {
 void KernelGroup::placeByOperands(hr::OperatorInterface op, const Movement &m, Refs &domain) const {
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     auto known = values.find(operand);
-    if (known == values.end())
+    if (known == values.end() || !map)
       continue;
     Refs trial = domain;
     bool fits = true;
@@ -209,7 +209,7 @@ bool KernelGroup::place(hr::OperatorInterface op) {
     if (!producer || !contains(producer))
       continue;
     if (accumulates(producer) ||
-        !sameAxes(operandRefs(op, m, map, *domain), values.find(operand)->second))
+        !sameAxes(operandRefs(op, m, operand, map, *domain), values.find(operand)->second))
       return refused();
   }
   add(op, m, *domain);

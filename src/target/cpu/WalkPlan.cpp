@@ -5,6 +5,7 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -44,8 +45,25 @@ private:
     return plan.firstRow || refuse(plan.loop, "reads no rows");
   }
 
+  /// The memory of an operand: an argument's, or the part of it that the kernel reads.
+  Value memoryOf(Value tensor) {
+    if (auto whole = tensor.getDefiningOp<bufferization::ToTensorOp>())
+      return whole.getMemref();
+    auto part = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+    Value source = part ? memoryOf(part.getSource()) : Value();
+    if (!source)
+      return {};
+    OpBuilder b(plan.loop);
+    auto type = memref::SubViewOp::inferRankReducedResultType(
+        part.getType().getShape(), cast<MemRefType>(source.getType()), part.getMixedOffsets(),
+        part.getMixedSizes(), part.getMixedStrides());
+    return b.create<memref::SubViewOp>(part.getLoc(), cast<MemRefType>(type), source,
+                                       part.getMixedOffsets(), part.getMixedSizes(),
+                                       part.getMixedStrides());
+  }
+
   bool addRows(tensor::ExtractSliceOp slice) {
-    auto source = slice.getSource().getDefiningOp<bufferization::ToTensorOp>();
+    Value source = memoryOf(slice.getSource());
     auto first = dyn_cast<Value>(slice.getMixedOffsets().front());
     if (!source || !first || !slice.hasUnitStride() || slice.getDroppedDims().any())
       return refuse(slice, "expected a block of rows of an operand");
@@ -57,7 +75,7 @@ private:
       OpBuilder b(slice);
       plan.rowCount = b.create<arith::ConstantIndexOp>(slice.getLoc(), *getConstantIntValue(count));
     }
-    plan.places[slice] = {WalkPlace::Kind::Rows, source.getMemref()};
+    plan.places[slice] = {WalkPlace::Kind::Rows, source};
     return true;
   }
 
@@ -88,11 +106,12 @@ private:
       entry.combiner = combiners.front();
     }
     for (Value operand : op.getDpsInputs()) {
-      if (auto source = operand.getDefiningOp<bufferization::ToTensorOp>())
-        plan.places[operand] = {WalkPlace::Kind::Whole, source.getMemref()};
-      else if (!operand.getDefiningOp<linalg::GenericOp>() &&
-               !operand.getDefiningOp<tensor::ExtractSliceOp>())
+      if (plan.places.contains(operand) || operand.getDefiningOp<linalg::GenericOp>())
+        continue;
+      Value memory = memoryOf(operand);
+      if (!memory)
         return refuse(op, "expected an operand in memory or computed by the loop");
+      plan.places[operand] = {WalkPlace::Kind::Whole, memory};
     }
     plan.ops.push_back(entry);
     return true;
