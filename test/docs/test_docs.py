@@ -40,7 +40,9 @@ def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     pytest.importorskip("headrace")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/expressions.md").read_text(), re.S)
     assert len(blocks) == 4
-    exec("".join(blocks), {})
+    names: dict[str, object] = {}
+    exec("".join(blocks), names)
+    names.clear()  # functions keep the names, and those the functions
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
 
 
