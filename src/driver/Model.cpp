@@ -2,13 +2,12 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
-#include "driver/ProgramBuilder.h"
+#include "driver/SourceProgram.h"
 #include "driver/Specialize.h"
-#include "frontend/onnx/Importer.h"
-#include "frontend/onnx/OnnxReader.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
 
+#include "package/Package.h"
 #include <list>
 #include <mutex>
 
@@ -26,13 +25,12 @@ const std::vector<PhaseInfo> &phases() {
   return list;
 }
 
-using Sizes = std::vector<std::optional<int64_t>>;
-
 struct Model::Impl {
   std::string name;
   Settings settings;
-  std::shared_ptr<MLIRContext> context;
-  OwningOpRef<ModuleOp> imported;
+  /// The program to compile; nothing where it is out of a package.
+  std::optional<SourceProgram> source;
+  std::shared_ptr<const PackageProgram> packaged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
   std::vector<std::string> symbols;
@@ -53,6 +51,14 @@ struct Model::Impl {
     return full;
   }
 
+  /// What only the source of a program can answer.
+  SourceProgram &sourceFor(const char *what) {
+    if (!source)
+      throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
+                                              ", got a package, which holds compiled code only");
+    return *source;
+  }
+
   std::shared_ptr<const Executable> find(const Sizes &key) {
     std::lock_guard lock(versionsMutex);
     for (auto it = versions.begin(); it != versions.end(); ++it)
@@ -71,27 +77,39 @@ struct Model::Impl {
   }
 };
 
+/// A package is compiled for what it is compiled for.
+static std::shared_ptr<const PackageProgram> openProgram(const std::filesystem::path &path,
+                                                         const Settings &settings) {
+  const Settings defaults;
+  if (settings.target != defaults.target || settings.expansion != defaults.expansion)
+    throw Error(ErrorKind::InvalidArgument,
+                path.filename().string() +
+                    ": expected no target and no expansion for a package, which is compiled "
+                    "already");
+  return Package::open(path)->program(settings.program);
+}
+
 Model::Model() : impl(std::make_unique<Impl>()) {}
 Model::~Model() = default;
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
-  const std::string &expansion = settings.expansion;
-  if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
-    throw Error(ErrorKind::InvalidArgument,
-                "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
   std::shared_ptr<Model> model(new Model);
   Impl &impl = *model->impl;
   impl.name = path.filename().string();
   impl.settings = settings;
-  onnx::Model file = onnx::readModel(path);
-  impl.context = makeContext(findTarget(settings.target));
-  impl.imported = onnx::importModel(file, *impl.context, impl.name);
-  func::FuncOp main = entryFunction(*impl.imported);
-  impl.symbols = symbolNames(main);
-  impl.interface.name = impl.name;
-  impl.interface.inputs = inputSpecs(main);
-  impl.interface.outputs = outputSpecs(main);
-  impl.interface.symbols = symbolGuards(main, /*least=*/0);
+  if (Package::looksLikeOne(path)) {
+    impl.packaged = openProgram(path, settings);
+    impl.interface = impl.packaged->interface();
+  } else {
+    if (!settings.program.empty())
+      throw Error(ErrorKind::InvalidArgument, impl.name +
+                                                  ": expected a package to choose program '" +
+                                                  settings.program + "' from");
+    impl.source = importFile(path, settings);
+    impl.interface = impl.source->interface;
+  }
+  for (const Symbol &symbol : impl.interface.symbols)
+    impl.symbols.push_back(symbol.name);
   return model;
 }
 
@@ -108,6 +126,8 @@ std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
 }
 
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
+  if (impl->packaged)
+    return impl->packaged->find(inputs);
   // Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
   Sizes key;
   for (int64_t size : bind(inputs))
@@ -117,8 +137,8 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
   std::lock_guard lock(impl->compileMutex);
   if (auto known = impl->find(key))
     return known;
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, key);
-  auto executable = Compiler(impl->context, impl->settings, impl->name).compile(*program);
+  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, key);
+  auto executable = Compiler(impl->source->context, impl->settings, impl->name).compile(*program);
   impl->keep(key, executable);
   return executable;
 }
@@ -128,9 +148,10 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
+  SourceProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
   std::lock_guard lock(impl->compileMutex);
-  return evaluateFunction(entryFunction(*impl->imported), ArrayRef(inputs.data(), inputs.size()),
+  return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
                           symbols, keepDouble);
 }
 
@@ -143,9 +164,10 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
     throw Error(ErrorKind::InvalidArgument,
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
+  SourceProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(impl->compileMutex);
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
-  Compiler(impl->context, impl->settings, impl->name).runPhases(*program, phase);
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
+  Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text;
   llvm::raw_string_ostream os(text);
   program->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
@@ -153,12 +175,16 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 }
 
 Explanation Model::explain(const Sizes &sizes) {
+  if (impl->packaged)
+    return impl->packaged->explain(impl->checked(sizes));
   std::lock_guard lock(impl->compileMutex);
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
-  return Compiler(impl->context, impl->settings, impl->name).explain(*program);
+  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, impl->checked(sizes));
+  return Compiler(impl->source->context, impl->settings, impl->name).explain(*program);
 }
 
 size_t Model::compiledVersions() const {
+  if (impl->packaged)
+    return impl->packaged->versionCount();
   std::lock_guard lock(impl->versionsMutex);
   return impl->versions.size();
 }

@@ -2,9 +2,9 @@
 // Python package are made of; no MLIR header.
 #pragma once
 
-#include "driver/Explanation.h"
 #include "driver/Settings.h"
 #include "runtime/Executable.h"
+#include "runtime/Explanation.h"
 #include "runtime/Program.h"
 
 #include <filesystem>
@@ -21,7 +21,8 @@ const std::vector<PhaseInfo> &phases();
 
 class Model {
 public:
-  /// Reads and imports the file; compiles nothing yet. Throws Error.
+  /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
+  /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
   ~Model();

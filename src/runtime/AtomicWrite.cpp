@@ -86,13 +86,17 @@ private:
 
 } // namespace
 
-void writeFileAtomically(const fs::path &path,
-                         std::initializer_list<std::span<const std::byte>> pieces) {
+void writeFileAtomically(const fs::path &path, std::span<const std::span<const std::byte>> pieces) {
   fs::path target = finalPath(path);
   TemporaryFile file(target);
   for (std::span<const std::byte> piece : pieces)
     file.write(piece);
   file.putInPlace();
+}
+
+void writeFileAtomically(const fs::path &path,
+                         std::initializer_list<std::span<const std::byte>> pieces) {
+  writeFileAtomically(path, std::span(pieces.begin(), pieces.size()));
 }
 
 } // namespace headrace
