@@ -129,8 +129,8 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
   }
 }
 
-CompiledProgram Compiler::lower(ModuleOp program) {
-  CompiledProgram result;
+LoweredProgram Compiler::lower(ModuleOp program) {
+  LoweredProgram result;
   result.notes.before = movementBefore(entryFunction(program));
   runPhases(program, compilerPhases().back().name);
   result.program = buildProgram(entryFunction(program));
@@ -164,8 +164,8 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   return std::make_shared<Executable>(std::move(plan), std::move(kernels), keep);
 }
 
-CompiledProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject> &objects) {
-  CompiledProgram result = lower(program);
+LoweredProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject> &objects) {
+  LoweredProgram result = lower(program);
   llvm::StringMap<std::string> symbols;
   for (KernelObject &object : target.compileAhead(program)) {
     symbols[object.kernel] = object.symbol;
@@ -178,7 +178,7 @@ CompiledProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObjec
 }
 
 Explanation Compiler::explain(ModuleOp program) {
-  CompiledProgram compiled = lower(program);
+  LoweredProgram compiled = lower(program);
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
   return result;

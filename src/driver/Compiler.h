@@ -14,7 +14,7 @@ namespace headrace {
 std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
 
 /// A program as data, without the code of its kernels.
-struct CompiledProgram {
+struct LoweredProgram {
   Program program;
   ProgramNotes notes;
 };
@@ -33,13 +33,13 @@ public:
 
   /// All phases, then code for a package, added to `objects`. Constants may lie in the context's
   /// memory.
-  CompiledProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
+  LoweredProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
 
   /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 
 private:
-  CompiledProgram lower(mlir::ModuleOp program);
+  LoweredProgram lower(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;

@@ -126,7 +126,7 @@ struct CompiledPackage::Impl {
                   bool isGeneral) {
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
     std::vector<KernelObject> objects;
-    CompiledProgram compiled;
+    LoweredProgram compiled;
     try {
       compiled = Compiler(source.context, code[index].settings, source.name)
                      .compileAhead(*module, objects);
