@@ -2,7 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
-#include "driver/SourceProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
@@ -29,7 +29,7 @@ struct Model::Impl {
   std::string name;
   Settings settings;
   /// The program to compile; nothing where it is out of a package.
-  std::optional<SourceProgram> source;
+  std::optional<LevelOneProgram> source;
   std::shared_ptr<const PackageProgram> packaged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
@@ -40,6 +40,12 @@ struct Model::Impl {
   mutable std::mutex versionsMutex;
   /// One compilation at a time: they share the context.
   std::mutex compileMutex;
+
+  void setInterface(const Program &program) {
+    interface = program;
+    for (const Symbol &symbol : interface.symbols)
+      symbols.push_back(symbol.name);
+  }
 
   Sizes checked(const Sizes &sizes) const {
     if (sizes.size() > symbols.size())
@@ -52,7 +58,7 @@ struct Model::Impl {
   }
 
   /// What only the source of a program can answer.
-  SourceProgram &sourceFor(const char *what) {
+  LevelOneProgram &sourceFor(const char *what) {
     if (!source)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");
@@ -89,28 +95,31 @@ static std::shared_ptr<const PackageProgram> openProgram(const std::filesystem::
   return Package::open(path)->program(settings.program);
 }
 
-Model::Model() : impl(std::make_unique<Impl>()) {}
-Model::~Model() = default;
-
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
-  std::shared_ptr<Model> model(new Model);
-  Impl &impl = *model->impl;
-  impl.name = path.filename().string();
-  impl.settings = settings;
-  if (Package::looksLikeOne(path)) {
-    impl.packaged = openProgram(path, settings);
-    impl.interface = impl.packaged->interface();
-  } else {
+  if (!Package::looksLikeOne(path)) {
     if (!settings.program.empty())
-      throw Error(ErrorKind::InvalidArgument, impl.name +
+      throw Error(ErrorKind::InvalidArgument, path.filename().string() +
                                                   ": expected a package to choose program '" +
                                                   settings.program + "' from");
-    impl.source = importFile(path, settings);
-    impl.interface = impl.source->interface;
+    return std::make_shared<Model>(importFile(path, settings), settings);
   }
-  for (const Symbol &symbol : impl.interface.symbols)
-    impl.symbols.push_back(symbol.name);
-  return model;
+  auto impl = std::make_unique<Impl>();
+  impl->name = path.filename().string();
+  impl->settings = settings;
+  impl->packaged = openProgram(path, settings);
+  impl->setInterface(impl->packaged->interface());
+  return std::shared_ptr<Model>(new Model(std::move(impl)));
+}
+
+Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Model::~Model() = default;
+
+Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make_unique<Impl>()) {
+  checkSettings(settings);
+  impl->name = program.name;
+  impl->settings = settings;
+  impl->setInterface(program.interface());
+  impl->source = std::move(program);
 }
 
 const std::string &Model::name() const { return impl->name; }
@@ -148,7 +157,7 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
-  SourceProgram &source = impl->sourceFor("reference results");
+  LevelOneProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
   std::lock_guard lock(impl->compileMutex);
   return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
@@ -164,7 +173,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
     throw Error(ErrorKind::InvalidArgument,
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
-  SourceProgram &source = impl->sourceFor("its phases");
+  LevelOneProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(impl->compileMutex);
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);

@@ -19,12 +19,16 @@ struct PhaseInfo {
 };
 const std::vector<PhaseInfo> &phases();
 
+struct LevelOneProgram;
+
 class Model {
 public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
+  /// A program that a front end wrote (see LevelOneProgram.h).
+  explicit Model(LevelOneProgram program, const Settings &settings = {});
   ~Model();
 
   const std::string &name() const;
@@ -52,8 +56,8 @@ public:
   size_t compiledVersions() const;
 
 private:
-  Model();
   struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 

@@ -1,7 +1,7 @@
 #include "driver/PackageCompiler.h"
 
 #include "driver/Compiler.h"
-#include "driver/SourceProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
 #include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
@@ -103,15 +103,15 @@ struct CompiledPackage::Impl {
 
   void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
     sources.push_back(importFile(path, code.front().settings));
-    SourceProgram &source = sources.back();
-    PackagedProgram program{source.interface, {}};
+    LevelOneProgram &source = sources.back();
+    PackagedProgram program{source.interface(), {}};
     program.interface.name = path.stem().string();
     for (const PackagedProgram &other : contents.programs)
       if (other.interface.name == program.interface.name)
         throw Error(ErrorKind::InvalidArgument, path.string() + ": the package has a program '" +
                                                     program.interface.name + "' already");
     std::vector<Sizes> versions =
-        packagedSizes(source.interface, fixedSizes(source.interface, settings));
+        packagedSizes(program.interface, fixedSizes(program.interface, settings));
     for (size_t c = 0; c < code.size(); ++c)
       for (size_t v = 0; v < versions.size(); ++v) {
         if (settings.progress)
@@ -122,8 +122,8 @@ struct CompiledPackage::Impl {
     contents.programs.push_back(std::move(program));
   }
 
-  void addVersion(PackagedProgram &program, SourceProgram &source, size_t index, const Sizes &sizes,
-                  bool isGeneral) {
+  void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
+                  const Sizes &sizes, bool isGeneral) {
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
     std::vector<KernelObject> objects;
     LoweredProgram compiled;
@@ -148,8 +148,8 @@ struct CompiledPackage::Impl {
   }
 
   PackageContents contents;
-  std::vector<Code> code;             // as contents.code
-  std::vector<SourceProgram> sources; // own the constants
+  std::vector<Code> code;               // as contents.code
+  std::vector<LevelOneProgram> sources; // own the constants
   std::string ir;
 };
 

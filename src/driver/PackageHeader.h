@@ -2,7 +2,6 @@
 #pragma once
 
 #include "package/Contents.h"
-
 #include <filesystem>
 
 namespace headrace {
