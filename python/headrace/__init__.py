@@ -11,7 +11,7 @@ Code written for onnxruntime runs with `hr.InferenceSession` in place of its own
 
 from headrace._core import __version__
 from headrace._explanation import Explanation
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace.errors import (
@@ -49,4 +49,5 @@ __all__ = [
     "load",
     "phases",
     "set_threads",
+    "write_package",
 ]

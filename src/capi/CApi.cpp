@@ -1,8 +1,8 @@
 // The C interface: include/headrace/headrace.h.
-#include "runtime/Error.h"
-
 #include "headrace/headrace.h"
 #include "package/Package.h"
+#include "runtime/Error.h"
+
 #include <new>
 
 using namespace headrace;

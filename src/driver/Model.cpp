@@ -4,10 +4,10 @@
 #include "driver/Compiler.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
+#include "package/Package.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
 
-#include "package/Package.h"
 #include <list>
 #include <mutex>
 

@@ -3,14 +3,14 @@
 #include "driver/Compiler.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
+#include "package/Manifest.h"
+#include "package/Writer.h"
 #include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
 #include "target/cpu/Link.h"
 
 #include "llvm/ADT/StringSet.h"
 
-#include "package/Manifest.h"
-#include "package/Writer.h"
 #include <algorithm>
 
 using namespace mlir;

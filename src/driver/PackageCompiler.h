@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/Settings.h"
-
 #include "package/Contents.h"
+
 #include <filesystem>
 #include <functional>
 

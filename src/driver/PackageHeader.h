@@ -2,6 +2,7 @@
 #pragma once
 
 #include "package/Contents.h"
+
 #include <filesystem>
 
 namespace headrace {

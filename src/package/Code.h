@@ -3,6 +3,7 @@
 
 #include "package/CodeFormat.h"
 #include "package/Zip.h"
+
 #include <memory>
 #include <string>
 #include <unordered_map>

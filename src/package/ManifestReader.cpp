@@ -1,9 +1,9 @@
-#include "runtime/AlignedMemory.h"
-#include "runtime/Error.h"
-
 #include "package/Checksum.h"
 #include "package/Manifest.h"
 #include "package/ProgramJson.h"
+#include "runtime/AlignedMemory.h"
+#include "runtime/Error.h"
+
 #include <algorithm>
 
 namespace headrace {

@@ -1,8 +1,8 @@
-#include "runtime/AlignedMemory.h"
-
 #include "package/Checksum.h"
 #include "package/Manifest.h"
 #include "package/ProgramJson.h"
+#include "runtime/AlignedMemory.h"
+
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,13 +1,13 @@
 #include "package/Package.h"
 
-#include "runtime/BindInputs.h"
-#include "runtime/Error.h"
-#include "runtime/MappedFile.h"
-
 #include "package/Checksum.h"
 #include "package/ChooseCode.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
+#include "runtime/BindInputs.h"
+#include "runtime/Error.h"
+#include "runtime/MappedFile.h"
+
 #include <algorithm>
 #include <fstream>
 

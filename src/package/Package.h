@@ -2,10 +2,10 @@
 // compiler is needed.
 #pragma once
 
-#include "runtime/Executable.h"
-
 #include "package/CodeFormat.h"
 #include "package/Contents.h"
+#include "runtime/Executable.h"
+
 #include <filesystem>
 #include <memory>
 

@@ -1,10 +1,10 @@
 // A program as JSON and back; see docs/packages.md.
 #pragma once
 
+#include "package/Json.h"
 #include "runtime/Explanation.h"
 #include "runtime/Program.h"
 
-#include "package/Json.h"
 #include <functional>
 
 namespace headrace {

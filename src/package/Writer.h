@@ -3,6 +3,7 @@
 
 #include "package/Contents.h"
 #include "package/Zip.h"
+
 #include <filesystem>
 
 namespace headrace {

@@ -1,7 +1,7 @@
-#include "runtime/Error.h"
-
 #include "package/Zip.h"
 #include "package/ZipFormat.h"
+#include "runtime/Error.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,8 +1,8 @@
+#include "package/Zip.h"
+#include "package/ZipFormat.h"
 #include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
 
-#include "package/Zip.h"
-#include "package/ZipFormat.h"
 #include <list>
 
 namespace headrace {

@@ -1,7 +1,6 @@
 // DimExpr::parse
 
 #include "runtime/DimExpr.h"
-
 #include "runtime/Error.h"
 
 #include <charconv>
@@ -29,9 +28,9 @@ public:
 
 private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::InvalidArgument,
-                "expected a size over " + std::to_string(symbols) + " symbols, got '" +
-                    std::string(text.substr(0, 80)) + "'");
+    throw Error(ErrorKind::InvalidArgument, "expected a size over " + std::to_string(symbols) +
+                                                " symbols, got '" +
+                                                std::string(text.substr(0, 80)) + "'");
   }
 
   bool accept(std::string_view token) {

@@ -190,9 +190,9 @@ void Executable::Impl::prepareOutputs(const Binding &binding, std::span<Tensor> 
                       std::string(nameOf(spec.dtype)) + " " + shapeString(shape) + ", got " +
                       std::string(nameOf(output.dtype())) + " " + shapeString(output.shape()));
     if (!isElementAligned(output))
-      throw Error(ErrorKind::InvalidArgument,
-                  "output '" + spec.name + "': expected memory aligned to " +
-                      std::to_string(sizeOf(spec.dtype)) + " bytes");
+      throw Error(ErrorKind::InvalidArgument, "output '" + spec.name +
+                                                  "': expected memory aligned to " +
+                                                  std::to_string(sizeOf(spec.dtype)) + " bytes");
   }
 }
 

@@ -93,9 +93,10 @@ std::span<const RuntimeFunction> runtimeFunctions() {
 
 void *findRuntimeFunction(std::string_view name) {
   std::span<const RuntimeFunction> table = runtimeFunctions();
-  auto found = std::lower_bound(
-      table.begin(), table.end(), name,
-      [](const RuntimeFunction &function, std::string_view wanted) { return function.name < wanted; });
+  auto found = std::lower_bound(table.begin(), table.end(), name,
+                                [](const RuntimeFunction &function, std::string_view wanted) {
+                                  return function.name < wanted;
+                                });
   return found != table.end() && found->name == name ? found->address : nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include "target/cpu/CodeTables.h"
 
+#include "package/CodeFormat.h"
 #include "runtime/Error.h"
 #include "runtime/RuntimeFunctions.h"
 #include "target/cpu/CodeGen.h"
@@ -10,7 +11,6 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include "package/CodeFormat.h"
 #include <set>
 
 using namespace mlir;

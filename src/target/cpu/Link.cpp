@@ -3,13 +3,13 @@
 #include "runtime/Error.h"
 #include "target/cpu/CodeTables.h"
 
+#include "lld/Common/Driver.h"
 #include "llvm/ObjCopy/ConfigManager.h"
 #include "llvm/ObjCopy/ObjCopy.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 
-#include "lld/Common/Driver.h"
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
