@@ -25,6 +25,8 @@ std::vector<float> runOn(const Package &package, const std::vector<float> &x) {
 }
 
 class PackageTest : public ::testing::Test {
+  TemporaryFolder folder;
+
 protected:
   std::filesystem::path path = folder / "test.hrpkg";
 
@@ -48,9 +50,6 @@ protected:
     writer.add(weightsFile, {zip.file(weightsFile)});
     writer.write(path);
   }
-
-private:
-  TemporaryFolder folder;
 };
 
 TEST_F(PackageTest, ServesEverySizeByItsVersion) {

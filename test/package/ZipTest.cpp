@@ -58,8 +58,8 @@ TEST(Zip, EveryTruncationIsRefused) {
 
 TEST(Zip, NamesThatLeaveTheFolderAreRefused) {
   for (const char *name :
-       {"../st.txt", "/irst.txt", "a/../.txt", "a\\..\\txt", "first.tx\n", "a//b.text"})
-    EXPECT_CONTAINS(refusal(replaced(archive(), "first.txt", std::string(name).substr(0, 9))),
+       {"../st.txt", "/irst.txt", "a/../.txt", "a\\..\\.txt", "first.tx\n", "a//b.text"})
+    EXPECT_CONTAINS(refusal(replaced(archive(), "first.txt", name)),
                     "expected plain names of files in the package");
 }
 
