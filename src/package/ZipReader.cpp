@@ -72,7 +72,9 @@ public:
   }
 
 private:
-  [[noreturn]] void damaged() const { fail(source, "the package is damaged: its directory"); }
+  [[noreturn]] void damaged() const {
+    fail(source, "the package is damaged, or is none: its directory");
+  }
 
   template <class Record> Record read(uint64_t position) const {
     if (position > archive.size() || archive.size() - position < sizeof(Record))
