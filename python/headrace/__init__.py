@@ -48,7 +48,7 @@ from headrace._expressions import (
     tanh,
     var,
 )
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace.errors import (
@@ -116,4 +116,5 @@ __all__ = [
     "sum",
     "tanh",
     "var",
+    "write_package",
 ]

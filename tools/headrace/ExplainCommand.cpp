@@ -7,6 +7,7 @@
 #include "ModelOptions.h"
 #include "Table.h"
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace headrace::cli {
@@ -28,6 +29,16 @@ void printPhases() {
   table.print(stdout);
 }
 
+// The symbols that the compiled program still has are numbered anew.
+Sizes openSizes(const Explanation &explanation, const Model &model, const Sizes &sizes) {
+  Sizes open;
+  for (const std::string &name : explanation.symbols) {
+    auto symbol = std::find(model.symbols().begin(), model.symbols().end(), name);
+    open.push_back(sizes[static_cast<size_t>(symbol - model.symbols().begin())]);
+  }
+  return open;
+}
+
 int explainModel(const ExplainOptions &options) {
   if (options.phases && options.model.path.empty()) {
     printPhases();
@@ -45,10 +56,11 @@ int explainModel(const ExplainOptions &options) {
     Progress progress("compiling " + model->name());
     explanation = model->explain(sizes);
   }
+  Sizes open = openSizes(explanation, *model, sizes);
   if (options.json)
-    printJson(explanation, sizes);
+    printJson(explanation, open);
   else
-    printTables(explanation, sizes);
+    printTables(explanation, open);
   return 0;
 }
 
