@@ -1,0 +1,17 @@
+// Symbolic differentiation of scalar bodies: any map has a gradient without a rule of its own.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+namespace headrace {
+
+/// Whether the value that `body` yields changes with its argument `index` in more than steps.
+bool dependsOn(mlir::Block &body, unsigned index);
+
+/// Writes `body` at the given scalars, and the derivative of what it yields with respect to its
+/// argument `index`, of the yielded type. Null where the body holds an operation without a
+/// derivative, which an error names. The body must depend on the argument.
+mlir::Value buildDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
+                            mlir::ValueRange scalars, unsigned index);
+
+} // namespace headrace
