@@ -32,4 +32,21 @@ std::optional<Softplus> matchSoftplus(Value value) {
   return std::nullopt;
 }
 
+std::optional<Value> matchLogistic(Value value) {
+  auto quotient = value.getDefiningOp<arith::DivFOp>();
+  if (!quotient || !matchPattern(quotient.getLhs(), m_OneFloat()))
+    return std::nullopt;
+  auto sum = quotient.getRhs().getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return std::nullopt;
+  Value term = matchPattern(sum.getLhs(), m_OneFloat()) ? sum.getRhs() : sum.getLhs();
+  Value one = term == sum.getRhs() ? sum.getLhs() : sum.getRhs();
+  auto exponential = term.getDefiningOp<math::ExpOp>();
+  auto negation =
+      exponential ? exponential.getOperand().getDefiningOp<arith::NegFOp>() : arith::NegFOp();
+  if (!negation || !matchPattern(one, m_OneFloat()))
+    return std::nullopt;
+  return negation.getOperand();
+}
+
 } // namespace headrace

@@ -1,5 +1,5 @@
-// Gradients of maps: one map per operand, of the operands and the result's gradient. Nothing but
-// the operands is kept from the forward pass.
+// Gradients of maps: one map per operand, of the operands (or of the result, where that says all)
+// and the result's gradient. Nothing in between is kept from the forward pass.
 #include "dialect/gradient/Builders.h"
 #include "dialect/gradient/ScalarDerivative.h"
 
@@ -24,13 +24,14 @@ Gradients MapOp::gradient(OpBuilder &b, Value resultGradient) {
   Block &body = getBody().front();
   SmallVector<Value> gradients(getInputs().size());
   SmallVector<Value> inputs(getInputs());
+  inputs.push_back(getResult());
   inputs.push_back(resultGradient);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!dependsOn(body, i))
       continue;
     bool known = true;
     Value full = createMap(b, loc, inputs, [&](OpBuilder &inner, ValueRange v) -> Value {
-      Value slope = buildDerivative(inner, loc, body, v.drop_back(), i);
+      Value slope = buildDerivative(inner, loc, body, v.drop_back(2), v[v.size() - 2], i);
       known = slope != nullptr;
       if (!known)
         return v.back();

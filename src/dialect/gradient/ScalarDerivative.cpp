@@ -41,6 +41,8 @@ public:
     Value derivative;
     if (auto softplus = matchSoftplus(op->getResult(0)))
       derivative = softplusDerivative(*softplus);
+    else if (auto x = matchLogistic(op->getResult(0)))
+      derivative = logisticDerivative(*x, op->getResult(0));
     else if (op->getNumOperands() == 1)
       derivative = unary(op, op->getOperand(0), op->getResult(0));
     else
@@ -93,6 +95,9 @@ private:
     Value logistic = div(select(positive, constant(t, 1), t), onePlus(t));
     return mul(of(x), logistic);
   }
+
+  /// Its exponential may be infinite where the result is 0.
+  Value logisticDerivative(Value x, Value y) { return mul(of(x), mul(y, oneMinus(y))); }
 
   /// y = f(x): f'(x) dx.
   Value unary(Operation *op, Value x, Value y) {
@@ -150,9 +155,9 @@ private:
           return difference(da, dc ? mul(dc, apply<math::TruncOp>(div(a, c))) : Value());
         })
         .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-            [&](Operation *) { return extremum(a, c, CmpFPredicate::OGT, /*atBound=*/0); })
+            [&](Operation *) { return extremum(a, c, y, CmpFPredicate::OGT, /*atBound=*/0); })
         .Case<arith::MinimumFOp, arith::MinNumFOp>(
-            [&](Operation *) { return extremum(a, c, CmpFPredicate::OLT, /*atBound=*/1); })
+            [&](Operation *) { return extremum(a, c, y, CmpFPredicate::OLT, /*atBound=*/1); })
         .Case([&](arith::SelectOp choice) {
           return select(choice.getCondition(), orZero(of(choice.getTrueValue()), y),
                         orZero(of(choice.getFalseValue()), y));
@@ -182,17 +187,18 @@ private:
   /// The larger (or smaller) of two, by which predicate wins. Equal values share the derivative;
   /// a bound that is constant takes all or nothing: relu(x) is flat at 0, as is usual, and what is
   /// clipped from above still moves where it meets the bound.
-  Value extremum(Value a, Value c, CmpFPredicate wins, double atBound) {
+  Value extremum(Value a, Value c, Value y, CmpFPredicate wins, double atBound) {
     Value da = of(a), dc = of(c);
     bool bounded = isConstant(a) || isConstant(c);
+    // What exceeds its bound can be told from the result.
+    if (bounded && atBound == 0)
+      return select(compare(wins, y, isConstant(a) ? a : c), da ? da : dc, constant(y, 0));
     double whenEqual = bounded ? atBound : 0.5;
     auto ifWins = [&](Value first, Value second, Value derivative, Value otherwise) {
       return select(compare(wins, first, second), derivative, otherwise);
     };
     Value equal = times(sum(da, dc), whenEqual);
     Value tied = select(compare(CmpFPredicate::OEQ, a, c), equal, constant(a, 0));
-    if (whenEqual == 0)
-      tied = constant(a, 0);
     if (da)
       tied = ifWins(a, c, da, tied);
     if (dc)
@@ -243,8 +249,23 @@ bool dependsOn(Block &body, unsigned index) {
   return active.contains(body.getTerminator()->getOperand(0));
 }
 
+/// Whether the value is a function of `only` (and constants), as written now.
+static bool isFunctionOf(Value value, Value only) {
+  SmallVector<Value> pending{value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (next == only || !seen.insert(next).second)
+      continue;
+    if (isa<BlockArgument>(next))
+      return false;
+    llvm::append_range(pending, next.getDefiningOp()->getOperands());
+  }
+  return true;
+}
+
 Value buildDerivative(OpBuilder &builder, Location loc, Block &body, ValueRange scalars,
-                      unsigned index) {
+                      Value result, unsigned index) {
   IRMapping mapping;
   mapping.map(body.getArguments(), scalars);
   Differentiator differentiator(builder, loc);
@@ -252,7 +273,19 @@ Value buildDerivative(OpBuilder &builder, Location loc, Block &body, ValueRange 
   for (Operation &op : body.without_terminator())
     if (failed(differentiator.visit(builder.clone(op, mapping))))
       return {};
-  return differentiator.of(mapping.lookup(body.getTerminator()->getOperand(0)));
+  Value yielded = mapping.lookup(body.getTerminator()->getOperand(0));
+  Value derivative = differentiator.of(yielded);
+  if (isa<BlockArgument>(yielded) || derivative == yielded)
+    return isa<BlockArgument>(yielded) ? derivative : result;
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : yielded.getUses())
+    uses.push_back(&use);
+  for (OpOperand *use : uses)
+    use->set(result);
+  if (!isFunctionOf(derivative, result))
+    for (OpOperand *use : uses)
+      use->set(yielded);
+  return derivative;
 }
 
 } // namespace headrace
