@@ -11,6 +11,7 @@ Code written for onnxruntime runs with `hr.InferenceSession` in place of its own
 
 from headrace._core import __version__
 from headrace._explanation import Explanation
+from headrace._gradient import ForwardBackward, ValueAndGrad, forward_backward, grad, value_and_grad, vjp
 from headrace._model import Model, Phase, TensorSpec, load, phases
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
@@ -30,6 +31,7 @@ from headrace.errors import (
 __all__ = [
     "Error",
     "Explanation",
+    "ForwardBackward",
     "InferenceSession",
     "InternalError",
     "InvalidArgumentError",
@@ -44,9 +46,14 @@ __all__ = [
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
+    "ValueAndGrad",
     "__version__",
+    "forward_backward",
     "get_threads",
+    "grad",
     "load",
     "phases",
     "set_threads",
+    "value_and_grad",
+    "vjp",
 ]
