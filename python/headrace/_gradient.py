@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _core
-from headrace._explanation import Explanation, format_bytes, format_table
+from headrace._explanation import format_table
 from headrace._model import Model, TensorSpec
 from headrace.errors import InvalidArgumentError
 
@@ -114,7 +114,9 @@ class ForwardBackward:
         """The gradients, from those of the outputs of floating-point type."""
         return self.backward_model(*kept, *gradients)
 
-    def explain(self, sizes: dict[str, int] | None = None, /, **named_sizes: int) -> GradientExplanation:
+    def explain(
+        self, sizes: dict[str, int] | None = None, /, **named_sizes: int
+    ) -> GradientExplanation:
         """What is kept, computed again and moved, in each direction."""
         forward = self.forward_model.explain(sizes, **named_sizes)
         backward = self.backward_model.explain(sizes, **named_sizes)
@@ -136,7 +138,9 @@ class GradientExplanation(dict[str, Any]):
     def __str__(self) -> str:
         rows = [["kept beyond inputs and outputs", "type", "shape"]]
         for tensor in self["kept"]:
-            rows.append([tensor["name"], tensor["element_type"], "x".join(map(str, tensor["shape"]))])
+            rows.append(
+                [tensor["name"], tensor["element_type"], "x".join(map(str, tensor["shape"]))]
+            )
         parts = [str(self["forward"]), str(self["backward"]), format_table(rows, left=(0, 1, 2))]
         if self["computed_again"]:
             parts.append("computed again: " + ", ".join(self["computed_again"]))
