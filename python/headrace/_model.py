@@ -133,6 +133,11 @@ class Model:
         return self._outputs
 
     @property
+    def weights(self) -> tuple[TensorSpec, ...]:
+        """The program's named constants of floating-point type; `headrace.grad` takes their names."""
+        return tuple(TensorSpec(*spec) for spec in self._core.weights)
+
+    @property
     def symbols(self) -> tuple[str, ...]:
         """The names of the sizes that are open, such as "batch"."""
         return tuple(self._core.symbols)

@@ -2,7 +2,9 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/Gradient.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/Specialize.h"
 #include "package/Package.h"
 #include "runtime/BindInputs.h"
@@ -38,8 +40,8 @@ struct Model::Impl {
   /// Versions compiled so far, most recently used first.
   std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
   mutable std::mutex versionsMutex;
-  /// One compilation at a time: they share the context.
-  std::mutex compileMutex;
+  /// One compilation at a time in a context, which the models of gradients share.
+  std::shared_ptr<std::mutex> compileMutex = std::make_shared<std::mutex>();
 
   void setInterface(const Program &program) {
     interface = program;
@@ -125,6 +127,9 @@ Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make
 const std::string &Model::name() const { return impl->name; }
 const std::vector<TensorSpec> &Model::inputs() const { return impl->interface.inputs; }
 const std::vector<TensorSpec> &Model::outputs() const { return impl->interface.outputs; }
+std::vector<TensorSpec> Model::weights() const {
+  return weightSpecs(entryFunction(*impl->sourceFor("its weights").module));
+}
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
@@ -143,7 +148,7 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     key.push_back(size < 2 ? std::optional(size) : std::nullopt);
   if (auto known = impl->find(key))
     return known;
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   if (auto known = impl->find(key))
     return known;
   OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, key);
@@ -159,7 +164,7 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
   LevelOneProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
                           symbols, keepDouble);
 }
@@ -174,7 +179,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
   LevelOneProgram &source = impl->sourceFor("its phases");
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text;
@@ -186,7 +191,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 Explanation Model::explain(const Sizes &sizes) {
   if (impl->packaged)
     return impl->packaged->explain(impl->checked(sizes));
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, impl->checked(sizes));
   return Compiler(impl->source->context, impl->settings, impl->name).explain(*program);
 }
@@ -196,6 +201,33 @@ size_t Model::compiledVersions() const {
     return impl->packaged->versionCount();
   std::lock_guard lock(impl->versionsMutex);
   return impl->versions.size();
+}
+
+/// A model of a program that was made from this one's.
+static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &settings) {
+  return std::make_shared<Model>(std::move(program), settings);
+}
+
+std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  auto model = derived(differentiated(std::move(program), options), impl->settings);
+  model->impl->compileMutex = impl->compileMutex;
+  return model;
+}
+
+ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  SplitProgram split = splitByDirection(std::move(program), options);
+  ForwardBackward result{derived(std::move(split.forward), impl->settings),
+                         derived(std::move(split.backward), impl->settings), std::move(split.kept),
+                         std::move(split.computedAgain)};
+  for (Model *model : {result.forward.get(), result.backward.get()})
+    model->impl->compileMutex = impl->compileMutex;
+  return result;
 }
 
 } // namespace headrace
