@@ -39,7 +39,15 @@ class TestProducts:
 
     def test_one_program_serves_all_sizes(self):
         f = hr.compile(matmul(*hr.var("n m k")))
-        for n, m, k in [(5, 6, 7), (64, 3, 128), (2, 2, 2), (1, 9, 4), (3, 1, 1), (0, 4, 3), (4, 3, 0)]:
+        for n, m, k in [
+            (5, 6, 7),
+            (64, 3, 128),
+            (2, 2, 2),
+            (1, 9, 4),
+            (3, 1, 1),
+            (0, 4, 3),
+            (4, 3, 0),
+        ]:
             a, b = floats(n, k), floats(k, m)
             np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-5, atol=1e-5)
         assert f.inputs[0].shape == ("n", "k")
@@ -105,8 +113,14 @@ class TestElementwise:
             (lambda v: hr.tanh(v) - hr.sin(v) / hr.cos(v), np.tanh(x) - np.tan(x)),
             (lambda v: hr.erf(v), np.vectorize(erf)(x)),
             (lambda v: v**2 + v**0.5 + 2**v, x**2 + x**0.5 + 2**x),
-            (lambda v: hr.floor(v) + hr.ceil(v) * hr.round(v), np.floor(x) + np.ceil(x) * np.round(x)),
-            (lambda v: hr.min(v, 1.5) * hr.max(2, v) - abs(-v), np.minimum(x, 1.5) * np.maximum(2, x) - x),
+            (
+                lambda v: hr.floor(v) + hr.ceil(v) * hr.round(v),
+                np.floor(x) + np.ceil(x) * np.round(x),
+            ),
+            (
+                lambda v: hr.min(v, 1.5) * hr.max(2, v) - abs(-v),
+                np.minimum(x, 1.5) * np.maximum(2, x) - x,
+            ),
             (lambda v: v // 0.5 + v % 0.7, x // 0.5 + x % 0.7),
         ]:
             check(hr.compute((n,), lambda i, g=function: g(X[i])), (x,), expected)
@@ -163,12 +177,22 @@ class TestElementwise:
         X = hr.placeholder((n, m), name="X")
         x = floats(4, 6)
         i, j = np.ogrid[:4, :6]
-        check(hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)), (x,), (i * 6.0 + j).astype("f4"))
-        check(hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), (x * i - j / 4).astype("f4"))
+        check(
+            hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)),
+            (x,),
+            (i * 6.0 + j).astype("f4"),
+        )
+        check(
+            hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), (x * i - j / 4).astype("f4")
+        )
         check(hr.compute((n, m), lambda i, j: hr.select(i > j, X[i, j], 0.0)), (x,), np.tril(x, -1))
 
     def test_program_without_inputs_of_its_own(self):
-        check(hr.compute((3, 4), lambda i, j: i * 10 + j), (), np.add.outer(10 * np.arange(3), np.arange(4)))
+        check(
+            hr.compute((3, 4), lambda i, j: i * 10 + j),
+            (),
+            np.add.outer(10 * np.arange(3), np.arange(4)),
+        )
 
     def test_transpose_copy_broadcast(self):
         n, m = hr.var("n m")
@@ -201,7 +225,9 @@ class TestReductions:
         check(hr.compute((n,), lambda i: hr.sum(X[i, r], axis=r)), (x,), x.sum(1))
         check(hr.compute((n,), lambda i: hr.prod(X[i, r], axis=r)), (x,), x.prod(1))
         check(hr.compute((n,), lambda i: hr.min(X[i, r], axis=r)), (x,), x.min(1, initial=np.inf))
-        f = check(hr.compute((n,), lambda i: hr.max(X[i, r], axis=r)), (x,), x.max(1, initial=-np.inf))
+        f = check(
+            hr.compute((n,), lambda i: hr.max(X[i, r], axis=r)), (x,), x.max(1, initial=-np.inf)
+        )
         assert "hr.reduce" in f.ir("import")
         check(hr.compute((n,), lambda i: hr.sum(hr.exp(X[i, r]), axis=r)), (x,), np.exp(x).sum(1))
 
@@ -309,9 +335,7 @@ class TestAccesses:
         X = hr.placeholder((n,), name="X")
         smooth = hr.compute(
             (n,),
-            lambda i: hr.select(
-                hr.any(i < 1, i >= n - 1), X[i], (X[i - 1] + X[i] + X[i + 1]) / 3
-            ),
+            lambda i: hr.select(hr.any(i < 1, i >= n - 1), X[i], (X[i - 1] + X[i] + X[i + 1]) / 3),
         )
         x = floats(20)
         expected = x.copy()
@@ -359,7 +383,9 @@ class TestAccesses:
         r = hr.axis(n)
         full = hr.compute(
             (2 * n - 1,),
-            lambda i: hr.sum(hr.select(hr.all(i - r >= 0, i - r < n), X[i - r], 0.0) * X[r], axis=r),
+            lambda i: hr.sum(
+                hr.select(hr.all(i - r >= 0, i - r < n), X[i - r], 0.0) * X[r], axis=r
+            ),
             name="full",
         )
         check(full, (x,), np.convolve(x, x))
@@ -431,7 +457,9 @@ class TestPrograms:
         A = hr.compute((n, m), lambda i, j: X[i, j] * (i + 1), name="A")
         B = hr.compute((n, m), lambda i, j: hr.tanh(A[i, j]) + j, name="B")
         x = floats(5, 8)
-        f = check(B, (x,), np.tanh(x * np.arange(1, 6, dtype="f4")[:, None]) + np.arange(8, dtype="f4"))
+        f = check(
+            B, (x,), np.tanh(x * np.arange(1, 6, dtype="f4")[:, None]) + np.arange(8, dtype="f4")
+        )
         assert f.explain()["after"]["kernels"] == 1
 
     def test_epilogue_joins_a_product(self):
@@ -474,19 +502,43 @@ class TestErrors:
         for error, match, make in [
             (hr.ShapeMismatchError, "tensor 'X': expected 2 indices, got 1", lambda: X[0]),
             (hr.TypeMismatchError, "expected whole numbers as indices", lambda: X[0.5, 0]),
-            (hr.InvalidArgumentError, "'f33': expected one of", lambda: hr.placeholder((n,), "f33")),
+            (
+                hr.InvalidArgumentError,
+                "'f33': expected one of",
+                lambda: hr.placeholder((n,), "f33"),
+            ),
             (hr.UnsupportedError, "expected one of bool", lambda: hr.placeholder((n,), "u8")),
-            (hr.InvalidArgumentError, "function of 2 parameters.*got 1 \\(i\\)", lambda: hr.compute((n, m), lambda i: i, name="C")),
-            (hr.TypeMismatchError, "hr.select", lambda: hr.compute((n,), lambda i: 1 if i > 0 else 2)),
+            (
+                hr.InvalidArgumentError,
+                "function of 2 parameters.*got 1 \\(i\\)",
+                lambda: hr.compute((n, m), lambda i: i, name="C"),
+            ),
+            (
+                hr.TypeMismatchError,
+                "hr.select",
+                lambda: hr.compute((n,), lambda i: 1 if i > 0 else 2),
+            ),
             (hr.TypeMismatchError, "conditions \\(bool\\)", lambda: hr.select(X[0, 0], 1, 2)),
-            (hr.TypeMismatchError, "expected numbers and expressions, got str", lambda: X[0, 0] + "x"),
-            (hr.InvalidArgumentError, "sizes made of whole numbers", lambda: hr.placeholder((X[0, 0],))),
+            (
+                hr.TypeMismatchError,
+                "expected numbers and expressions, got str",
+                lambda: X[0, 0] + "x",
+            ),
+            (
+                hr.InvalidArgumentError,
+                "sizes made of whole numbers",
+                lambda: hr.placeholder((X[0, 0],)),
+            ),
             (hr.InvalidArgumentError, "sizes of 0 or more, got -3", lambda: hr.placeholder((-3,))),
             (hr.TypeMismatchError, "made by hr.axis", lambda: hr.sum(X[0, 0], axis=1)),
             (hr.InvalidArgumentError, "once, got it twice", lambda: hr.sum(X[0, r], axis=(r, r))),
             (hr.InvalidArgumentError, "expected two values, or one", lambda: hr.max(X[0, 0])),
             (hr.TypeMismatchError, "expected 2 indices, got the tensor itself", lambda: hr.exp(X)),
-            (hr.TypeMismatchError, "combine values of type f32 into one, got bool", lambda: hr.reducer(lambda a, b: a > b, 0)(X[0, r], axis=r)),
+            (
+                hr.TypeMismatchError,
+                "combine values of type f32 into one, got bool",
+                lambda: hr.reducer(lambda a, b: a > b, 0)(X[0, r], axis=r),
+            ),
         ]:
             with pytest.raises(error, match=match):
                 make()
@@ -494,7 +546,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         "index, text",
         [
-            (lambda i: i + 1, r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected positions 0 to n - 1"),
+            (
+                lambda i: i + 1,
+                r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected positions 0 to n - 1",
+            ),
             (lambda i: i - 2, r"reads positions -2 to n - 3"),
             (lambda i: 2 * i, r"reads positions 0 to 2\*n - 2"),
             (lambda i: (i + 4) // 2, r"may leave dimension 0"),
@@ -517,11 +572,33 @@ class TestErrors:
         n, m, X = self.n, self.m, self.X
         r = hr.axis(m, name="r")
         for error, match, make in [
-            (hr.InvalidArgumentError, "stage 'C': axis 'r' is used outside its reduction", lambda: hr.compute((n,), lambda i: X[i, r], name="C")),
-            (hr.InvalidArgumentError, "reduced inside itself", lambda: hr.compute((n,), lambda i: hr.sum(hr.sum(X[i, r], axis=r), axis=r), name="C")),
-            (hr.InvalidArgumentError, "size 'q'.*found none", lambda: hr.compute((hr.var("q"),), lambda i: i, name="C")),
-            (hr.InvalidArgumentError, "size 'n': expected one hr.var of this name", lambda: hr.compute((n, hr.var("n")), lambda i, j: X[i, j % 1], name="C")),
-            (hr.InvalidArgumentError, "expected one tensor of this name", lambda: hr.compute((n, m), lambda i, j: X[i, j], name="X")),
+            (
+                hr.InvalidArgumentError,
+                "stage 'C': axis 'r' is used outside its reduction",
+                lambda: hr.compute((n,), lambda i: X[i, r], name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "reduced inside itself",
+                lambda: hr.compute(
+                    (n,), lambda i: hr.sum(hr.sum(X[i, r], axis=r), axis=r), name="C"
+                ),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "size 'q'.*found none",
+                lambda: hr.compute((hr.var("q"),), lambda i: i, name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "size 'n': expected one hr.var of this name",
+                lambda: hr.compute((n, hr.var("n")), lambda i, j: X[i, j % 1], name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "expected one tensor of this name",
+                lambda: hr.compute((n, m), lambda i, j: X[i, j], name="X"),
+            ),
             (hr.InvalidArgumentError, "expected a computed tensor", lambda: X),
             (hr.TypeMismatchError, "got int", lambda: 5),
             (hr.UnsupportedError, "0 or more", lambda: hr.compute((n - m,), lambda i: i, name="C")),
