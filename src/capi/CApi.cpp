@@ -19,6 +19,7 @@ struct OwnedSpec {
 
   OwnedSpec(const TensorSpec &spec, const Program &program) : name(spec.name) {
     std::vector<std::string> symbols;
+    symbols.reserve(program.symbols.size());
     for (const Symbol &symbol : program.symbols)
       symbols.push_back(symbol.name);
     for (const DimExpr &dim : spec.dims) {

@@ -136,7 +136,8 @@ std::shared_ptr<const Package> Package::open(const PackageImage &image) {
       source, [&](const std::vector<ProcessorNeeds> &code) { return chooseCode(code, source); });
   if (manifest.chosen >= image.codeCount)
     throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: code is missing");
-  return assemble(std::move(manifest), Code::linked(*image.code[manifest.chosen], source), source);
+  std::shared_ptr<const Code> code = Code::linked(*image.code[manifest.chosen], source);
+  return assemble(std::move(manifest), code, source);
 }
 
 std::shared_ptr<const Package> Package::assemble(Manifest manifest,
