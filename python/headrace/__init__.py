@@ -48,7 +48,15 @@ from headrace._expressions import (
     tanh,
     var,
 )
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._gradient import (
+    ForwardBackward,
+    ValueAndGrad,
+    forward_backward,
+    grad,
+    value_and_grad,
+    vjp,
+)
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace.errors import (
@@ -69,6 +77,7 @@ __all__ = [
     "Axis",
     "Error",
     "Explanation",
+    "ForwardBackward",
     "Expr",
     "InferenceSession",
     "InternalError",
@@ -86,7 +95,9 @@ __all__ = [
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
+    "ValueAndGrad",
     "__version__",
+    "forward_backward",
     "abs",
     "all",
     "any",
@@ -99,6 +110,7 @@ __all__ = [
     "exp",
     "floor",
     "get_threads",
+    "grad",
     "load",
     "log",
     "max",
@@ -115,5 +127,8 @@ __all__ = [
     "sqrt",
     "sum",
     "tanh",
+    "value_and_grad",
     "var",
+    "vjp",
+    "write_package",
 ]

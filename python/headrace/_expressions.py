@@ -1,12 +1,12 @@
 """Tensor expressions: programs written as formulas over the elements of tensors.
 
-    n, m, k = hr.var("n m k")
-    A = hr.placeholder((n, k), "f32", name="A")
-    B = hr.placeholder((k, m), "f32", name="B")
-    r = hr.axis(k, name="r")
-    C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
-    f = hr.compile(C)
-    c = f(a, b)
+n, m, k = hr.var("n m k")
+A = hr.placeholder((n, k), "f32", name="A")
+B = hr.placeholder((k, m), "f32", name="B")
+r = hr.axis(k, name="r")
+C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
+f = hr.compile(C)
+c = f(a, b)
 """
 
 from __future__ import annotations
@@ -448,9 +448,7 @@ def to_axes(axis: Axis | Sequence[Axis]) -> list[_core.Axis]:
     axes = [axis] if isinstance(axis, Expr) or not isinstance(axis, (tuple, list)) else axis
     for item in axes:
         if not isinstance(item, Axis):
-            raise TypeMismatchError(
-                f"reduction: expected axis=... made by hr.axis, got {item!r}"
-            )
+            raise TypeMismatchError(f"reduction: expected axis=... made by hr.axis, got {item!r}")
     return [item.axis_core for item in axes]
 
 

@@ -7,7 +7,8 @@ namespace headrace {
 
 bool isAnchor(Operation *op) {
   auto compute = dyn_cast<hr::ComputeOp>(op);
-  return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op) || (compute && compute.getReduced() > 0);
+  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op) ||
+         (compute && compute.getReduced() > 0);
 }
 
 bool isElementwise(Operation *op) {
