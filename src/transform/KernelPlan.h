@@ -53,6 +53,9 @@ public:
 
 protected:
   llvm::SmallVector<mlir::AffineExpr> sizesOf(const Access &access) const;
+  ViewDim axisDim(int axis) const {
+    return {mlir::getAffineDimExpr(axis, context), mlir::AffineExpr()};
+  }
   bool startsWithRows(const Access &access) const {
     return group.walkAxis() && !access.view.empty() &&
            access.view.front().axis() == group.walkAxis();
@@ -74,7 +77,6 @@ private:
   void splitFeatures();
   void orderAxes();
   mlir::AffineExpr axisExpr(int axis) const { return mlir::getAffineDimExpr(axis, context); }
-  ViewDim axisDim(int axis) const { return {axisExpr(axis), mlir::AffineExpr()}; }
 };
 
 } // namespace headrace
