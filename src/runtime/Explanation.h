@@ -8,7 +8,7 @@ namespace headrace {
 struct KernelReport {
   std::string name;
   std::vector<std::string> operators;
-  /// "loops", "elementwise", "rows", "tiles", or the library routine.
+  /// "loops", "elementwise", "rows", "tiles", "walk", or the library routine.
   std::string kind;
   /// The schedule's parameters as text; empty for library routines.
   std::string schedule;
