@@ -114,9 +114,10 @@ Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &setting
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
       target(findTarget(settings.target)) {}
 
-void Compiler::runPhases(ModuleOp program, StringRef last) {
+void runPasses(PassManager &manager, ModuleOp program, const std::string &modelName,
+               const std::string &stage) {
   std::string refused, broken;
-  ScopedDiagnosticHandler collect(context.get(), [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler collect(program.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     std::string name = nameOf(diagnostic.getLocation());
@@ -126,16 +127,20 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
       broken = diagnostic.str();
     return success();
   });
+  manager.enableVerifier(true);
+  if (succeeded(manager.run(program)))
+    return;
+  if (!refused.empty())
+    throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
+  throw InternalError(modelName + ": " + stage + " failed: " + broken);
+}
+
+void Compiler::runPhases(ModuleOp program, StringRef last) {
   for (const Phase &phase : compilerPhases()) {
     double start = now();
     PassManager manager(context.get(), ModuleOp::getOperationName());
-    manager.enableVerifier(true);
     phase.build(manager, target, settings);
-    if (failed(manager.run(program))) {
-      if (!refused.empty())
-        throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
-      throw InternalError(modelName + ": phase '" + phase.name.str() + "' failed: " + broken);
-    }
+    runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
     phaseMilliseconds.emplace_back(phase.name.str(), now() - start);
     if (phase.name == last)
       return;

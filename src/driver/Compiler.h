@@ -36,6 +36,11 @@ private:
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
 
+/// Runs passes over a program of the model. Throws Error where an operator is refused,
+/// InternalError where a pass fails; `stage` says in which part of the compiler that was.
+void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
+               const std::string &stage);
+
 /// The entry function of a program.
 mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
 

@@ -2,6 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/Gradient.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/Specialize.h"
@@ -41,8 +42,8 @@ struct Model::Impl {
   /// Versions compiled so far, most recently used first.
   std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
   mutable std::mutex versionsMutex;
-  /// One compilation at a time: they share the context.
-  std::mutex compileMutex;
+  /// One compilation at a time in a context, which the models of gradients share.
+  std::shared_ptr<std::mutex> compileMutex = std::make_shared<std::mutex>();
 
   Sizes checked(const Sizes &sizes) const {
     if (sizes.size() > symbols.size())
@@ -123,7 +124,7 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     key.push_back(size < 2 ? std::optional(size) : std::nullopt);
   if (auto known = impl->find(key))
     return known;
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   if (auto known = impl->find(key))
     return known;
   OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, key);
@@ -138,7 +139,7 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
   std::vector<int64_t> symbols = bind(inputs);
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   return evaluateFunction(entryFunction(*impl->imported), ArrayRef(inputs.data(), inputs.size()),
                           symbols, keepDouble);
 }
@@ -152,7 +153,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
     throw Error(ErrorKind::InvalidArgument,
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
   Compiler(impl->context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text;
@@ -162,7 +163,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 }
 
 Explanation Model::explain(const Sizes &sizes) {
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
   return Compiler(impl->context, impl->settings, impl->name).explain(*program);
 }
@@ -170,6 +171,31 @@ Explanation Model::explain(const Sizes &sizes) {
 size_t Model::compiledVersions() const {
   std::lock_guard lock(impl->versionsMutex);
   return impl->versions.size();
+}
+
+/// A model of a program that was made from this one's.
+static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &settings) {
+  return std::make_shared<Model>(std::move(program), settings);
+}
+
+std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, impl->context, impl->imported->clone()};
+  auto model = derived(differentiated(std::move(program), options), impl->settings);
+  model->impl->compileMutex = impl->compileMutex;
+  return model;
+}
+
+ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, impl->context, impl->imported->clone()};
+  SplitProgram split = splitByDirection(std::move(program), options);
+  ForwardBackward result{derived(std::move(split.forward), impl->settings),
+                         derived(std::move(split.backward), impl->settings), std::move(split.kept),
+                         std::move(split.computedAgain)};
+  for (Model *model : {result.forward.get(), result.backward.get()})
+    model->impl->compileMutex = impl->compileMutex;
+  return result;
 }
 
 } // namespace headrace

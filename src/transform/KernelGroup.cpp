@@ -5,7 +5,9 @@ using utils::IteratorType;
 
 namespace headrace {
 
-bool isAnchor(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op); }
+bool isAnchor(Operation *op) {
+  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op);
+}
 
 bool doesNothing(hr::OperatorInterface op) {
   Movement m = op.getMovement();
