@@ -6,4 +6,5 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
+  headrace::python::registerGraph(module);
 }
