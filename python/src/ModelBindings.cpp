@@ -81,6 +81,27 @@ void compile(Model &model, const nb::list &values, const nb::callable &convert) 
   unlocked([&] { model.compile(inputs); });
 }
 
+std::shared_ptr<Model> withGradient(const Model &model, std::vector<std::string> wrt, bool values) {
+  GradientOptions options;
+  options.wrt = std::move(wrt);
+  options.values = values;
+  return unlocked([&] { return model.withGradient(options); });
+}
+
+// The two models; for each tensor kept, whether it is an input of the forward one, and its number
+// among those or the outputs; and the operators computed again.
+nb::tuple forwardAndBackward(const Model &model, std::vector<std::string> wrt,
+                             std::optional<int64_t> memoryBudget) {
+  GradientOptions options;
+  options.wrt = std::move(wrt);
+  options.memoryBudget = memoryBudget;
+  ForwardBackward pair = unlocked([&] { return model.forwardAndBackward(options); });
+  nb::list kept;
+  for (const KeptTensor &tensor : pair.kept)
+    kept.append(nb::make_tuple(tensor.place == KeptTensor::Place::Input, tensor.index));
+  return nb::make_tuple(pair.forward, pair.backward, kept, pair.computedAgain);
+}
+
 nb::list phaseList() {
   nb::list list;
   for (const PhaseInfo &phase : phases())
@@ -99,11 +120,17 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro(
           "outputs",
           [](const Model &model) { return specsToPython(model.outputs(), model.symbols()); })
+      .def_prop_ro(
+          "weights",
+          [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
       .def("run", &run)
       .def("reference", &reference)
       .def("compile", &compile)
+      .def("with_gradient", &withGradient)
+      .def("forward_and_backward", &forwardAndBackward, nb::arg("wrt"),
+           nb::arg("memory_budget").none())
       .def("ir",
            [](Model &model, const std::string &phase, const Sizes &sizes) {
              return unlocked([&] { return model.ir(phase, sizes); });

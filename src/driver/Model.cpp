@@ -108,6 +108,9 @@ Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make
 const std::string &Model::name() const { return impl->name; }
 const std::vector<TensorSpec> &Model::inputs() const { return impl->interface.inputs; }
 const std::vector<TensorSpec> &Model::outputs() const { return impl->interface.outputs; }
+std::vector<TensorSpec> Model::weights() const {
+  return weightSpecs(entryFunction(*impl->imported));
+}
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {

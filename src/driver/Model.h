@@ -54,6 +54,8 @@ public:
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
   const std::vector<TensorSpec> &outputs() const;
+  /// The named constants of floating-point type, which gradients may be asked for.
+  std::vector<TensorSpec> weights() const;
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 

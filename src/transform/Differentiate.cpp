@@ -107,6 +107,14 @@ private:
 
 StringRef nameOf(StringAttr name) { return name ? name.getValue() : StringRef(); }
 
+/// The attributes of an argument or result that is the gradient of the one with this name.
+DictionaryAttr nameAttributes(Builder &b, StringRef name) {
+  SmallVector<NamedAttribute> attributes;
+  if (!name.empty())
+    attributes.push_back(b.getNamedAttr(kNameAttr, b.getStringAttr(name + ".grad")));
+  return b.getDictionaryAttr(attributes);
+}
+
 struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
   using DifferentiatePassBase::DifferentiatePassBase;
 
@@ -124,25 +132,16 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
 
     OpBuilder &b = differentiation.builder();
     SmallVector<Value> values(ret.getOperands());
-    SmallVector<Attribute> names;
     for (int64_t index : inputs) {
       BlockArgument input = function.getArgument(index);
       Value gradient = differentiation.total(input);
       if (!gradient)
         gradient = gradient::filled(b, input.getLoc(), cast<RankedTensorType>(input.getType()), 0);
       values.push_back(gradient);
+      StringRef name = nameOf(function.getArgAttrOfType<StringAttr>(index, kNameAttr));
+      function.insertResult(function.getNumResults(), gradient.getType(), nameAttributes(b, name));
     }
     ret.getOperandsMutable().assign(values);
-    SmallVector<Type> types(ValueRange(values).getTypes());
-    SmallVector<DictionaryAttr> resultAttributes;
-    function.getAllResultAttrs(resultAttributes);
-    function.setFunctionType(
-        b.getFunctionType(function.getBody().front().getArgumentTypes(), types));
-    for (auto [i, index] : llvm::enumerate(inputs)) {
-      StringRef name = nameOf(function.getArgAttrOfType<StringAttr>(index, kNameAttr));
-      if (!name.empty())
-        function.setResultAttr(results + i, kNameAttr, b.getStringAttr(name + ".grad"));
-    }
     function->setAttr(kGradientAttr, b.getDenseI64ArrayAttr({arguments, results}));
   }
 
@@ -165,11 +164,8 @@ private:
       return gradient::filled(differentiation.builder(), loc, type, 1);
     Builder b(function.getContext());
     StringRef name = nameOf(function.getResultAttrOfType<StringAttr>(index, kNameAttr));
-    SmallVector<NamedAttribute> attributes;
-    if (!name.empty())
-      attributes.push_back(b.getNamedAttr(kNameAttr, b.getStringAttr(name + ".grad")));
     unsigned position = function.getNumArguments();
-    function.insertArgument(position, type, b.getDictionaryAttr(attributes), loc);
+    function.insertArgument(position, type, nameAttributes(b, name), loc);
     return function.getArgument(position);
   }
 };
