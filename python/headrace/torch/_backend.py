@@ -13,11 +13,22 @@ from headrace.torch._context import Unsupported
 from headrace.torch._execute import Executor
 from headrace.torch._lower import lower
 
-OPTIONS = {"target", "expansion", "plan_cache_size"}
+OPTIONS = {"training", "target", "expansion", "plan_cache_size"}
 
 
 class FallbackWarning(UserWarning):
     """A graph, or a part of it, is left to PyTorch."""
+
+
+class Fallback:
+    """PyTorch's own way to run a graph, for what turns out later."""
+
+    def __init__(self, name: str, module: fx.GraphModule) -> None:
+        self.name, self.module = name, module
+
+    def __call__(self, reason: str) -> Any:
+        warn(self.name, reason)
+        return self.module.forward
 
 
 _warned: set[tuple[str, str]] = set()
@@ -35,10 +46,11 @@ def backend(
         )
     name = name_of(module)
     try:
-        return Executor(lower(capture(module), name, options))
+        program = lower(capture(module), name, options)
     except (Unsupported, Error) as reason:
         warn(name, str(reason))
         return module.forward
+    return Executor(program, options.get("training", True), Fallback(name, module))
 
 
 def warn(name: str, reason: str) -> None:

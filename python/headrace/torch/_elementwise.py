@@ -10,7 +10,7 @@ from headrace.torch._context import FUNCTIONS, Context, Tensor, Unsupported, ate
 
 # ATen's name, and the function's.
 UNARY = {
-    "abs": "abs", "neg": "neg", "sign": "sign", "square": "square", "relu": "relu",
+    "abs": "abs", "neg": "neg", "square": "square", "relu": "relu",
     "reciprocal": "reciprocal", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10",
     "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sin": "sin",
@@ -103,6 +103,13 @@ def power(c: Context, base: Any, exponent: Any) -> Tensor:
 @aten("logical_not", "bitwise_not")
 def logical_not(c: Context, x: Tensor) -> Tensor:
     return c.map("not", x, dtype=c.dtype)
+
+
+@aten("sign")
+def sign(c: Context, x: Tensor) -> Tensor:
+    """NaN has the sign 0 here."""
+    above, below = c.map("greater", x, 0), c.map("less", x, 0)
+    return c.map("sub", above, below, dtype=c.dtype)
 
 
 @aten("isnan")

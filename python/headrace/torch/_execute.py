@@ -9,9 +9,8 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from headrace import _core
+from headrace.errors import Error
 from headrace.torch._lower import Program
-
-BFLOAT16 = "bf16"
 
 
 class Runnable:
@@ -19,7 +18,7 @@ class Runnable:
 
     def __init__(self, model: _core.Model) -> None:
         self.model = model
-        self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == BFLOAT16]
+        self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         arrays = self.model.run([as_array(x) for x in inputs], convert)
@@ -84,8 +83,11 @@ class Function(torch.autograd.Function):
 class Executor:
     """What PyTorch calls in place of the graph."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, training: bool, fallback: Callable[[str], Any]) -> None:
         self.program = program
+        self.trains = training
+        self.fallback = fallback
+        self.instead: Any = None  # PyTorch's way, once a gradient is found not to exist
         self.inference = Runnable(program.model)
         self.trainings: dict[tuple[int, ...], Training] = {}
 
@@ -93,12 +95,14 @@ class Executor:
         program = self.program
         inputs = [args[i] for i in program.inputs]
         wanted = ()
-        if torch.is_grad_enabled():
+        if self.trains and torch.is_grad_enabled():
             wanted = tuple(i for i, x in enumerate(inputs) if x.requires_grad)
+        if wanted and not self.training(wanted):
+            return self.instead(*args)
         if program.sizes or program.draws:
             inputs += self.extra(args)
         if wanted:
-            outputs = Function.apply(self.training(wanted), *inputs)
+            outputs = Function.apply(self.trainings[wanted], *inputs)
         else:
             outputs = self.inference(inputs)
         if program.mutated:
@@ -107,11 +111,14 @@ class Executor:
                     args[number].copy_(value)
         return [result(kind, value, args, outputs) for kind, value in program.results]
 
-    def training(self, wanted: tuple[int, ...]) -> Training:
-        found = self.trainings.get(wanted)
-        if found is None:
-            found = self.trainings[wanted] = Training(self.program, list(wanted))
-        return found
+    def training(self, wanted: tuple[int, ...]) -> bool:
+        """Whether there is a gradient for these inputs."""
+        if self.instead is None and wanted not in self.trainings:
+            try:
+                self.trainings[wanted] = Training(self.program, list(wanted))
+            except Error as reason:
+                self.instead = self.fallback(str(reason))
+        return self.instead is None
 
     def extra(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
         sizes = {
@@ -135,5 +142,3 @@ def result(kind: str, value: Any, args: tuple[Any, ...], outputs: Any) -> Any:
         return outputs[value]
     return args[value] if kind == "input" else value
 
-
-Compiled = Callable[..., Any]
