@@ -30,10 +30,13 @@ def module(
         raise UnsupportedError("headrace.module: expected the package torch, found none") from None
     from headrace.torch import backend
 
-    settings = {"backend": backend, "dynamic": dynamic, "options": {"training": training, **options}}
+    settings = {
+        "backend": backend,
+        "dynamic": dynamic,
+        "options": {"training": training, **options},
+    }
     if isinstance(target, torch.nn.Module):
-        target.compile(**settings)
-        return target
+        return _compiled(target, settings)
     if isinstance(target, type) and issubclass(target, torch.nn.Module):
         return _compiled_class(target, settings)
     raise InvalidArgumentError(
@@ -42,13 +45,31 @@ def module(
     )
 
 
+def _compiled(module: Any, settings: dict[str, Any]) -> Any:
+    """As `torch.nn.Module.compile`, which passes over PyTorch's own classes."""
+    import torch
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return module._call_impl(*args, **kwargs)
+
+    # PyTorch bounds the versions of one code object: every module gets its own.
+    call.__code__ = call.__code__.replace()
+    module._compiled_call_impl = torch.compile(call, **settings)
+    return module
+
+
 def _compiled_class(cls: type, settings: dict[str, Any]) -> type:
-    initialize = cls.__init__
+    initialize, restore = cls.__init__, cls.__setstate__
 
     @functools.wraps(initialize)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         initialize(self, *args, **kwargs)
-        self.compile(**settings)
+        _compiled(self, settings)
 
-    cls.__init__ = __init__
+    @functools.wraps(restore)
+    def __setstate__(self: Any, state: Any) -> None:
+        restore(self, state)
+        _compiled(self, settings)
+
+    cls.__init__, cls.__setstate__ = __init__, __setstate__
     return cls

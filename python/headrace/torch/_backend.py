@@ -59,7 +59,9 @@ def warn(name: str, reason: str) -> None:
         return
     _warned.add((name, reason))
     warnings.warn(
-        f"headrace: '{name}' runs in PyTorch: not supported: {reason}", FallbackWarning, stacklevel=2
+        f"headrace: '{name}' runs in PyTorch: not supported: {reason}",
+        FallbackWarning,
+        stacklevel=2,
     )
 
 
@@ -71,5 +73,3 @@ def name_of(module: fx.GraphModule) -> str:
             owner = next(iter(stack.values()))[1]
             return owner.__name__ if isinstance(owner, type) else str(owner).rpartition(".")[2]
     return "graph"
-
-

@@ -6,7 +6,15 @@ from typing import Any
 
 import torch
 
-from headrace.torch._context import FUNCTIONS, Context, Tensor, Unsupported, aten, dtype_name, overloads
+from headrace.torch._context import (
+    FUNCTIONS,
+    Context,
+    Tensor,
+    Unsupported,
+    aten,
+    dtype_name,
+    overloads,
+)
 
 # ATen's name, and the function's.
 UNARY = {
@@ -31,27 +39,27 @@ LOGIC = {"and": "and", "or": "or", "xor": "xor"}
 
 def enter_tables() -> None:
     for name, function in UNARY.items():
-        FUNCTIONS[getattr(torch.ops.aten, name).default] = (
-            lambda c, x, function=function: c.map(function, x, dtype=c.dtype)
+        FUNCTIONS[getattr(torch.ops.aten, name).default] = lambda c, x, function=function: c.map(
+            function, x, dtype=c.dtype
         )
     for name, function in BINARY.items():
         for overload in overloads(name):
-            FUNCTIONS[overload] = (
-                lambda c, a, b, function=function: c.map(function, a, b, dtype=c.dtype)
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=c.dtype
             )
     for name, function in COMPARISONS.items():
         for overload in overloads(name):
-            FUNCTIONS[overload] = (
-                lambda c, a, b, function=function: c.map(function, a, b, dtype=operand_type(c))
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=operand_type(c)
             )
     for name, function in LOGIC.items():
         for overload in overloads(f"logical_{name}"):
-            FUNCTIONS[overload] = (
-                lambda c, a, b, function=function: c.map(function, a, b, dtype="bool")
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype="bool"
             )
         for overload in overloads(f"bitwise_{name}"):
-            FUNCTIONS[overload] = (
-                lambda c, a, b, function=function: c.map(function, a, b, dtype=c.dtype)
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=c.dtype
             )
 
 

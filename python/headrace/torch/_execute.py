@@ -141,4 +141,3 @@ def result(kind: str, value: Any, args: tuple[Any, ...], outputs: Any) -> Any:
     if kind == "output":
         return outputs[value]
     return args[value] if kind == "input" else value
-

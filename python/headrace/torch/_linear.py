@@ -114,9 +114,7 @@ def average_pool(
             pads, count_include_pad = [0] * rank, False
         high = [p + e for p, e in zip(pads, extra)]
     kind = "sum" if divisor_override else "average"
-    result = c.builder.pool(
-        kind, x, window, strides, [1] * rank, [*pads, *high], count_include_pad
-    )
+    result = c.builder.pool(kind, x, window, strides, [1] * rank, [*pads, *high], count_include_pad)
     if divisor_override:
         result = c.map("div", result, divisor_override)
     return c.builder.reshape(result, c.shape)

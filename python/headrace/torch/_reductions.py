@@ -108,7 +108,12 @@ def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
 
 @aten("native_layer_norm")
 def layer_norm(
-    c: Context, x: Tensor, shape: Sequence[int], scale: Tensor | None, bias: Tensor | None, eps: float
+    c: Context,
+    x: Tensor,
+    shape: Sequence[int],
+    scale: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
 ) -> tuple:
     dtype = c.builder.dtype(x)
     axis = c.rank(x) - len(shape)
