@@ -58,8 +58,8 @@ from headrace._gradient import (
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases
 from headrace._session import InferenceSession, SessionOptions
-from headrace._torch import module
 from headrace._threads import get_threads, set_threads
+from headrace._torch import module
 from headrace.errors import (
     Error,
     InternalError,

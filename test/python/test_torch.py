@@ -14,8 +14,10 @@ import pytest
 hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from headrace.torch import FallbackWarning  # noqa: E402
-from headrace.torch import _execute  # noqa: E402
+from headrace.torch import (
+    FallbackWarning,  # noqa: E402
+    _execute,  # noqa: E402
+)
 from torch_models import MODELS, BertLayer, LeNet, SmallConvNet, mlp  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}
