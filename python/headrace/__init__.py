@@ -56,7 +56,7 @@ from headrace._gradient import (
     value_and_grad,
     vjp,
 )
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
@@ -129,7 +129,8 @@ __all__ = [
     "sqrt",
     "sum",
     "tanh",
-    "var",
     "value_and_grad",
+    "var",
     "vjp",
+    "write_package",
 ]

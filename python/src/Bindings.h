@@ -1,7 +1,7 @@
 // The parts of the extension module; each file of this folder registers one.
 #pragma once
 
-#include "driver/Explanation.h"
+#include "runtime/Explanation.h"
 
 #include <nanobind/nanobind.h>
 #include <optional>

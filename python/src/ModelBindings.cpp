@@ -1,10 +1,12 @@
 #include "driver/Model.h"
+#include "driver/PackageCompiler.h"
 #include "runtime/ThreadPool.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -24,11 +26,13 @@ template <class Work> auto unlocked(Work work) {
 }
 
 std::shared_ptr<Model> load(const std::filesystem::path &path, const std::string &target,
-                            const std::string &expansion, size_t planCacheSize) {
+                            const std::string &expansion, size_t planCacheSize,
+                            const std::string &program) {
   Settings settings;
   settings.target = target;
   settings.expansion = expansion;
   settings.planCacheSize = planCacheSize;
+  settings.program = program;
   return unlocked([&] { return Model::load(path, settings); });
 }
 
@@ -79,6 +83,18 @@ nb::list reference(Model &model, const nb::list &values, const nb::callable &con
 void compile(Model &model, const nb::list &values, const nb::callable &convert) {
   std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
   unlocked([&] { model.compile(inputs); });
+}
+
+void writePackage(const std::vector<std::filesystem::path> &models,
+                  const std::filesystem::path &output, const std::vector<std::string> &processors,
+                  const std::string &expansion,
+                  const std::vector<std::pair<std::string, int64_t>> &sizes) {
+  PackageSettings settings;
+  if (!processors.empty())
+    settings.processors = processors;
+  settings.expansion = expansion;
+  settings.sizes = sizes;
+  unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 
 std::shared_ptr<Model> withGradient(const Model &model, std::vector<std::string> wrt, bool values) {
@@ -140,6 +156,7 @@ void registerModel(nb::module_ &module) {
         return explanationToPython(explanation, model.symbols(), sizes);
       });
   module.def("load", &load);
+  module.def("write_package", &writePackage);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
 }

@@ -1,10 +1,10 @@
 // Runs the phases over a level-1 program.
 #pragma once
 
-#include "driver/Explanation.h"
 #include "driver/Phases.h"
 #include "driver/Settings.h"
 #include "runtime/Executable.h"
+#include "runtime/Explanation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -12,6 +12,12 @@ namespace headrace {
 
 /// Dialects of every level and of the target.
 std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
+
+/// A program as data, without the code of its kernels.
+struct LoweredProgram {
+  Program program;
+  ProgramNotes notes;
+};
 
 class Compiler {
 public:
@@ -25,10 +31,16 @@ public:
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
+  /// All phases, then code for a package, added to `objects`. Constants may lie in the context's
+  /// memory.
+  LoweredProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
+
   /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 
 private:
+  LoweredProgram lower(mlir::ModuleOp program);
+
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;
   std::string modelName;

@@ -2,9 +2,9 @@
 // Python package are made of; no MLIR header.
 #pragma once
 
-#include "driver/Explanation.h"
 #include "driver/Settings.h"
 #include "runtime/Executable.h"
+#include "runtime/Explanation.h"
 #include "runtime/Program.h"
 
 #include <filesystem>
@@ -44,7 +44,8 @@ struct ForwardBackward;
 
 class Model {
 public:
-  /// Reads and imports the file; compiles nothing yet. Throws Error.
+  /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
+  /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
   /// A program that a front end wrote (see LevelOneProgram.h).
@@ -86,6 +87,7 @@ public:
 
 private:
   struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 

@@ -11,6 +11,8 @@ struct Settings {
   std::string target = "cpu";
   /// Contractions: "auto" chooses by estimated time, "generated" or "openblas" insist.
   std::string expansion = "auto";
+  /// Which program of a package; empty for the only one.
+  std::string program;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
 };

@@ -7,6 +7,7 @@
 #include "ModelOptions.h"
 #include "Table.h"
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace headrace::cli {
@@ -29,6 +30,16 @@ void printPhases() {
   for (const PhaseInfo &phase : phases())
     table.add({phase.name, phase.summary});
   table.print(stdout);
+}
+
+// The symbols that the compiled program still has are numbered anew.
+Sizes openSizes(const Explanation &explanation, const Model &model, const Sizes &sizes) {
+  Sizes open;
+  for (const std::string &name : explanation.symbols) {
+    auto symbol = std::find(model.symbols().begin(), model.symbols().end(), name);
+    open.push_back(sizes[static_cast<size_t>(symbol - model.symbols().begin())]);
+  }
+  return open;
 }
 
 /// The program and its gradient, each on its own, and what goes from one to the other.
@@ -75,10 +86,11 @@ int explainModel(const ExplainOptions &options) {
     Progress progress("compiling " + model->name());
     explanation = model->explain(sizes);
   }
+  Sizes open = openSizes(explanation, *model, sizes);
   if (options.json)
-    printJson(explanation, sizes);
+    printJson(explanation, open);
   else
-    printTables(explanation, sizes);
+    printTables(explanation, open);
   return 0;
 }
 

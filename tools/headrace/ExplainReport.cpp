@@ -174,6 +174,8 @@ void printTables(const Explanation &explanation, const Sizes &sizes) {
   printMovement(explanation, amounts);
   fmt::print("\n");
   printKernels(explanation, amounts);
+  if (explanation.phaseMilliseconds.empty()) // compiled elsewhere
+    return;
   fmt::print("\n");
   printPhases(explanation);
 }

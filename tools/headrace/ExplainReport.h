@@ -1,6 +1,6 @@
 #pragma once
 
-#include "driver/Explanation.h"
+#include "runtime/Explanation.h"
 
 #include "Sizes.h"
 

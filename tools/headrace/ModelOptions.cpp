@@ -9,7 +9,10 @@
 namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("MODEL", options.path, "An ONNX file")->type_name("");
+  command.add_option("MODEL", options.path, "An ONNX file or a package")->type_name("");
+  command
+      .add_option("--program", options.settings.program, "Which program of a package of several")
+      ->type_name("NAME");
   command.add_option("--target", options.settings.target, "The machine to compile for")
       ->type_name("NAME")
       ->capture_default_str();
@@ -51,7 +54,7 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
 
 std::shared_ptr<Model> loadModel(const ModelOptions &options) {
   if (options.path.empty())
-    throw UsageError("expected a model: the path of an ONNX file");
+    throw UsageError("expected a model: the path of an ONNX file or a package");
   // The process has one pool of threads, made at first use.
   if (options.threads > 0)
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
