@@ -2,7 +2,8 @@
 //
 // verify-level1: the entry holds operators of `hr` only; every shape has an expression.
 // verify-level2: kernels, library calls, views and constants only; kernels hold linalg over plain
-//                tensors, in loops where data says where to write, and compute all they yield.
+//                tensors, in loops over blocks of rows or where data says where to write, and
+//                compute all they yield.
 // verify-level3: kernels hold no tensor any more, only buffers.
 //
 // Each names the operator that broke the promise. They are part of every compilation.
