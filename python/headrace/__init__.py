@@ -59,6 +59,7 @@ from headrace._gradient import (
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
+from headrace._torch import module
 from headrace.errors import (
     Error,
     InternalError,
@@ -115,6 +116,7 @@ __all__ = [
     "log",
     "max",
     "min",
+    "module",
     "phases",
     "placeholder",
     "pow",

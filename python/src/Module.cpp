@@ -9,4 +9,5 @@ NB_MODULE(_core, module) {
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
   headrace::python::registerExpressions(module);
+  headrace::python::registerGraph(module);
 }

@@ -214,6 +214,12 @@ Movement SoftmaxOp::getMovement() {
   return m;
 }
 
+Movement DetachOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps = {identityMap(getResult()), identityMap(getResult())};
+  return m;
+}
+
 Movement LayerNormOp::getMovement() {
   Movement m = overResult(getResult());
   m.maps.assign(getNumOperands(), AffineMap());
