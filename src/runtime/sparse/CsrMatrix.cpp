@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace headrace {
 
@@ -34,7 +35,10 @@ MatrixSize sizeOfDense(const Tensor &dense, const char *what) {
 
 CsrMatrix::CsrMatrix(int64_t rows, int64_t cols, Tensor offsets, Tensor columns, Tensor values)
     : rowCount(rows), columnCount(cols), offsetTensor(std::move(offsets)),
-      columnTensor(std::move(columns)), valueTensor(std::move(values)) {}
+      columnTensor(std::move(columns)), valueTensor(std::move(values)),
+      offsetData(std::as_const(offsetTensor).as<int64_t>()),
+      columnData(std::as_const(columnTensor).as<Column>()),
+      valueData(std::as_const(valueTensor).as<double>()) {}
 
 void CsrMatrix::checkSize(int64_t rows, int64_t cols) {
   elementCount({rows, cols});
@@ -69,28 +73,6 @@ CsrMatrix CsrMatrix::fromDense(const Tensor &dense, ThreadPool &pool) {
           sink.endRow();
         }
       });
-}
-
-std::span<const int64_t> CsrMatrix::offsets() const {
-  return {offsetTensor.as<int64_t>(), static_cast<size_t>(rowCount) + 1};
-}
-
-std::span<const CsrMatrix::Column> CsrMatrix::columns() const {
-  return {columnTensor.as<Column>(), static_cast<size_t>(nonzeros())};
-}
-
-std::span<const double> CsrMatrix::values() const {
-  return {valueTensor.as<double>(), static_cast<size_t>(nonzeros())};
-}
-
-std::span<const CsrMatrix::Column> CsrMatrix::columnsOf(int64_t row) const {
-  const auto *offset = offsetTensor.as<int64_t>() + row;
-  return {columnTensor.as<Column>() + offset[0], static_cast<size_t>(offset[1] - offset[0])};
-}
-
-std::span<const double> CsrMatrix::valuesOf(int64_t row) const {
-  const auto *offset = offsetTensor.as<int64_t>() + row;
-  return {valueTensor.as<double>() + offset[0], static_cast<size_t>(offset[1] - offset[0])};
 }
 
 double CsrMatrix::at(int64_t row, int64_t col) const {

@@ -60,11 +60,17 @@ public:
   int64_t nonzeros() const { return valueTensor.elements(); }
 
   /// Row i holds the entries [offsets()[i], offsets()[i + 1]).
-  std::span<const int64_t> offsets() const;
-  std::span<const Column> columns() const;
-  std::span<const double> values() const;
-  std::span<const Column> columnsOf(int64_t row) const;
-  std::span<const double> valuesOf(int64_t row) const;
+  std::span<const int64_t> offsets() const {
+    return {offsetData, static_cast<size_t>(rowCount) + 1};
+  }
+  std::span<const Column> columns() const { return {columnData, static_cast<size_t>(nonzeros())}; }
+  std::span<const double> values() const { return {valueData, static_cast<size_t>(nonzeros())}; }
+  std::span<const Column> columnsOf(int64_t row) const {
+    return {columnData + offsetData[row], columnData + offsetData[row + 1]};
+  }
+  std::span<const double> valuesOf(int64_t row) const {
+    return {valueData + offsetData[row], valueData + offsetData[row + 1]};
+  }
 
   /// The arrays themselves, for handing on without a copy.
   const Tensor &offsetArray() const { return offsetTensor; }
@@ -87,6 +93,9 @@ private:
 
   int64_t rowCount, columnCount;
   Tensor offsetTensor, columnTensor, valueTensor;
+  const int64_t *offsetData;
+  const Column *columnData;
+  const double *valueData;
 };
 
 /// The sizes of an f64 matrix; throws Error, naming `what`, for anything else.

@@ -75,7 +75,7 @@ CsrMatrix transpose(const CsrMatrix &matrix, ThreadPool &pool) {
   };
   pool.parallelFor(parts, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t part = begin; part < end; ++part)
-      for (int64_t e = firstEntry(part); e < firstEntry(part + 1); ++e)
+      for (int64_t e = firstEntry(part), last = firstEntry(part + 1); e < last; ++e)
         ++next[part * rows + matrix.columns()[e]];
   });
   Tensor offsets = Tensor::allocate(DType::I64, {rows + 1});
@@ -89,6 +89,8 @@ CsrMatrix transpose(const CsrMatrix &matrix, ThreadPool &pool) {
 
   Tensor columns = Tensor::allocate(DType::I32, {count});
   Tensor values = Tensor::allocate(DType::F64, {count});
+  auto *columnsOut = columns.as<Column>();
+  auto *valuesOut = values.as<double>();
   pool.parallelFor(parts, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t part = begin; part < end; ++part)
       for (int64_t row = firstRowOfPart(matrix, part, parts),
@@ -96,8 +98,8 @@ CsrMatrix transpose(const CsrMatrix &matrix, ThreadPool &pool) {
            row < last; ++row)
         for (int64_t e = matrix.offsets()[row]; e < matrix.offsets()[row + 1]; ++e) {
           int64_t target = next[part * rows + matrix.columns()[e]]++;
-          columns.as<Column>()[target] = static_cast<Column>(row);
-          values.as<double>()[target] = matrix.values()[e];
+          columnsOut[target] = static_cast<Column>(row);
+          valuesOut[target] = matrix.values()[e];
         }
   });
   return CsrMatrix::adopt(rows, matrix.rows(), std::move(offsets), std::move(columns),
