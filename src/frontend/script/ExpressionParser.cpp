@@ -79,9 +79,6 @@ ExpressionParser::Tree ExpressionParser::primary() {
   if (!tokens.accept("("))
     tokens.failHere("expected an expression");
   Tree inner = binary(0);
-  if (tokens.peek().is("<-"))
-    fail(tokens.place(), "expected ')' to close the parenthesis, found '<-': a comparison with a "
-                         "negative value is written 'a < -b'");
   tokens.expect(")", "to close the parenthesis at " + place.text());
   return inner;
 }

@@ -41,7 +41,8 @@ public:
     return take();
   }
   [[noreturn]] void failHere(const std::string &expected) const {
-    fail(place(), expected + ", found " + nameOf(peek()));
+    const char *hint = peek().is("<-") ? ": a comparison with a negative value is 'a < -b'" : "";
+    fail(place(), expected + ", found " + nameOf(peek()) + hint);
   }
   Place place() const { return placeOf(peek()); }
   Place placeOf(const Token &token) const { return {&source, token.offset}; }

@@ -9,6 +9,8 @@ namespace headrace::script {
 constexpr size_t kMaximumBytes = size_t{16} << 20;
 /// How much of a long line a message shows on each side of its caret.
 constexpr size_t kExcerpt = 60;
+/// Messages quote names, and a name may be as long as the script.
+constexpr size_t kLongestMessage = 500;
 
 static bool continuesCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
@@ -89,7 +91,9 @@ std::string describe(Place place, const std::string &message) {
   }
   if (end < text.size())
     shown += "...";
-  return place.text() + ": " + message + "\n  " + shown + "\n  " + indent + "^";
+  bool cut = message.size() > kLongestMessage;
+  std::string said = cut ? message.substr(0, kLongestMessage) + "..." : message;
+  return place.text() + ": " + said + "\n  " + shown + "\n  " + indent + "^";
 }
 
 void fail(Place place, const std::string &message, ErrorKind kind) {

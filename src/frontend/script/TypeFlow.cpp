@@ -8,7 +8,7 @@ namespace {
 /// After so many rounds types that still change in loops are given up on.
 constexpr int kRoundsWithTypes = 8;
 
-enum class Defined { Never, Sometimes, Always };
+enum class Defined : uint8_t { Never, Sometimes, Always };
 
 struct State {
   Defined defined = Defined::Never;
@@ -22,6 +22,8 @@ Type join(Type a, Type b) {
 }
 
 State join(const State &a, const State &b) {
+  if (a == b)
+    return a;
   if (a.defined == Defined::Never || b.defined == Defined::Never) {
     State known = a.defined == Defined::Never ? b : a;
     if (known.defined != Defined::Never)

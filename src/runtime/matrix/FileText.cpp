@@ -39,17 +39,9 @@ void FileText::fail(const std::string &reason) const {
   throw Error(ErrorKind::InvalidFile, file + ": " + reason);
 }
 
-void FileText::fail(const char *place, const std::string &reason) const {
-  auto line = 1 + std::count(content.data(), place, '\n');
+void FileText::fail(std::string_view place, const std::string &reason) const {
+  auto line = 1 + std::count(content.begin(), place.begin(), '\n');
   throw Error(ErrorKind::InvalidFile, file + ":" + std::to_string(line) + ": " + reason);
-}
-
-std::string inQuotes(std::string_view found) {
-  constexpr size_t longest = 40;
-  std::string text = "'";
-  for (char c : found.substr(0, longest))
-    text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return text + (found.size() > longest ? "...'" : "'");
 }
 
 std::string_view takeLine(std::string_view &text) {

@@ -2,6 +2,7 @@
 
 #include "runtime/FunctionRef.h"
 #include "runtime/MappedFile.h"
+#include "runtime/Text.h"
 #include "runtime/ThreadPool.h"
 
 #include <string>
@@ -22,16 +23,13 @@ public:
 
   /// Throws Error: "name: reason", and with a place in the text "name:line: reason".
   [[noreturn]] void fail(const std::string &reason) const;
-  [[noreturn]] void fail(const char *place, const std::string &reason) const;
+  [[noreturn]] void fail(std::string_view place, const std::string &reason) const;
 
 private:
   std::string file;
   std::shared_ptr<MappedFile> mapping;
   std::string_view content;
 };
-
-/// What was found, for a message: in quotes, on one line, cut where it is long.
-std::string inQuotes(std::string_view found);
 
 /// The text up to the end of its first line, without that end; moves `text` behind it.
 std::string_view takeLine(std::string_view &text);

@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"HeaderUntold", "x.csv", "a,b\n1,2\n", "",
                 "x.csv:1: field 1: expected a number, got 'a'"},
         BadFile{"HalfANumber", "x.csv", "1,2\n3,4x\n", "", "field 2: expected a number, got '4x'"},
-        BadFile{"Control", "x.csv", std::string("1,\x1b[31m\n"), "", "got '?[31m'"},
+        BadFile{"Control", "x.csv", std::string("1,\x1b[31m\n"), "", "got '\\x1b[31m'"},
         BadFile{"LongWord", "x.csv", std::string(1000, 'a'), "", "aaa...'"},
         BadFile{"Quote", "x.csv", "\"1,2\n", "", "field 1: expected a number, got '\"1'"},
         BadFile{"NotFilled", "x.csv", "1,2\n3,\n", "{\"fill\": false}",
