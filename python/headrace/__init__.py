@@ -49,6 +49,7 @@ from headrace._expressions import (
     var,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._script import Script, Variables, script
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace.errors import (
@@ -80,12 +81,14 @@ __all__ = [
     "MissingInputError",
     "Model",
     "Phase",
+    "Script",
     "SessionOptions",
     "ShapeMismatchError",
     "Tensor",
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
+    "Variables",
     "__version__",
     "abs",
     "all",

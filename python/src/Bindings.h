@@ -14,6 +14,7 @@ namespace headrace::python {
 void registerErrors();
 
 void registerModel(nanobind::module_ &module);
+void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.

@@ -6,5 +6,6 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
+  headrace::python::registerScript(module);
   headrace::python::registerExpressions(module);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <sstream>
 
 namespace headrace::script {
@@ -26,6 +27,8 @@ struct ScriptSession::Impl {
   std::shared_ptr<const Source> source;
   ScriptOptions options;
   Statistics statistics;
+  /// One run at a time.
+  std::mutex mutex;
 
   /// A program for certain arguments and kinds of inputs, and what was compiled for it.
   struct Version {
@@ -76,6 +79,7 @@ ScriptSession::~ScriptSession() = default;
 
 ScriptSession::Variables ScriptSession::run(const Variables &inputs,
                                             const std::map<std::string, std::string> &arguments) {
+  std::lock_guard lock(impl->mutex);
   auto begin = std::chrono::steady_clock::now();
   impl->statistics = {};
   Impl::Version &version = impl->version(inputs, arguments);

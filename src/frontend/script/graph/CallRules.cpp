@@ -46,6 +46,7 @@ int CallBuilder::rand() {
              share && write.at(sparsity).op == Op::Literal) {
     known.density = *share;
   }
+  known.formatOpen = sparsity >= 0;
   return function(known, /*ordered=*/true);
 }
 
@@ -163,7 +164,10 @@ int CallBuilder::ifelse() {
 int CallBuilder::likeFirst() {
   write.expectMatrix(all[0], call->builtin->name.c_str());
   const Known &known = write.at(all[0]).known;
-  return function(matrixOf(known.rows, known.cols));
+  Known result = matrixOf(known.rows, known.cols);
+  std::string_view name = call->builtin->canonical;
+  result.formatOpen = name == "replace" || name.ends_with(".tri");
+  return function(result);
 }
 
 int CallBuilder::outer() {
@@ -178,7 +182,9 @@ int CallBuilder::diag() {
   if (!known.sizesKnown())
     return function(matrixOf({}, {}));
   bool column = known.cols.isConstant(1);
-  return function(column ? matrixOf(known.rows, known.rows) : matrixOf(known.rows, 1));
+  Known result = column ? matrixOf(known.rows, known.rows) : matrixOf(known.rows, 1);
+  result.formatOpen = column;
+  return function(result);
 }
 
 int CallBuilder::solve() {

@@ -159,19 +159,20 @@ template <class Visit> decltype(auto) withCellFunction(CellFunction function, Vi
   case F:                                                                                          \
     return visit.template operator()<F>();
     HEADRACE_CASE(Negate)
-    HEADRACE_CASE(Not) HEADRACE_CASE(Abs) HEADRACE_CASE(Sqrt) HEADRACE_CASE(Exp) HEADRACE_CASE(Log)
-        HEADRACE_CASE(Sign) HEADRACE_CASE(Round) HEADRACE_CASE(Floor) HEADRACE_CASE(Ceil)
-            HEADRACE_CASE(Sin) HEADRACE_CASE(Cos) HEADRACE_CASE(Tan) HEADRACE_CASE(Asin)
-                HEADRACE_CASE(Acos) HEADRACE_CASE(Atan) HEADRACE_CASE(Sinh) HEADRACE_CASE(Cosh)
-                    HEADRACE_CASE(Tanh) HEADRACE_CASE(IsNan) HEADRACE_CASE(IsInfinite)
-                        HEADRACE_CASE(Power) HEADRACE_CASE(Modulus) HEADRACE_CASE(IntegerDivide)
-                            HEADRACE_CASE(Multiply) HEADRACE_CASE(Divide) HEADRACE_CASE(Add)
-                                HEADRACE_CASE(Subtract) HEADRACE_CASE(Less) HEADRACE_CASE(LessEqual)
-                                    HEADRACE_CASE(Greater) HEADRACE_CASE(GreaterEqual)
-                                        HEADRACE_CASE(Equal) HEADRACE_CASE(NotEqual)
-                                            HEADRACE_CASE(And) HEADRACE_CASE(Or) HEADRACE_CASE(Xor)
-                                                HEADRACE_CASE(Min) HEADRACE_CASE(Max)
-                                                    HEADRACE_CASE(LogBase) HEADRACE_CASE(IfElse)
+    HEADRACE_CASE(Not)
+    HEADRACE_CASE(Abs)
+    HEADRACE_CASE(Sqrt) HEADRACE_CASE(Exp) HEADRACE_CASE(Log) HEADRACE_CASE(Sign)
+        HEADRACE_CASE(Round) HEADRACE_CASE(Floor) HEADRACE_CASE(Ceil) HEADRACE_CASE(Sin)
+            HEADRACE_CASE(Cos) HEADRACE_CASE(Tan) HEADRACE_CASE(Asin) HEADRACE_CASE(Acos)
+                HEADRACE_CASE(Atan) HEADRACE_CASE(Sinh) HEADRACE_CASE(Cosh) HEADRACE_CASE(Tanh)
+                    HEADRACE_CASE(IsNan) HEADRACE_CASE(IsInfinite) HEADRACE_CASE(Power)
+                        HEADRACE_CASE(Modulus) HEADRACE_CASE(IntegerDivide) HEADRACE_CASE(Multiply)
+                            HEADRACE_CASE(Divide) HEADRACE_CASE(Add) HEADRACE_CASE(Subtract)
+                                HEADRACE_CASE(Less) HEADRACE_CASE(LessEqual) HEADRACE_CASE(Greater)
+                                    HEADRACE_CASE(GreaterEqual) HEADRACE_CASE(Equal)
+                                        HEADRACE_CASE(NotEqual) HEADRACE_CASE(And) HEADRACE_CASE(Or)
+                                            HEADRACE_CASE(Xor) HEADRACE_CASE(Min) HEADRACE_CASE(Max)
+                                                HEADRACE_CASE(LogBase) HEADRACE_CASE(IfElse)
 #undef HEADRACE_CASE
   }
   __builtin_unreachable();

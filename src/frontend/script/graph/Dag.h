@@ -17,6 +17,8 @@ struct Known {
   /// Kept as CSR, with so many cells stored.
   bool sparse = false;
   Size nonzeros;
+  /// Dense or sparse, depending on the values.
+  bool formatOpen = false;
   /// The share of cells that are not 0, where it can be told; an estimate.
   std::optional<double> density;
   /// Of a scalar that is a whole number, where that much is known.
@@ -48,6 +50,8 @@ enum class AggregateKind : uint8_t { Sum, Mean, Min, Max, Product };
 enum class Extent : uint8_t { All, EachRow, EachColumn };
 
 struct Node {
+  explicit Node(Op op, std::vector<int> inputs = {}) : op(op), inputs(std::move(inputs)) {}
+
   Op op;
   std::vector<int> inputs; ///< -1: an argument that was not given
   Known known;

@@ -2,6 +2,8 @@
 
 #include "frontend/script/graph/CallBuilder.h"
 
+#include <utility>
+
 namespace headrace::script {
 
 namespace {
@@ -19,7 +21,7 @@ public:
     try {
       assign(*statement.as<Assign>());
     } catch (const GraphWriter::Cut &) {
-      dag.nodes.resize(before);
+      dag.nodes.erase(dag.nodes.begin() + static_cast<ptrdiff_t>(before), dag.nodes.end());
       return false;
     }
     ++dag.statements;
@@ -185,7 +187,7 @@ int Builder::index(const Index &expr) {
   part.type = Type::matrix();
   part.rows = extent(inputs[1], inputs[2], known.rows);
   part.cols = extent(inputs[3], inputs[4], known.cols);
-  part.sparse = known.sparse;
+  part.formatOpen = known.sparse;
   part.density = known.density;
   return write.function("index", inputs, part);
 }
@@ -203,6 +205,7 @@ int Builder::assignPart(const Target &target, int value) {
   }
   write.expectMatrix(whole, "an index on the left");
   known.density = std::nullopt;
+  known.formatOpen = std::exchange(known.sparse, false);
   return write.function("assignIndex", inputs, known);
 }
 

@@ -219,7 +219,25 @@ static Size valueOf(CellFunction function, const Size &a, const Size &b) {
   }
 }
 
+/// A matrix of one value beside another of its size is as good as the value.
+void GraphWriter::dropFills(std::vector<int> &operands) const {
+  for (int &operand : operands) {
+    if (at(operand).op != Op::Fill)
+      continue;
+    const Known &fill = at(operand).known;
+    for (int other : operands) {
+      const Known &known = at(other).known;
+      if (at(other).op != Op::Fill && known.type.isMatrix() && sameSize(known.rows, fill.rows) &&
+          sameSize(known.cols, fill.cols)) {
+        operand = at(operand).inputs[0];
+        break;
+      }
+    }
+  }
+}
+
 int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
+  dropFills(operands);
   Node node{Op::Cell, std::move(operands)};
   node.cell = function;
   bool matrix = false, unknown = false;
@@ -405,8 +423,8 @@ Size GraphWriter::sizeOf(int node) {
 
 void GraphWriter::cutIfUnknown(int node) {
   const Known &known = at(node).known;
-  bool unknown =
-      known.type.data == DataType::Unknown || (known.type.isMatrix() && !known.sizesKnown());
+  bool unknown = known.type.data == DataType::Unknown || known.formatOpen ||
+                 (known.type.isMatrix() && !known.sizesKnown());
   if (unknown && mayCut && inRun() && at(node).op != Op::Input)
     throw Cut{};
 }

@@ -53,6 +53,7 @@ public:
   void expectMatrix(int x, const char *what);
 
 private:
+  void dropFills(std::vector<int> &operands) const;
   void broadcast(Node &node);
   std::string key(const Node &node) const;
 
