@@ -32,7 +32,13 @@ Call = Callable[[], object]
 
 def matrices(rows: int, cols: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(0)
-    shapes = {"X": (rows, cols), "Y": (rows, cols), "Z": (rows, cols), "w": (rows, 1), "v": (cols, 1)}
+    shapes = {
+        "X": (rows, cols),
+        "Y": (rows, cols),
+        "Z": (rows, cols),
+        "w": (rows, 1),
+        "v": (cols, 1),
+    }
     return {name: random.random(shapes[name]) for name in NAMES}
 
 
@@ -172,10 +178,14 @@ def main() -> int:
         except RuntimeError as error:
             notes.append(f"{name}: {error}")
 
-    print(f"{options.rows} x {options.cols} doubles, {len(os.sched_getaffinity(0))} cores, median ms")
+    print(
+        f"{options.rows} x {options.cols} doubles, {len(os.sched_getaffinity(0))} cores, median ms"
+    )
     print(f"{'':20}" + "".join(f"{name:>18}" for name in results))
     for expression in EXPRESSIONS:
-        print(f"{expression:20}" + "".join(f"{times[expression]:18.1f}" for times in results.values()))
+        print(
+            f"{expression:20}" + "".join(f"{times[expression]:18.1f}" for times in results.values())
+        )
     for note in notes:
         print(f"left out: {note}")
     return 0

@@ -15,7 +15,7 @@ SCRIPTS, PER_SCRIPT = 40, 25
 ROWS, COLS, RANK = 7, 5, 3
 
 UNARY = {
-    "-({})": np.negative,
+    "(-{})": np.negative,
     "abs({})": np.abs,
     "sqrt(abs({}))": lambda x: np.sqrt(np.abs(x)),
     "exp({} / 8)": lambda x: np.exp(x / 8),
@@ -24,7 +24,7 @@ UNARY = {
     "sign({})": np.sign,
     "sin({})": np.sin,
     "({} ^ 2)": np.square,
-    "!({})": lambda x: (x == 0) * 1.0,
+    "(!{})": lambda x: (x == 0) * 1.0,
     "({} > 0)": lambda x: (x > 0) * 1.0,
     "({} * 2)": lambda x: x * 2,
     "(3 - {})": lambda x: 3 - x,

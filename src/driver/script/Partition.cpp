@@ -21,8 +21,12 @@ static bool compilableValue(const Node &node) {
 }
 
 bool compilable(const Dag &dag, const Node &node) {
+  auto isLiteral = [&](int input) { return dag.nodes[input].op == Op::Literal; };
   switch (node.op) {
   case Op::Cell:
+    if (std::ranges::all_of(node.inputs, isLiteral))
+      return false;
+    break;
   case Op::MatMul:
   case Op::Transpose:
   case Op::Aggregate:
