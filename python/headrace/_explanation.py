@@ -12,8 +12,8 @@ class Explanation(dict[str, Any]):
 
     Keys: name, symbols; before and after (each with kernels, bytes_moved, operations,
     intermediate_bytes); kernels, a list (each with name, operators, kind, schedule, bytes_read,
-    bytes_written, operations, intermediate_bytes, workspace_bytes); peak_bytes (None where sizes
-    are open), constant_bytes; phase_milliseconds.
+    bytes_written, bytes_saved, operations, intermediate_bytes, workspace_bytes); peak_bytes (None
+    where sizes are open), constant_bytes; phase_milliseconds.
     """
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Explanation(dict[str, Any]):
         return format_table(rows)
 
     def _kernels(self) -> str:
-        rows = [["kernel", "kind", "read", "written", "operations", "operators"]]
+        rows = [["kernel", "kind", "read", "written", "saved", "operations", "operators"]]
         for kernel in self["kernels"]:
             rows.append(
                 [
@@ -43,11 +43,12 @@ class Explanation(dict[str, Any]):
                     kernel["kind"],
                     format_bytes(kernel["bytes_read"]),
                     format_bytes(kernel["bytes_written"]),
+                    format_bytes(kernel["bytes_saved"]),
                     format_count(kernel["operations"]),
                     ", ".join(kernel["operators"]),
                 ]
             )
-        return format_table(rows, left=(0, 1, 5)) if self["kernels"] else ""
+        return format_table(rows, left=(0, 1, 6)) if self["kernels"] else ""
 
 
 def format_bytes(amount: Amount) -> str:

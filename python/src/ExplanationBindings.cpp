@@ -54,6 +54,7 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["schedule"] = report.schedule;
   dict["bytes_read"] = amount(report.cost.bytesRead);
   dict["bytes_written"] = amount(report.cost.bytesWritten);
+  dict["bytes_saved"] = amount(report.cost.bytesSaved);
   dict["operations"] = amount(report.cost.operations);
   dict["intermediate_bytes"] = amount(report.cost.intermediateBytes);
   dict["workspace_bytes"] = report.workspaceBytes;

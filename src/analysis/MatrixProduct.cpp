@@ -1,5 +1,7 @@
 #include "analysis/MatrixProduct.h"
 
+#include "dialect/SizeAlgebra.h"
+
 using namespace mlir;
 
 namespace headrace {
@@ -74,6 +76,13 @@ std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op) {
       (product.transposeB && !matches(b, Role::Column, Role::Sum)))
     return std::nullopt;
   return product;
+}
+
+std::optional<int64_t> usesOf(hr::ContractOp op, Value operand) {
+  MLIRContext *context = op.getContext();
+  auto uses = exactQuotient(elementCount(op.getMovement().domain, context),
+                            elementCount(shapeOf(operand), context));
+  return uses ? constantValue(*uses) : std::nullopt;
 }
 
 } // namespace headrace

@@ -18,4 +18,9 @@ struct MatrixProduct {
 /// The product a contraction is, where every operand is a plain matrix (or a batch of them).
 std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op);
 
+/// How often each element of the operand is used, where that is known. Few times (a matrix times a
+/// vector, or times few columns): reading it is what takes time.
+std::optional<int64_t> usesOf(hr::ContractOp op, mlir::Value operand);
+inline constexpr int64_t kFewUses = 16;
+
 } // namespace headrace

@@ -21,7 +21,7 @@ def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,
     Block arguments are the operands without their symbolic encodings. Everything between reads of
     the operands and writes of the results stays inside. `operators` names what the user wrote that
     became part of it; `cost` gives bytes read, bytes written and operations as expressions of the
-    symbols.
+    symbols, and where several operators are in it, the bytes saved against a kernel for each.
     ```
     %y = hr.kernel "mish" (%x) : (tensor<?x8xf32, ...>) -> tensor<?x8xf32, ...> {
     ^bb0(%a: tensor<?x8xf32>):

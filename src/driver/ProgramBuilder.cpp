@@ -19,8 +19,11 @@ TensorSpec specOf(Type type, StringRef name) {
 }
 
 KernelCost costOf(AffineMap cost) {
-  return {toDimExpr(cost.getResult(0)), toDimExpr(cost.getResult(1)), toDimExpr(cost.getResult(2)),
-          DimExpr()};
+  KernelCost result{toDimExpr(cost.getResult(0)), toDimExpr(cost.getResult(1)),
+                    toDimExpr(cost.getResult(2)), DimExpr(), DimExpr()};
+  if (cost.getNumResults() > 3)
+    result.bytesSaved = toDimExpr(cost.getResult(3));
+  return result;
 }
 
 class ProgramBuilder {

@@ -38,6 +38,8 @@ using KernelFn = int64_t (*)(void *const *buffers, const int64_t *symbols, int64
 
 struct KernelCost {
   DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
+  /// What its operators would move in addition, each in a kernel of its own.
+  DimExpr bytesSaved;
 };
 
 struct Step {

@@ -83,7 +83,9 @@ private:
     AffineMap rhs = mapsOf(op)[featuresInFirstOperand(op) ? 0 : 1];
     Value operand = featuresInFirstOperand(op) ? op.getLhs() : op.getRhs();
     return feature && !isConstant(operand) && rhs.isFunctionOfDim(*feature) &&
-           rhs.getResults().back() != getAffineDimExpr(*feature, op.getContext());
+           rhs.getResults().back() != getAffineDimExpr(*feature, op.getContext()) &&
+           usesOf(op, operand).value_or(kFewUses) >
+               4; // else moving it takes longer than the product
   }
 
   static void swapOperands(hr::ContractOp op, RewriterBase &rewriter) {
@@ -129,7 +131,10 @@ public:
   bool applies(Operation *operation) const override {
     auto op = dyn_cast<hr::ContractOp>(operation);
     return op && cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
-           libraryAvailable("openblas") && asMatrixProduct(op);
+           libraryAvailable("openblas") && asMatrixProduct(op) &&
+           // Reading takes the time; generated code reads for what surrounds the product as well.
+           usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
+           usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
   }
 
   double estimate(Operation *operation, const Machine &machine) const override {

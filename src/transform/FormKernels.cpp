@@ -5,16 +5,18 @@
 // After:
 //   %2 = hr.kernel "mish" (%x) of ["softplus", "tanh", "mul"] { linalg.generic { all three } }
 //
-// Walks the program backwards; a producer joins the kernel of its users when all of them are in
-// that one kernel and the group accepts it (KernelGroup says when loops can be shared and when that
-// saves memory traffic). What joins is never written to memory. It hurts where a producer is cheap
-// to store and dear to compute twice; groups refuse those.
+// What is computed and read within one kernel is never written to memory (Partition says which
+// operators go together). It hurts where a producer is cheap to store and dear to compute twice;
+// groups refuse those.
 #include "analysis/Machine.h"
 #include "dialect/KernelSizes.h"
 #include "transform/KernelBuilder.h"
+#include "transform/Partition.h"
 #include "transform/Passes.h"
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -24,38 +26,6 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
-
-/// Constants and reshapes move nothing and stay between kernels; slices that are views go into the
-/// kernels that read them.
-bool isFree(Operation *op) {
-  auto slice = dyn_cast<hr::SliceOp>(op);
-  return isa<hr::ConstantOp, hr::ReshapeOp>(op) || (slice && isReadInPlace(slice));
-}
-
-SmallVector<KernelGroup> partition(func::FuncOp func) {
-  SmallVector<KernelGroup> groups;
-  llvm::DenseMap<Operation *, size_t> groupOf;
-  for (Operation &op : llvm::reverse(func.getBody().front().without_terminator())) {
-    auto candidate = dyn_cast<hr::OperatorInterface>(&op);
-    if (!candidate || isFree(&op))
-      continue;
-    std::optional<size_t> shared;
-    bool oneGroup = !op.use_empty();
-    for (Operation *user : op.getUsers()) {
-      auto found = groupOf.find(user);
-      oneGroup &= found != groupOf.end() && (!shared || *shared == found->second);
-      if (oneGroup)
-        shared = found->second;
-    }
-    if (oneGroup && groups[*shared].tryJoin(candidate)) {
-      groupOf[&op] = *shared;
-      continue;
-    }
-    groupOf[&op] = groups.size();
-    groups.emplace_back(candidate);
-  }
-  return groups;
-}
 
 /// The result of an operator without a point to compute: nothing, or what its reduction starts
 /// from.
@@ -105,11 +75,16 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
 }
 
 /// Inside a kernel, chains of element-wise work become one loop body. A producer that a reduction
-/// and others read is kept, so that it is computed once per row.
+/// and others read is kept, so that it is computed once per row; so is one that a kernel that walks
+/// rows reads along more dimensions than it has.
 void fuseElementwise(hr::KernelOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(
-      patterns, [](OpOperand *operand) { return operand->get().hasOneUse(); });
+  linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
+    auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+    auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
+    return operand->get().hasOneUse() && (!consumer->getParentOfType<scf::ForallOp>() ||
+                                          producer.getNumLoops() == consumer.getNumLoops());
+  });
   linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, kernel.getContext());
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
@@ -118,6 +93,8 @@ void fuseElementwise(hr::KernelOp kernel) {
 /// A transpose of unit dimensions and the like: nothing is left to compute, its result is its
 /// input.
 bool dropIdentity(hr::KernelOp kernel) {
+  if (kernel.getNumResults() != 1)
+    return false;
   auto same = dyn_cast<BlockArgument>(kernel.getBody().front().getTerminator()->getOperand(0));
   if (!same)
     return false;
@@ -150,22 +127,27 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     machine.vectorRegisters = vectorRegisters;
     SmallVector<KernelGroup> groups = partition(func);
     // Producers first, so that every operand of a kernel is in its final form.
-    for (KernelGroup &group : llvm::reverse(groups)) {
+    for (KernelGroup &group : groups) {
       OpBuilder b(group.root());
-      FailureOr<Value> result = failure();
-      if (group.isStructured())
-        result = buildKernel(b, group, machine);
-      else
-        result = buildIrregularKernel(b, group.root());
-      if (failed(result))
-        return signalPassFailure();
-      group.root()->getResult(0).replaceAllUsesWith(*result);
-      for (hr::OperatorInterface op : group.getOperators())
+      if (group.isStructured()) {
+        for (auto [op, result] : buildKernel(b, group, machine))
+          op->getResult(0).replaceAllUsesWith(result);
+      } else {
+        FailureOr<Value> result = buildIrregularKernel(b, group.root());
+        if (failed(result))
+          return signalPassFailure();
+        group.root()->getResult(0).replaceAllUsesWith(*result);
+      }
+      for (hr::OperatorInterface op : group.getOperators()) {
+        op->dropAllUses();
         op->erase();
+      }
     }
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
       if (isa<hr::SliceOp>(op) && op.use_empty())
         op.erase();
+    // A kernel of several results may stand behind a view of one of them.
+    sortTopologically(&func.getBody().front());
     func.walk([](hr::KernelOp kernel) {
       fuseElementwise(kernel);
       if (!dropIdentity(kernel))

@@ -1,7 +1,10 @@
 #include "transform/KernelBuilder.h"
 
 #include "dialect/KernelSizes.h"
+#include "dialect/SizeAlgebra.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -37,7 +40,7 @@ public:
       sizes.push_back(axis.size);
   }
 
-  Value build();
+  SmallVector<Replacement> build();
 
 private:
   struct Access {
@@ -55,8 +58,14 @@ private:
     SmallVector<IteratorType> iterators; // beside each axis
     SmallVector<Access> accesses;        // operands, then the result
     SmallVector<int> indexed;            // axes whose position the body reads
+    bool stored = false;                 // others read the result
+    bool accumulates = false;            // over all rows of a walking group
 
     bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
+  };
+  /// The rows a block of a walking group covers.
+  struct Rows {
+    Value block, first, count;
   };
 
   void planOperators();
@@ -69,9 +78,28 @@ private:
   Value asView(const Access &access);
   Value packed(const Access &access);
   Value partOf(OpBuilder &inner, const Access &access, Value operand);
-  Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
+  SmallVector<OpFoldResult> sizesIn(OpBuilder &inner, Location loc, const Access &access,
+                                    const Rows *rows);
+  Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
+                     const Rows *rows);
   void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
-  static SmallVector<Value> valuesRead(ArrayRef<Access> external);
+  SmallVector<Value> valuesRead() const;
+  SmallVector<Value> collectInputs();
+  hr::KernelOp createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results);
+  llvm::DenseMap<Value, Value> emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
+                                             const Rows *rows);
+  SmallVector<Value> emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results);
+  Rows rowsOf(OpBuilder &inner, Location loc, Value block);
+  RankedTensorType storedType(const OpPlan &plan) const;
+  Value combined(const OpPlan &plan, Value partial);
+  bool hasAccumulation() const {
+    return llvm::any_of(plans, [](const OpPlan &plan) { return plan.accumulates; });
+  }
+  AffineExpr rowsPerBlock() const;
+  bool startsWithRows(const Access &access) const {
+    return group.walkAxis() && !access.view.empty() &&
+           access.view.front().axis() == group.walkAxis();
+  }
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -82,6 +110,7 @@ private:
   SmallVector<AffineExpr> sizes; // of each axis
   std::vector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
+  SmallVector<Access> external;  // what the kernel reads, an argument each
   /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
 };
@@ -127,10 +156,18 @@ KernelBuilder::Access KernelBuilder::accessOf(Value value, AffineMap map,
 }
 
 void KernelBuilder::planOperators() {
-  for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
+  SmallVector<hr::OperatorInterface> operators(group.getOperators());
+  llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
+    return a->isBeforeInBlock(b);
+  });
+  for (hr::OperatorInterface op : operators) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
     OpPlan plan{op, {}, {}, {}, {}};
+    plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
+                    return !group.contains(user);
+                  });
+    plan.accumulates = group.accumulates(op);
     for (auto [ref, kind] : llvm::zip(domain, m.iterators))
       if (ref.isAxis()) {
         plan.axes.push_back(ref.getId());
@@ -148,7 +185,8 @@ void KernelBuilder::planOperators() {
 
 /// Whether `b` directly follows `a` wherever either is walked.
 bool KernelBuilder::mergeable(int a, int b) const {
-  if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value())
+  if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value() &&
+      group.walkAxis() != a)
     return false;
   for (const OpPlan &plan : plans) {
     if (plan.reads(a) || plan.reads(b))
@@ -208,7 +246,8 @@ static bool isConstant(Value value) {
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
 void KernelBuilder::splitFeatures() {
-  if (!group.anchor() || isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
+  if (group.walkAxis() || !group.anchor() ||
+      isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
   OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
@@ -263,6 +302,8 @@ void KernelBuilder::orderAxes() {
     if (!llvm::is_contained(sequence, axis))
       sequence.push_back(axis);
   };
+  if (group.walkAxis())
+    add(*group.walkAxis());
   for (const ViewDim &dim : plans.back().accesses.back().view)
     if (auto axis = dim.axis())
       add(*axis);
@@ -334,7 +375,16 @@ Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operan
   return inner.create<tensor::ExtractSliceOp>(loc, type, operand, offsets, parts, strides);
 }
 
-Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
+SmallVector<OpFoldResult> KernelBuilder::sizesIn(OpBuilder &inner, Location loc,
+                                                 const Access &access, const Rows *rows) {
+  SmallVector<OpFoldResult> result = sizeOperands(inner, loc, sizesOf(access));
+  if (rows && startsWithRows(access))
+    result.front() = rows->count;
+  return result;
+}
+
+Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
+                                  const Rows *rows) {
   Location loc = plan.op->getLoc();
   SmallVector<AffineExpr> local(sizes.size(), constantDim(0, context));
   for (auto [position, axis] : llvm::enumerate(plan.axes))
@@ -372,7 +422,7 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
     inputs.push_back(emptyTensor(inner, loc, windowSizes, element));
     maps.insert(maps.end() - 1, mapOf(window));
   }
-  Value init = emptyTensor(inner, loc, sizesOf(result), element);
+  Value init = inner.create<tensor::EmptyOp>(loc, sizesIn(inner, loc, result, rows), element);
   hr::OperatorInterface op = plan.op;
   if (TypedAttr start = op.getInitialValue())
     init = inner
@@ -410,7 +460,7 @@ void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) 
 }
 
 /// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
-SmallVector<Value> KernelBuilder::valuesRead(ArrayRef<Access> external) {
+SmallVector<Value> KernelBuilder::valuesRead() const {
   SmallVector<Value> values;
   llvm::DenseMap<Value, size_t> placeOf;
   for (const Access &access : external) {
@@ -426,15 +476,9 @@ SmallVector<Value> KernelBuilder::valuesRead(ArrayRef<Access> external) {
   return values;
 }
 
-Value KernelBuilder::build() {
-  planOperators();
-  mergeAxes();
-  splitFeatures();
-  orderAxes();
-
-  // What the kernel reads: every value the group does not compute itself, once per way to read it.
+/// What the kernel reads: every value the group does not compute itself, once per way to read it.
+SmallVector<Value> KernelBuilder::collectInputs() {
   SmallVector<Value> inputs;
-  SmallVector<Access> external;
   for (OpPlan &plan : plans)
     for (auto [i, access] : llvm::enumerate(llvm::drop_end(plan.accesses))) {
       bool computed =
@@ -454,32 +498,55 @@ Value KernelBuilder::build() {
       external.push_back(access);
       inputs.push_back(read ? read : asView(access));
     }
+  return inputs;
+}
 
-  hr::OperatorInterface root = group.root();
-  const Access &result = plans.back().accesses.back();
-  Type element = cast<RankedTensorType>(result.value.getType()).getElementType();
-  RankedTensorType resultType = tensorType(sizesOf(result), element);
-
-  AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
-  for (Value value : valuesRead(external))
+hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results) {
+  AffineExpr bytesRead = constantDim(0, context), bytesWritten = bytesRead, operations = bytesRead;
+  for (Value value : valuesRead())
     bytesRead = bytesRead + byteCount(cast<RankedTensorType>(value.getType()));
+  for (Type type : results)
+    bytesWritten = bytesWritten + byteCount(cast<RankedTensorType>(type));
+  AffineExpr bytesApart = constantDim(0, context);
   SmallVector<std::string> names;
-  SmallVector<StringRef> nameRefs;
   for (OpPlan &plan : plans) {
     operations = operations + plan.op.getMovement().operations(context);
+    for (const Access &access : plan.accesses)
+      bytesApart = bytesApart + byteCount(cast<RankedTensorType>(access.value.getType()));
     std::string name = operatorName(plan.op);
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   }
-  nameRefs.assign(names.begin(), names.end());
-  hr::OperatorInterface named = group.anchor() ? group.anchor() : root;
+  SmallVector<StringRef> nameRefs(names.begin(), names.end());
+  SmallVector<AffineExpr> cost{bytesRead, bytesWritten, operations};
+  if (plans.size() > 1)
+    cost.push_back(normalized(bytesApart - bytesRead - bytesWritten));
+  hr::OperatorInterface root = group.root(), named = group.anchor() ? group.anchor() : root;
   auto kernel = b.create<hr::KernelOp>(
-      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(named)),
+      root->getLoc(), results, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs),
-      AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
+      AffineMapAttr::get(symbolMap(cost, context)));
   Block *block = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     block->addArgument(plainType(input.getType()), root->getLoc());
+  return kernel;
+}
+
+/// The operators in program order, each on the rows of a block where the group walks. `parts` are
+/// what they read of the kernel's arguments.
+llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
+                                                          const Rows *rows) {
+  SmallVector<Value> read(parts);
+  for (auto [access, part] : llvm::zip_equal(external, read)) {
+    if (!rows || !startsWithRows(access))
+      continue;
+    SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
+    offsets.front() = rows->first;
+    Location loc = access.value.getLoc();
+    part = inner.create<tensor::ExtractSliceOp>(loc, part, offsets,
+                                                sizesIn(inner, loc, access, rows), strides);
+  }
   llvm::DenseMap<Value, Value> computed;
   for (OpPlan &plan : plans) {
     SmallVector<Value> operands;
@@ -487,21 +554,152 @@ Value KernelBuilder::build() {
       if (Value inside = computed.lookup(access.value))
         operands.push_back(inside);
       else
-        operands.push_back(
-            partOf(b, access, block->getArgument(llvm::find(external, access) - external.begin())));
-    computed[plan.op->getResult(0)] = emitOperator(b, plan, operands);
+        operands.push_back(read[llvm::find(external, access) - external.begin()]);
+    computed[plan.op->getResult(0)] = emitOperator(inner, plan, operands, rows);
   }
-  b.create<hr::YieldOp>(root->getLoc(), computed[root->getResult(0)]);
+  return computed;
+}
+
+/// How many rows a block has: a fixed part of all where something is combined over them, else what
+/// makes a cell of reasonable size.
+AffineExpr KernelBuilder::rowsPerBlock() const {
+  constexpr int64_t kPointsPerCell = 1 << 14;
+  bool onlyRows = llvm::all_of(plans, [](const OpPlan &plan) { return plan.axes.size() == 1; });
+  int64_t unit = onlyRows ? 64 : 8; // blocks begin where whole vectors or groups of rows do
+  if (hasAccumulation())
+    return sizes[*group.walkAxis()].ceilDiv(group.walkBlocks() * unit) * unit;
+  int64_t row = 1;
+  for (auto [axis, size] : llvm::enumerate(sizes))
+    if (static_cast<int>(axis) != *group.walkAxis() &&
+        llvm::any_of(plans, [&](const OpPlan &p) { return llvm::is_contained(p.axes, axis); }))
+      row *= constantValue(size).value_or(64);
+  return constantDim(std::max<int64_t>(1, kPointsPerCell / row / unit) * unit, context);
+}
+
+KernelBuilder::Rows KernelBuilder::rowsOf(OpBuilder &inner, Location loc, Value block) {
+  auto value = [&](AffineExpr size) {
+    return getValueOrCreateConstantIndexOp(inner, loc, sizeOperand(inner, loc, size));
+  };
+  Value perBlock = value(rowsPerBlock()), all = value(sizes[*group.walkAxis()]);
+  Value start = inner.create<arith::MulIOp>(loc, block, perBlock);
+  Value first = inner.create<arith::MinSIOp>(loc, start, all);
+  Value left = inner.create<arith::SubIOp>(loc, all, first);
+  return {block, first, inner.create<arith::MinSIOp>(loc, perBlock, left)};
+}
+
+/// The type of what the kernel stores of an operator.
+RankedTensorType KernelBuilder::storedType(const OpPlan &plan) const {
+  const Access &result = plan.accesses.back();
+  SmallVector<AffineExpr> shape = sizesOf(result);
+  if (plan.accumulates)
+    shape.insert(shape.begin(), constantDim(group.walkBlocks(), context));
+  return tensorType(shape, cast<RankedTensorType>(result.value.getType()).getElementType());
+}
+
+/// A walking kernel: all operators on one block of rows after the other.
+SmallVector<Value> KernelBuilder::emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results) {
+  Location loc = group.root()->getLoc();
+  SmallVector<Value> inits;
+  for (Type type : results) {
+    auto tensor = cast<RankedTensorType>(type);
+    inits.push_back(emptyTensor(b, loc, shapeOf(tensor), tensor.getElementType()));
+  }
+  AffineExpr cells = hasAccumulation() ? constantDim(group.walkBlocks(), context)
+                                       : sizes[*group.walkAxis()].ceilDiv(rowsPerBlock());
+  SmallVector<OpFoldResult> bounds{sizeOperand(b, loc, cells)};
+  auto emitBody = [&](OpBuilder &inner, Location, ValueRange arguments) {
+    Rows rows = rowsOf(inner, loc, arguments.front());
+    llvm::DenseMap<Value, Value> computed = emitOperators(inner, parts, &rows);
+    struct Store {
+      Value value;
+      SmallVector<OpFoldResult> offsets, sizes;
+    };
+    SmallVector<Store> stores;
+    for (const OpPlan &plan : plans) {
+      if (!plan.stored)
+        continue;
+      Store store{
+          computed[plan.op->getResult(0)], {}, sizesIn(inner, loc, plan.accesses.back(), &rows)};
+      store.offsets.assign(store.sizes.size(), inner.getIndexAttr(0));
+      if (plan.accumulates) {
+        store.sizes.insert(store.sizes.begin(), inner.getIndexAttr(1));
+        store.offsets.insert(store.offsets.begin(), rows.block);
+      } else {
+        store.offsets.front() = rows.first;
+      }
+      stores.push_back(std::move(store));
+    }
+    auto terminator = inner.create<scf::InParallelOp>(loc);
+    inner.setInsertionPointToEnd(terminator.getBody());
+    for (auto [store, destination] : llvm::zip_equal(stores, arguments.drop_front())) {
+      SmallVector<OpFoldResult> strides(store.offsets.size(), inner.getIndexAttr(1));
+      inner.create<tensor::ParallelInsertSliceOp>(loc, store.value, destination, store.offsets,
+                                                  store.sizes, strides);
+    }
+  };
+  auto walk = b.create<scf::ForallOp>(loc, bounds, inits, /*mapping=*/std::nullopt, emitBody);
+  return walk.getResults();
+}
+
+/// The result of an operator from the partial results of all blocks.
+Value KernelBuilder::combined(const OpPlan &plan, Value partial) {
+  Operation *op = plan.op;
+  auto reduce = dyn_cast<hr::ReduceOp>(op);
+  hr::ReduceKind kind = reduce ? reduce.getKind() : hr::ReduceKind::Sum;
+  auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
+                                    /*keep_dims=*/false);
+  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), /*whole=*/true);
+  Value result = buildKernel(b, small, machine).front().second;
+  all.erase();
+  return result;
+}
+
+SmallVector<Replacement> KernelBuilder::build() {
+  planOperators();
+  mergeAxes();
+  splitFeatures();
+  orderAxes();
+
+  SmallVector<Value> inputs = collectInputs();
+  SmallVector<Type> results;
+  for (const OpPlan &plan : plans)
+    if (plan.stored)
+      results.push_back(storedType(plan));
+  hr::KernelOp kernel = createKernel(inputs, results);
+  SmallVector<Value> parts, yields;
+  for (auto [access, argument] : llvm::zip_equal(external, kernel.getBody().getArguments()))
+    parts.push_back(partOf(b, access, argument));
+  if (group.walkAxis()) {
+    yields = emitBlocks(parts, results);
+  } else {
+    llvm::DenseMap<Value, Value> computed = emitOperators(b, parts, nullptr);
+    for (const OpPlan &plan : plans)
+      if (plan.stored)
+        yields.push_back(computed[plan.op->getResult(0)]);
+  }
+  b.create<hr::YieldOp>(kernel.getLoc(), yields);
   b.setInsertionPointAfter(kernel);
-  Value out = kernel.getResult(0);
-  if (out.getType() != root->getResult(0).getType())
-    out = b.create<hr::ReshapeOp>(root->getLoc(), root->getResult(0).getType(), out);
-  return out;
+
+  SmallVector<Replacement> replacements;
+  unsigned next = 0;
+  for (const OpPlan &plan : plans) {
+    if (!plan.stored)
+      continue;
+    Value out = kernel.getResult(next++);
+    if (plan.accumulates)
+      out = combined(plan, out);
+    Type type = plan.op->getResult(0).getType();
+    if (out.getType() != type)
+      out = b.create<hr::ReshapeOp>(plan.op->getLoc(), type, out);
+    replacements.emplace_back(plan.op, out);
+  }
+  return replacements;
 }
 
 } // namespace
 
-Value buildKernel(OpBuilder &builder, const KernelGroup &group, const Machine &machine) {
+SmallVector<Replacement> buildKernel(OpBuilder &builder, const KernelGroup &group,
+                                     const Machine &machine) {
   return KernelBuilder(builder, group, machine).build();
 }
 

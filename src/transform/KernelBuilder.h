@@ -6,14 +6,19 @@
 
 namespace headrace {
 
-/// Builds the kernel of `group` at the builder's insertion point and returns the value that
-/// replaces the root's result.
+/// An operator and the value that replaces its result.
+using Replacement = std::pair<mlir::Operation *, mlir::Value>;
+
+/// Builds the kernel of `group` at the builder's insertion point and returns what replaces the
+/// results that others read. What a walking group combines over all rows leaves a partial result
+/// per block; a second, small kernel combines those.
 ///
 /// Axes that every value of the group walks together become one; unit dimensions go. Operands and
 /// results are reshaped to that form outside the kernel, which moves nothing. The features of
 /// constant weights are split into register tiles and the weights packed accordingly, which is
 /// done once, at compile time.
-mlir::Value buildKernel(mlir::OpBuilder &builder, const KernelGroup &group, const Machine &machine);
+llvm::SmallVector<Replacement> buildKernel(mlir::OpBuilder &builder, const KernelGroup &group,
+                                           const Machine &machine);
 
 /// The attribute that numbers the linalg operations of a kernel; recipes refer to them by it.
 inline constexpr llvm::StringLiteral kKernelOpIdAttr = "hr.id";

@@ -35,55 +35,82 @@ bool isReadInPlace(hr::SliceOp slice) {
   });
 }
 
-KernelGroup::KernelGroup(hr::OperatorInterface root) {
-  operators.push_back(root);
+KernelGroup::KernelGroup(hr::OperatorInterface root, bool whole) {
   structured = root.isStructured() && !doesNothing(root);
-  if (!structured)
+  if (!structured) {
+    operators.push_back(root);
     return;
-  if (isAnchor(root))
-    anchorOp = root;
+  }
   Movement m = root.getMovement();
-  std::optional<Refs> domain = resolveDomain(root, m, /*isRoot=*/true);
-  assignOperands(root, m, *domain);
-  domains[root] = *domain;
+  add(root, m, resolveRoot(m));
+  if (!whole)
+    walkFromRoot();
 }
 
-bool KernelGroup::tryJoin(hr::OperatorInterface op) {
+bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (!structured || !op.isStructured() || doesNothing(op))
     return false;
-  auto savedAxes = axes;
-  Movement m = op.getMovement();
-  std::optional<Refs> domain = resolveDomain(op, m, /*isRoot=*/false);
-  if (!domain || !pays(op, *domain)) {
-    axes = std::move(savedAxes);
-    return false;
+  KernelGroup before = *this;
+  if (!walk && !escapes) {
+    Movement m = op.getMovement();
+    std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
+    if (domain && pays(op, *domain)) {
+      add(op, m, *domain);
+      return true;
+    }
+    *this = before;
   }
-  assignOperands(op, m, *domain);
+  if (walk)
+    return place(op);
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis) {
+    if (!canWalkAlong(axis))
+      continue;
+    walk = axis;
+    if (place(op))
+      return true;
+    *this = before;
+  }
+  return false;
+}
+
+void KernelGroup::add(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
   operators.push_back(op);
-  domains[op] = *domain;
+  domains[op] = domain;
   if (isAnchor(op))
     anchorOp = op;
-  return true;
+  for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps))
+    assign(operand, operandRefs(op, m, operand, map, domain));
+  Refs result;
+  for (AffineExpr expr : m.maps.back().getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    result.push_back(dim ? domain[dim.getPosition()] : AxisRef::unit());
+  }
+  values.try_emplace(op->getResult(0), result);
+}
+
+/// The dimensions of the first operator's domain are the first axes.
+KernelGroup::Refs KernelGroup::resolveRoot(const Movement &m) {
+  Refs domain(m.domain.size());
+  for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
+    if (constantValue(m.domain[dim]) == 1) {
+      domain[dim] = AxisRef::unit();
+      continue;
+    }
+    axes.push_back({m.domain[dim], m.iterators[dim] == IteratorType::reduction});
+    domain[dim] = AxisRef::axis(axes.size() - 1);
+  }
+  return domain;
 }
 
 /// Places the operator's iteration dimensions on the group's axes, through its result.
 std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterface op,
-                                                            const Movement &m, bool isRoot) {
+                                                            const Movement &m, bool walking) {
   Refs domain(m.domain.size());
   auto addAxis = [&](unsigned dim) {
     axes.push_back({m.domain[dim], m.iterators[dim] == IteratorType::reduction});
     domain[dim] = AxisRef::axis(axes.size() - 1);
   };
   auto isUnit = [&](unsigned dim) { return constantValue(m.domain[dim]) == 1; };
-  if (isRoot) {
-    for (unsigned dim = 0; dim < m.domain.size(); ++dim)
-      if (isUnit(dim))
-        domain[dim] = AxisRef::unit();
-      else
-        addAxis(dim);
-    return domain;
-  }
-
   Value result = op->getResult(0);
   ArrayRef<AxisRef> resultRefs = values.find(result)->second;
   for (auto [expr, ref] : llvm::zip(m.maps.back().getResults(), resultRefs)) {
@@ -92,6 +119,8 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
     else if (!constantValue(expr))
       return std::nullopt; // several dimensions make one of the result; only a root may do that
   }
+  if (walking)
+    placeByOperands(op, m, domain);
   // Reductions: the reduced dimension is the axis beside which the result has a unit dimension, or
   // the one along which another operator of the group reads the same input.
   for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
@@ -111,6 +140,10 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
       if (domain[dim].isUnknown())
         if (auto known = values.find(reduce.getInput()); known != values.end())
           domain[dim] = known->second[dim].withoutUnit();
+      if (domain[dim].isUnknown() && walking) {
+        addAxis(dim);
+        continue;
+      }
     }
     if (domain[dim].isUnknown() || !sameSize(axes[domain[dim].getId()].size, m.domain[dim]))
       return std::nullopt;
@@ -118,32 +151,44 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
   return domain;
 }
 
-/// Places the dimensions of every operand. One that two operators read along different axes lies
-/// nowhere: it is read from memory, both ways.
-void KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
-  for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
-    if (!map) { // a table, read by index
-      values[operand].assign(cast<RankedTensorType>(operand.getType()).getRank(), AxisRef());
-      continue;
+/// Where the dimensions of an operand lie.
+KernelGroup::Refs KernelGroup::operandRefs(hr::OperatorInterface op, const Movement &m,
+                                           Value operand, AffineMap map, const Refs &domain) {
+  if (!map) // a table, read by index
+    return Refs(cast<RankedTensorType>(operand.getType()).getRank());
+  Refs refs;
+  unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      refs.push_back(domain[dim.getPosition()]);
+    } else if (constantValue(expr) == 0) {
+      // Broadcast: operands of maps are aligned at the last dimension.
+      bool aligned = isa<hr::MapOp, hr::BroadcastOp>(op.getOperation());
+      AxisRef beside = aligned ? domain[offset + i] : AxisRef();
+      refs.push_back(beside.getId() < 0 ? AxisRef::unit() : AxisRef::unit(beside));
+    } else {
+      refs.push_back(AxisRef()); // a window or a step: readable from memory only
     }
-    Refs refs;
-    unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
-    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-        refs.push_back(domain[dim.getPosition()]);
-      } else if (constantValue(expr) == 0) {
-        // Broadcast: operands of maps are aligned at the last dimension.
-        bool aligned = isa<hr::MapOp, hr::BroadcastOp>(op.getOperation());
-        AxisRef beside = aligned ? domain[offset + i] : AxisRef();
-        refs.push_back(beside.getId() < 0 ? AxisRef::unit() : AxisRef::unit(beside));
-      } else {
-        refs.push_back(AxisRef()); // a window or a step: readable from memory only
-      }
-    }
-    auto [known, inserted] = values.try_emplace(operand, refs);
-    if (!inserted && known->second != refs)
-      known->second.assign(refs.size(), AxisRef());
   }
+  return refs;
+}
+
+/// Places the dimensions of a value. One that two operators read along different axes lies nowhere:
+/// it is read from memory, both ways.
+void KernelGroup::assign(Value value, const Refs &refs) {
+  auto [known, inserted] = values.try_emplace(value, refs);
+  if (inserted)
+    return;
+  Refs both;
+  for (auto [a, b] : llvm::zip_equal(known->second, refs)) {
+    if (a == b || b == AxisRef::unit())
+      both.push_back(a.isUnit() || a == b ? a : AxisRef());
+    else
+      both.push_back(a == AxisRef::unit() && b.isUnit() ? b : AxisRef());
+  }
+  if (llvm::any_of(both, [](AxisRef ref) { return ref.isUnknown(); }))
+    both.assign(both.size(), AxisRef());
+  known->second = both;
 }
 
 /// A reduction along rows that keeps its dimension, or element-wise work on one's result.

@@ -4,6 +4,11 @@
 // A group names the dimensions of all those domains by common axes: when a consumer reads a value
 // along axes (r, c), the producer computes it along (r, c) too, and both can stand in one loop
 // nest.
+//
+// A group computes one result in one loop nest, or it *walks*: it goes through blocks of rows along
+// one axis and computes all its operators on a few rows at a time, which stay in cache. A walking
+// group may have several results, and operators that combine all rows into one (they leave a
+// partial result per block).
 #pragma once
 
 #include "dialect/Hr.h"
@@ -42,12 +47,16 @@ struct Axis {
 
 class KernelGroup {
 public:
-  /// A group of one operator.
-  explicit KernelGroup(hr::OperatorInterface root);
+  /// A group of one operator. One that combines many rows walks them, so that all threads share the
+  /// work; unless `whole` says that it is to be one loop nest.
+  explicit KernelGroup(hr::OperatorInterface root, bool whole = false);
 
-  /// Adds a producer all of whose users are in the group; false (and no change) where its loops
-  /// cannot be shared or sharing would not pay.
-  bool tryJoin(hr::OperatorInterface op);
+  /// Adds a producer of which the group reads the result; false (and no change) where its loops
+  /// cannot be shared or sharing would not pay. `escapes`: others read the result as well.
+  bool tryJoin(hr::OperatorInterface op, bool escapes);
+  /// Takes over the operators of a group that reads the same rows; false (and no change) where they
+  /// cannot walk together.
+  bool tryMerge(const KernelGroup &other);
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
@@ -58,19 +67,40 @@ public:
   bool isStructured() const { return structured; }
   llvm::ArrayRef<Axis> getAxes() const { return axes; }
   llvm::ArrayRef<AxisRef> domainOf(mlir::Operation *op) const { return domains.find(op)->second; }
+  bool contains(mlir::Operation *op) const { return domains.contains(op) || root() == op; }
+
+  /// The axis along which the group walks blocks of rows, if it does.
+  std::optional<int> walkAxis() const { return walk; }
+  /// Whether the operator combines all rows of a walking group.
+  bool accumulates(mlir::Operation *op) const;
+  /// In how many blocks the rows are cut where something is combined over them; it does not depend
+  /// on the number of threads, so results do not either.
+  int64_t walkBlocks() const;
 
 private:
   using Refs = llvm::SmallVector<AxisRef>;
 
-  std::optional<Refs> resolveDomain(hr::OperatorInterface op, const Movement &m, bool isRoot);
-  void assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain);
+  Refs resolveRoot(const Movement &m);
+  std::optional<Refs> resolveDomain(hr::OperatorInterface op, const Movement &m, bool walking);
+  std::optional<Refs> resolveThroughOperands(hr::OperatorInterface op, const Movement &m);
+  void placeByOperands(hr::OperatorInterface op, const Movement &m, Refs &domain) const;
+  void add(hr::OperatorInterface op, const Movement &m, const Refs &domain);
+  void assign(mlir::Value value, const Refs &refs);
+  static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
+                          mlir::AffineMap map, const Refs &domain);
   bool pays(hr::OperatorInterface op, const Refs &domain) const;
+
+  void walkFromRoot();
+  bool place(hr::OperatorInterface op);
+  bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
+  bool canWalkAlong(int axis) const;
 
   llvm::SmallVector<hr::OperatorInterface> operators;
   llvm::SmallVector<Axis> axes;
   llvm::DenseMap<mlir::Value, Refs> values;
   llvm::DenseMap<mlir::Operation *, Refs> domains;
   hr::OperatorInterface anchorOp;
+  std::optional<int> walk;
   bool structured = false;
 };
 

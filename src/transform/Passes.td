@@ -31,7 +31,7 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
 
 def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "partitions operators into kernels (level 2)";
-  let dependentDialects = ["::mlir::affine::AffineDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">

@@ -33,6 +33,9 @@ public:
     case Schedule::Family::Tiles:
       writeTiles();
       break;
+    case Schedule::Family::Walk:
+      writeWalk();
+      break;
     }
     text += "    transform.yield\n  }\n}\n";
     return std::move(text);
@@ -87,6 +90,11 @@ private:
     cleanUp();
     if (schedule.vector)
       vectorize();
+  }
+
+  void writeWalk() {
+    pass("cpu-walk-rows",
+         llvm::formatv("rows={0} vector-bytes={1}", schedule.tile.front(), schedule.vector));
   }
 
   /// The register tile of the root and, fused, of what it is computed from; then the reduction's
@@ -255,11 +263,12 @@ private:
          done, func);
   }
 
-  void pass(StringRef name) {
+  void pass(StringRef name, const std::string &options = "") {
     Handle func = function(), done = fresh();
-    line("{0} = transform.apply_registered_pass \"{1}\" to {2} : (!transform.any_op) -> "
+    std::string given = options.empty() ? "" : " {options = \"" + options + "\"}";
+    line("{0} = transform.apply_registered_pass \"{1}\" to {2}{3} : (!transform.any_op) -> "
          "!transform.any_op",
-         done, name, func);
+         done, name, func, given);
   }
 
   Handle match(int64_t id) {

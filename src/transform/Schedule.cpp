@@ -32,7 +32,8 @@ static constexpr std::pair<Schedule::Family, StringLiteral> kFamilies[] = {
     {Schedule::Family::Loops, "loops"},
     {Schedule::Family::Elementwise, "elementwise"},
     {Schedule::Family::Rows, "rows"},
-    {Schedule::Family::Tiles, "tiles"}};
+    {Schedule::Family::Tiles, "tiles"},
+    {Schedule::Family::Walk, "walk"}};
 
 StringRef familyName(Schedule::Family family) {
   for (auto [value, name] : kFamilies)

@@ -27,15 +27,17 @@ struct Schedule {
     Elementwise, // one map, vectors along its last dimension
     Rows,        // maps and reductions over rows that stay in cache
     Tiles,       // contractions, convolutions, windows: a register tile carried over the reduction
+    Walk,        // blocks of rows, all operators on a few rows at a time
   };
   Family family = Family::Loops;
   /// Per dimension of the root: size of a grid cell (0: the whole dimension). Cells are independent
   /// and run on all threads.
   llvm::SmallVector<int64_t> grid;
-  /// Tiles: per dimension of the root, the register tile inside a cell, and the loop order.
+  /// Tiles: per dimension of the root, the register tile inside a cell, and the loop order. Walk:
+  /// how many rows are computed at a time.
   llvm::SmallVector<int64_t> tile;
   llvm::SmallVector<int64_t> order;
-  /// Elementwise, Rows: how many elements of the last dimension are one vector.
+  /// Elementwise, Rows: how many elements of the last dimension are one vector. Walk: bytes of one.
   int64_t vector = 0;
   /// What whole tiles leave over in each dimension of the root (Tiles), or whole vectors in the
   /// last dimension (Elementwise, Rows): 0 nothing, kUnknownRemainder where only the run tells.

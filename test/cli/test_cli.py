@@ -291,7 +291,7 @@ def test_explain_json():
     assert report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
     for kernel in report["kernels"]:
         assert {"name", "operators", "kind", "schedule", "bytes_read", "bytes_written", "operations",
-                "intermediate_bytes", "workspace_bytes", "intensity"} == kernel.keys()  # fmt: skip
+                "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity"} == kernel.keys()  # fmt: skip
     assert all(phase["milliseconds"] >= 0 and phase["name"] for phase in report["phases"])
 
 

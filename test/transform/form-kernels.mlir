@@ -150,3 +150,85 @@ func.func @view(%x: tensor<8x1xf32>) -> tensor<1x8xf32> {
   %t = hr.transpose %x [1, 0] : (tensor<8x1xf32>) -> tensor<1x8xf32>
   return %t : tensor<1x8xf32>
 }
+
+// Before: two sums that read %x, 8192 points each.
+// After: one kernel reads it once and leaves a partial sum per block; two small ones add those up.
+// CHECK-LABEL: func.func @two_sums
+// CHECK: %[[P:.*]]:2 = hr.kernel "reduce"({{.*}}) of ["map", "reduce"] {{.*}} -> (tensor<[[B:[0-9]+]]xf64>, tensor<[[B]]xf64>)
+// CHECK: scf.forall (%[[BLOCK:.*]]) in ([[B]])
+// CHECK-COUNT-3: tensor.extract_slice
+// CHECK-COUNT-2: linalg.generic
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[BLOCK]]] [1] [1]
+// CHECK: hr.kernel "reduce"(%[[P]]#0)
+// CHECK: hr.kernel "reduce"(%[[P]]#1)
+// CHECK-NOT: hr.kernel
+// CHECK: return
+func.func @two_sums(%x: tensor<4096x64xf64>, %y: tensor<4096x64xf64>, %z: tensor<4096x64xf64>) -> (tensor<f64>, tensor<f64>) {
+  %0 = hr.map(%x, %y) : (tensor<4096x64xf64>, tensor<4096x64xf64>) -> tensor<4096x64xf64> {
+  ^bb0(%a: f64, %b: f64):
+    %r = arith.mulf %a, %b : f64
+    hr.yield %r : f64
+  }
+  %1 = hr.map(%x, %z) : (tensor<4096x64xf64>, tensor<4096x64xf64>) -> tensor<4096x64xf64> {
+  ^bb0(%a: f64, %b: f64):
+    %r = arith.mulf %a, %b : f64
+    hr.yield %r : f64
+  }
+  %s = hr.reduce sum %0 axes [0, 1] : (tensor<4096x64xf64>) -> tensor<f64>
+  %t = hr.reduce sum %1 axes [0, 1] : (tensor<4096x64xf64>) -> tensor<f64>
+  return %s, %t : tensor<f64>, tensor<f64>
+}
+
+// t(X) (X v): both products on the same rows.
+// CHECK-LABEL: func.func @row_chain
+// CHECK: hr.kernel "contract"(%arg0, %arg1) of ["contract"]
+// CHECK: scf.forall
+// CHECK: %[[ROWS:.*]] = tensor.extract_slice
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%[[ROWS]], %{{.*}}
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]} ins(%[[ROWS]], %{{.*}}
+// CHECK: hr.kernel "reduce"
+// CHECK-NOT: hr.kernel
+// CHECK: return
+func.func @row_chain(%x: tensor<4096x64xf64>, %v: tensor<64xf64>) -> tensor<64xf64> {
+  %q = hr.contract %x, %v maps [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (c)>, affine_map<(r, c) -> (r)>]
+      : (tensor<4096x64xf64>, tensor<64xf64>) -> tensor<4096xf64>
+  %o = hr.contract %x, %q maps [affine_map<(c, r) -> (r, c)>, affine_map<(c, r) -> (r)>, affine_map<(c, r) -> (c)>]
+      : (tensor<4096x64xf64>, tensor<4096xf64>) -> tensor<64xf64>
+  return %o : tensor<64xf64>
+}
+
+// What others need is stored on the way.
+// CHECK-LABEL: func.func @stored
+// CHECK: hr.kernel "map"({{.*}}) -> (tensor<4096xf32>, tensor<4096xf32>)
+// CHECK-NOT: hr.kernel
+// CHECK: return
+func.func @stored(%x: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>) {
+  %e = hr.map(%x) : (tensor<4096xf32>) -> tensor<4096xf32> {
+  ^bb0(%a: f32):
+    %r = math.exp %a : f32
+    hr.yield %r : f32
+  }
+  %l = hr.map(%e) : (tensor<4096xf32>) -> tensor<4096xf32> {
+  ^bb0(%a: f32):
+    %r = math.log1p %a : f32
+    hr.yield %r : f32
+  }
+  return %e, %l : tensor<4096xf32>, tensor<4096xf32>
+}
+
+// The sum over all rows is there only after the loop: what needs it is another kernel, although it
+// reads the same rows.
+// CHECK-LABEL: func.func @after_all_rows
+// CHECK: hr.kernel "reduce"(%{{.*}}) of ["reduce"]
+// CHECK: hr.kernel "reduce"
+// CHECK: hr.kernel "map"
+// CHECK: return
+func.func @after_all_rows(%x: tensor<4096x64xf64>) -> tensor<4096x64xf64> {
+  %s = hr.reduce sum %x axes [0] : (tensor<4096x64xf64>) -> tensor<64xf64>
+  %y = hr.map(%x, %s) : (tensor<4096x64xf64>, tensor<64xf64>) -> tensor<4096x64xf64> {
+  ^bb0(%a: f64, %b: f64):
+    %r = arith.subf %a, %b : f64
+    hr.yield %r : f64
+  }
+  return %y : tensor<4096x64xf64>
+}

@@ -84,6 +84,7 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                {"kind", Align::Left},
                {"read"},
                {"written"},
+               {"saved"},
                {"operations"},
                {"ops/byte"},
                {"intermediates"},
@@ -93,6 +94,7 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
     std::optional<double> intensity = amounts.intensity(kernel.cost);
     table.add({kernel.name, kernel.kind, amounts.text(kernel.cost.bytesRead, "B"),
                amounts.text(kernel.cost.bytesWritten, "B"),
+               amounts.text(kernel.cost.bytesSaved, "B"),
                amounts.text(kernel.cost.operations, ""),
                intensity ? fmt::format("{:.2f}", *intensity) : "-",
                amounts.text(kernel.cost.intermediateBytes, "B"), shortList(kernel.operators),
@@ -129,6 +131,7 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"schedule", kernel.schedule},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
+          {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},
           {"operations", amounts.number(kernel.cost.operations)},
           {"intermediate_bytes", amounts.number(kernel.cost.intermediateBytes)},
           {"workspace_bytes", kernel.workspaceBytes},

@@ -5,9 +5,10 @@
 // After:
 //   arithmetic on vector<64xf32>, within a few units in the last place
 //
-// A call of libm per element is ten times slower. Functions without a polynomial, with one of five
-// times libm's error or more, and all of double precision stay calls. The polynomial of the
+// A call of libm per element is ten times slower. Functions without a polynomial, or with one of
+// five times libm's error or more, stay calls; double precision has its own (DoubleMath). The polynomial of the
 // logarithm takes the smallest normal number for all that are smaller: those are scaled up first.
+#include "target/cpu/DoubleMath.h"
 #include "target/cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,6 +67,7 @@ struct CpuApproximateMathPass : impl::CpuApproximateMathPassBase<CpuApproximateM
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
     populateExpandRoundEvenPattern(patterns);
+    populateDoubleMathPatterns(patterns);
     SmallVector<Operation *> functions;
     getOperation().walk([&](Operation *op) {
       if (isa<math::MathDialect>(op->getDialect()) &&

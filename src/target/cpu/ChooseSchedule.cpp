@@ -1,5 +1,7 @@
 #include "target/cpu/ChooseSchedule.h"
 
+#include "target/cpu/WalkPlan.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -367,7 +369,18 @@ private:
 
 } // namespace
 
+/// As many rows as have an accumulator each in a register, with room for what is read.
+static Schedule walk(const Machine &machine) {
+  Schedule schedule;
+  schedule.family = Schedule::Family::Walk;
+  schedule.tile = {machine.vectorRegisters / 4};
+  schedule.vector = machine.vectorBytes;
+  return schedule;
+}
+
 Schedule chooseCpuSchedule(func::FuncOp kernel, const Machine &machine) {
+  if (findWalk(kernel))
+    return walk(machine);
   return ScheduleChooser(kernel, machine).choose();
 }
 

@@ -62,8 +62,9 @@ class CpuTarget final : public Target {
 public:
   CpuTarget(std::string name, Processor processor)
       : fullName(std::move(name)), processor(std::move(processor)) {
-    // Recipes name this pass.
+    // Recipes name these passes.
     registerSliceStridedOperandsPass();
+    registerCpuWalkRowsPass();
   }
 
   StringRef name() const override { return fullName; }

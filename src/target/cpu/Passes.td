@@ -16,6 +16,16 @@ def CpuApplyRecipePass : Pass<"cpu-apply-recipe", "::mlir::ModuleOp"> {
   let summary = "applies a kernel's recipe: tiles, fusion, vectors";
 }
 
+def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
+  let summary = "writes a kernel that walks blocks of rows as loops over vectors";
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"rows", "rows", "int64_t", "8", "how many rows are computed at a time">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+  ];
+}
+
 def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncOp"> {
   let summary = "keeps accumulators in registers over reduction loops";
 }

@@ -12,10 +12,12 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   return %0 : vector<8xf32>
 }
 
-// Double precision has no polynomial and stays.
+// Double precision has polynomials of its own.
 // CHECK-LABEL: func.func @double
-// CHECK-NEXT: math.exp %{{.*}} : vector<8xf64>
-// CHECK-NEXT: return
+// CHECK-NOT: math.exp
+// CHECK: math.fma {{.*}} : vector<8xf64>
+// CHECK-NOT: math.exp
+// CHECK: return
 func.func @double(%x: vector<8xf64>) -> vector<8xf64> {
   %0 = math.exp %x : vector<8xf64>
   return %0 : vector<8xf64>

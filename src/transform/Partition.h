@@ -1,0 +1,18 @@
+// Decides which operators become one kernel.
+#pragma once
+
+#include "transform/KernelGroup.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+/// Partitions the operators of a level-1 function into groups, producers before their users.
+///
+/// Walks the program backwards; a producer joins the kernel of its users where the group accepts it
+/// (KernelGroup says when loops can be shared). One that others read as well may join too and is
+/// stored besides. Then groups that read the same values are merged where the bytes that saves are
+/// worth it. No two groups ever wait for each other.
+llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function);
+
+} // namespace headrace
