@@ -57,8 +57,10 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
+from headrace._script import Script, Variables, script
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
+from headrace._torch import module
 from headrace.errors import (
     Error,
     InternalError,
@@ -89,6 +91,7 @@ __all__ = [
     "MissingInputError",
     "Model",
     "Phase",
+    "Script",
     "SessionOptions",
     "ShapeMismatchError",
     "Tensor",
@@ -96,6 +99,7 @@ __all__ = [
     "TypeMismatchError",
     "UnsupportedError",
     "ValueAndGrad",
+    "Variables",
     "__version__",
     "forward_backward",
     "abs",
@@ -115,6 +119,7 @@ __all__ = [
     "log",
     "max",
     "min",
+    "module",
     "phases",
     "placeholder",
     "pow",

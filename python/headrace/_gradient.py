@@ -25,7 +25,7 @@ def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
     >>> dx, dw = slope(x, target)
     """
     _expect_scalar(model, "grad")
-    return Model(model._core.with_gradient(_names(wrt), False), model._path)
+    return Model(model._core.with_gradient(_names(wrt), False), f"headrace.grad({model._maker})")
 
 
 def value_and_grad(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
@@ -49,7 +49,8 @@ class ValueAndGrad:
     """A program with its gradient; made by `headrace.value_and_grad` and `headrace.vjp`."""
 
     def __init__(self, model: Model, wrt: str | Iterable[str] | None = None) -> None:
-        self.model = Model(model._core.with_gradient(_names(wrt), True), model._path)
+        core = model._core.with_gradient(_names(wrt), True)
+        self.model = Model(core, f"headrace.vjp({model._maker})")
         self._values = len(model.outputs)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> tuple[Arrays, Arrays]:
@@ -86,8 +87,9 @@ class ForwardBackward:
         computed_again: list[str],
         model: Model,
     ) -> None:
-        self.forward_model = Model(forward, model._path)
-        self.backward_model = Model(backward, model._path)
+        maker = f"headrace.forward_backward({model._maker})"
+        self.forward_model = Model(forward, maker)
+        self.backward_model = Model(backward, maker)
         #: Operators whose results the backward program computes again.
         self.computed_again = computed_again
         self._places = places

@@ -14,7 +14,9 @@ namespace headrace::python {
 void registerErrors();
 
 void registerModel(nanobind::module_ &module);
+void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
+void registerGraph(nanobind::module_ &module);
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);

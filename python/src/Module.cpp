@@ -8,5 +8,7 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
+  headrace::python::registerScript(module);
   headrace::python::registerExpressions(module);
+  headrace::python::registerGraph(module);
 }

@@ -264,6 +264,13 @@ def Hr_BatchNormOp : Hr_CoarseOp<"batch_norm"> {
   let assemblyFormat = "$layout operands attr-dict `:` functional-type(operands, results)";
 }
 
+def Hr_DetachOp : Hr_CoarseOp<"detach"> {
+  let summary = "its input; no gradient goes through it";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
 //===--------------------------------------------------------------------------===//
 // Pure data movement
 //===--------------------------------------------------------------------------===//

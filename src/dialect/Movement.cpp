@@ -214,6 +214,12 @@ Movement SoftmaxOp::getMovement() {
   return m;
 }
 
+Movement DetachOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps = {identityMap(getResult()), identityMap(getResult())};
+  return m;
+}
+
 Movement LayerNormOp::getMovement() {
   Movement m = overResult(getResult());
   m.maps.assign(getNumOperands(), AffineMap());
@@ -233,9 +239,13 @@ Movement BatchNormOp::getMovement() {
 
 Movement TransposeOp::getMovement() {
   Movement m = overResult(getResult());
-  SmallVector<unsigned> permutation(getPermutation().begin(), getPermutation().end());
-  AffineMap map = AffineMap::getPermutationMap(permutation, getContext());
-  m.maps = {inversePermutation(map), identityMap(getResult())};
+  AffineMap read = identityMap(getResult());
+  // MLIR has no permutation of no dimensions.
+  if (!getPermutation().empty()) {
+    SmallVector<unsigned> permutation(getPermutation().begin(), getPermutation().end());
+    read = inversePermutation(AffineMap::getPermutationMap(permutation, getContext()));
+  }
+  m.maps = {read, identityMap(getResult())};
   return m;
 }
 

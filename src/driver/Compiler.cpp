@@ -136,7 +136,6 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
 
 LoweredProgram Compiler::lower(ModuleOp program) {
   LoweredProgram result;
-  result.notes.before = movementBefore(entryFunction(program));
   runPhases(program, compilerPhases().back().name);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
@@ -170,7 +169,9 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
 }
 
 LoweredProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject> &objects) {
+  MovementReport before = movementBefore(entryFunction(program));
   LoweredProgram result = lower(program);
+  result.notes.before = before;
   llvm::StringMap<std::string> symbols;
   for (KernelObject &object : target.compileAhead(program)) {
     symbols[object.kernel] = object.symbol;
@@ -183,7 +184,9 @@ LoweredProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject
 }
 
 Explanation Compiler::explain(ModuleOp program) {
+  MovementReport before = movementBefore(entryFunction(program));
   LoweredProgram compiled = lower(program);
+  compiled.notes.before = before;
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
   return result;

@@ -39,6 +39,7 @@ public:
   Explanation explain(mlir::ModuleOp program);
 
 private:
+  /// All phases; says nothing of what was before.
   LoweredProgram lower(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;

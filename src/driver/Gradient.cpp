@@ -163,7 +163,8 @@ LevelOneProgram extracted(LevelOneProgram &program, StringRef name) {
 std::vector<std::string> commonOperators(func::FuncOp forward, func::FuncOp backward) {
   llvm::StringSet<> names;
   for (Operation &op : forward.getBody().front().without_terminator())
-    names.insert(operatorName(&op));
+    if (!isa<hr::ConstantOp>(op))
+      names.insert(operatorName(&op));
   std::vector<std::string> common;
   for (Operation &op : backward.getBody().front().without_terminator()) {
     std::string name = operatorName(&op);
@@ -185,6 +186,11 @@ SplitProgram splitByDirection(LevelOneProgram joint, GradientOptions options) {
   options.values = true;
   differentiateEntry(joint, options, /*seedScalars=*/false);
   PassManager manager(joint.context.get(), ModuleOp::getOperationName());
+  // What is kept has the layout in which it is computed.
+  OpPassManager &layout = manager.nest<func::FuncOp>();
+  layout.addPass(createChannelsLastPass());
+  layout.addPass(createSimplifyAlgebraPass());
+  layout.addPass(createCSEPass());
   SplitGradientPassOptions split;
   split.budget = options.memoryBudget.value_or(-1);
   manager.addPass(createSplitGradientPass(split));

@@ -41,7 +41,7 @@ public:
     for (int64_t index : wrt)
       active.insert(function.getArgument(index));
     for (Operation &op : body.without_terminator())
-      if (gradient::isFloat(op.getResult(0)) &&
+      if (gradient::isFloat(op.getResult(0)) && !isa<hr::DetachOp>(op) &&
           llvm::any_of(op.getOperands(), [&](Value v) { return active.contains(v); }))
         active.insert(op.getResult(0));
   }

@@ -78,6 +78,18 @@ bool isInMemory(Value value, const llvm::DenseSet<Value> &late) {
   return readForward && (readFromMemory || !fusesAnyway(producer));
 }
 
+/// The values that these are computed from, and themselves.
+llvm::DenseSet<Value> neededBy(ValueRange values) {
+  llvm::DenseSet<Value> needed;
+  SmallVector<Value> pending(values);
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (needed.insert(value).second && value.getDefiningOp())
+      llvm::append_range(pending, value.getDefiningOp()->getOperands());
+  }
+  return needed;
+}
+
 struct Choice {
   std::vector<bool> kept;
   int64_t bytes = 0;
@@ -131,6 +143,7 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
     return llvm::is_contained(ret->getOperands().slice(first, count), value);
   };
   llvm::DenseSet<Value> late = dependsOnSeeds(joint, inputs);
+  llvm::DenseSet<Value> forward = neededBy(ret->getOperands().take_front(outputs));
   llvm::DenseMap<Value, int> positions;
   unsigned gradients = ret->getNumOperands() - outputs;
   auto add = [&](Value value) {
@@ -139,12 +152,16 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
     node.bytes = bytesOf(value);
     node.free = isa<BlockArgument>(value) || returned(value, 0, outputs);
     node.keeping = node.free || isInMemory(value, late) ? node.bytes : 2 * node.bytes;
+    // Of a value and its views, the value.
+    if (value.getDefiningOp<hr::ReshapeOp>())
+      node.keeping += 2;
     node.neededBackward =
         returned(value, outputs, gradients) || llvm::any_of(value.getUsers(), [&](Operation *user) {
           return user->getNumResults() == 1 && late.contains(user->getResult(0));
         });
     if (Operation *producer = value.getDefiningOp()) {
-      node.computing = costOfComputing(producer);
+      // What the forward program does not need itself is computed once, wherever that is.
+      node.computing = forward.contains(value) ? costOfComputing(producer) : 1;
       for (Value operand : producer->getOperands())
         if (auto found = positions.find(operand); found != positions.end())
           node.operands.push_back(found->second);
@@ -154,8 +171,13 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
   };
   for (Value input : joint.getArguments().take_front(inputs))
     add(input);
+  // Constants, and what is evaluated from them alone when the programs are compiled.
+  llvm::DenseSet<Value> constants;
   for (Operation &op : joint.getBody().front().without_terminator())
-    if (!isa<hr::ConstantOp>(op) && !late.contains(op.getResult(0)))
+    if (llvm::all_of(op.getOperands(), [&](Value v) { return constants.contains(v); }))
+      constants.insert(op.getResult(0));
+  for (Operation &op : joint.getBody().front().without_terminator())
+    if (!late.contains(op.getResult(0)) && !constants.contains(op.getResult(0)))
       add(op.getResult(0));
   return graph;
 }

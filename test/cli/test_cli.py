@@ -300,6 +300,19 @@ def test_explain_json_has_expressions_for_open_sizes():
     assert "batch" in report["symbols"] and "batch" in report["before"]["bytes_moved"]
 
 
+def test_explain_grad():
+    text = good("explain", "--grad", "--weights", MODEL, "--size", "batch=4")
+    for word in ("(forward)", "(backward)", "kept beyond inputs and outputs", "computed again"):
+        assert word in text
+    report = json.loads(good("explain", "--grad", "--memory-budget", "0", "--json", MODEL))
+    assert report["kept"] == [] and report["kept_bytes"] == 0 and report["computed_again"]
+    assert report["forward"]["kernels"] and report["backward"]["kernels"]
+
+
+def test_explain_grad_names_what_is_unknown():
+    assert "found 'nothing'" in bad(1, "explain", "--grad", MODEL, "--wrt", "nothing")
+
+
 def test_every_phase_prints_its_program():
     names = [line.split()[0] for line in good("explain", "--phases").splitlines()[1:]]
     assert "import" in names and len(names) > 3

@@ -46,6 +46,13 @@ def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
 
 
+def test_python_of_the_page_on_scripts_runs(capsys) -> None:
+    pytest.importorskip("headrace")
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/scripts.md").read_text(), re.S)
+    exec(code, {})
+    assert "[0. 1. 2. 3. 4.]" in capsys.readouterr().out
+
+
 def test_steps_to_add_an_operator_are_real() -> None:
     rows = re.findall(
         r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M

@@ -21,4 +21,10 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// An error in a script: its message shows the place in lines of its own.
+class ScriptError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 } // namespace headrace::cli

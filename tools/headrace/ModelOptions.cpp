@@ -9,7 +9,9 @@
 namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("MODEL", options.path, "An ONNX file or a package")->type_name("");
+  command
+      .add_option("MODEL", options.path, "An ONNX file or a package; run also takes scripts (.dml)")
+      ->type_name("");
   command
       .add_option("--program", options.settings.program, "Which program of a package of several")
       ->type_name("NAME");
@@ -52,12 +54,16 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
   addSizeOption(command, options.sizes);
 }
 
-std::shared_ptr<Model> loadModel(const ModelOptions &options) {
-  if (options.path.empty())
-    throw UsageError("expected a model: the path of an ONNX file or a package");
+void useThreads(const ModelOptions &options) {
   // The process has one pool of threads, made at first use.
   if (options.threads > 0)
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
+}
+
+std::shared_ptr<Model> loadModel(const ModelOptions &options) {
+  if (options.path.empty())
+    throw UsageError("expected a model: the path of an ONNX file or a package");
+  useThreads(options);
   Progress progress("loading " + std::filesystem::path(options.path).filename().string());
   return Model::load(options.path, options.settings);
 }

@@ -20,6 +20,9 @@ void addThreadsOption(CLI::App &command, ModelOptions &options);
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
 void addInputOptions(CLI::App &command, InputOptions &options);
 
+/// From here on the process has as many threads as the options say.
+void useThreads(const ModelOptions &options);
+
 /// Loads the model; from here on the process has as many threads as the options say.
 std::shared_ptr<Model> loadModel(const ModelOptions &options);
 

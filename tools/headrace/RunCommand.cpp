@@ -5,6 +5,7 @@
 #include "ModelOptions.h"
 #include "OutputFiles.h"
 #include "PrintTensor.h"
+#include "RunScript.h"
 #include "Text.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -16,6 +17,7 @@ namespace {
 
 struct RunOptions {
   ModelOptions model;
+  ScriptOptions script;
   InputOptions inputs;
   std::string outputFolder;
   std::vector<std::string> expected;
@@ -33,7 +35,11 @@ std::vector<Tensor> computeOutputs(Model &model, std::span<const Tensor> inputs,
   return model.run(inputs);
 }
 
-int runModel(const RunOptions &options) {
+int runProgram(const RunOptions &options) {
+  if (isScript(options.model.path)) {
+    useThreads(options.model);
+    return runScript(options.model.path, options.model.settings, options.script);
+  }
   std::shared_ptr<Model> model = loadModel(options.model);
   std::vector<Expectation> expectations = readExpectations(*model, options.expected);
   std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);
@@ -53,10 +59,11 @@ int runModel(const RunOptions &options) {
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App *command = app.add_subcommand("run", "Run a model and show its outputs");
+  CLI::App *command = app.add_subcommand("run", "Run a model or a script and show its outputs");
   addModelOptions(*command, options->model);
   addThreadsOption(*command, options->model);
   addInputOptions(*command, options->inputs);
+  addScriptOptions(*command, options->script);
   command->add_option("--output", options->outputFolder, "Write the outputs as .npy files here")
       ->type_name("DIR");
   command
@@ -78,8 +85,9 @@ void addRunCommand(CLI::App &app, Action &action) {
   command->footer("Examples:\n"
                   "  headrace run examples/digits/digits.onnx --random 0 --size batch=2\n"
                   "  headrace run model.onnx --input image=@cat.npy --output out\n"
-                  "  headrace run model.onnx --input @cat.npy --expect out --rtol 1e-3");
-  command->callback([options, &action] { action = [options] { return runModel(*options); }; });
+                  "  headrace run model.onnx --input @cat.npy --expect out --rtol 1e-3\n"
+                  "  headrace run examples/scripts/pagerank.dml -nvargs n=1000 -stats");
+  command->callback([options, &action] { action = [options] { return runProgram(*options); }; });
 }
 
 } // namespace headrace::cli

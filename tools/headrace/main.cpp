@@ -4,9 +4,11 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Interrupt.h"
+#include "RunScript.h"
 #include "Text.h"
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -23,6 +25,17 @@ int fail(int code, std::string_view message) {
   std::fflush(stdout);
   fmt::print(stderr, "headrace: {} {}\n", styled(stderr, Style::Red, "error:"), printable(message));
   return code;
+}
+
+int failInScript(std::string_view message) {
+  size_t end = message.find('\n');
+  fail(userError, message.substr(0, end));
+  while (end != std::string_view::npos) {
+    message.remove_prefix(end + 1);
+    end = message.find('\n');
+    fmt::print(stderr, "{}\n", printable(message.substr(0, end)));
+  }
+  return userError;
 }
 
 int failUsage(const CLI::App &app, std::string message) {
@@ -70,7 +83,9 @@ int runCommandLine(int argc, char **argv) {
   addBenchCommand(app, action);
   addExplainCommand(app, action);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = withLongDashes(argc, argv);
+    std::ranges::reverse(words); // as CLI11 wants them
+    app.parse(words);
     if (!action) {
       fmt::print("{}", app.help());
       return flushOutput(success);
@@ -82,6 +97,8 @@ int runCommandLine(int argc, char **argv) {
     return failUsage(app, error.what());
   } catch (const UsageError &error) {
     return failUsage(app, error.what());
+  } catch (const ScriptError &error) {
+    return failInScript(error.what());
   } catch (const Error &error) {
     return fail(userError, error.what());
   } catch (const std::bad_alloc &) {

@@ -1,0 +1,151 @@
+"""Scripts in DML: linear algebra with control flow, compiled as sizes become known."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace import _core
+from headrace.errors import InvalidArgumentError, IoError, TypeMismatchError
+
+
+def script(
+    source: str | os.PathLike[str],
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    script_path: Sequence[str | os.PathLike[str]] = (),
+    compile: str = "auto",
+) -> Script:
+    """A script from its text, or from a file where `source` is a path object.
+
+    `arguments` are the script's `$name`s. Functions that it does not define are looked for in the
+    folders of `script_path` and of HEADRACE_SCRIPT_PATH. `compile` says when blocks are compiled:
+    "auto" where it pays, "always", or "never".
+
+    >>> import headrace as hr
+    >>> scaled = hr.script("Y = X * 2; total = sum(Y)")
+    >>> scaled(X=[[1.0, 2.0]])["total"]
+    6.0
+    """
+    name, text = "script", source
+    if not isinstance(source, str):
+        name = os.fspath(source)
+        try:
+            text = pathlib.Path(name).read_text()
+        except OSError as error:
+            raise IoError(f"{name}: cannot read the script: {error.strerror}") from error
+    folders = [os.fspath(folder) for folder in script_path]
+    session = _core.script(name, text, folders, compile, print)
+    return Script(session, {str(key): _as_text(value) for key, value in (arguments or {}).items()})
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return str(value)
+
+
+class Script:
+    """A script ready to be called with the variables it starts from; made by `headrace.script`.
+
+    Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and whatever else speaks DLPack
+    or the buffer protocol; arrays of doubles are used in place. What was compiled for one call
+    serves the next.
+    """
+
+    def __init__(self, session: Any, arguments: dict[str, str]) -> None:
+        self._session = session
+        self._arguments = arguments
+
+    def __call__(self, **variables: Any) -> Variables:
+        """Run the script; the variables it leaves are the result."""
+        inputs = {name: _to_value(name, value) for name, value in variables.items()}
+        return Variables(self._session.run(inputs, self._arguments))
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Compilations, cache hits and times of the last call."""
+        return self._session.statistics
+
+
+class Variables(Mapping[str, Any]):
+    """The variables of a script after a run. Each is converted when it is first read.
+
+    Matrices are NumPy arrays of rank 2, or SciPy CSR matrices where the script kept them sparse;
+    lists are lists of (name, value).
+    """
+
+    def __init__(self, variables: Any) -> None:
+        self._variables = variables
+        self._names = variables.names()
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._read:
+            if name not in self._names:
+                raise KeyError(name)
+            self._read[name] = _from_value(self._variables.get(name))
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<variables {', '.join(self._names)}>"
+
+
+def _to_value(name: str, value: Any) -> Any:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic) and value.ndim == 0:
+        return value.item()
+    if hasattr(value, "tocsr"):
+        matrix = value.tocsr()
+        return (
+            *matrix.shape,
+            np.ascontiguousarray(matrix.indptr, np.int64),
+            np.ascontiguousarray(matrix.indices, np.int64),
+            np.ascontiguousarray(matrix.data, np.float64),
+        )
+    return _to_matrix(name, value)
+
+
+def _to_matrix(name: str, value: Any) -> np.ndarray:
+    try:
+        is_array = isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__")
+        array = np.asarray(value) if is_array else np.from_dlpack(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise TypeMismatchError(
+            f"variable '{name}': expected a matrix or a scalar, got {type(value).__name__} ({error})"
+        ) from error
+    if array.dtype.kind not in "biuf":
+        raise TypeMismatchError(f"variable '{name}': expected numbers, got {array.dtype}")
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)  # a vector is a column
+    if array.ndim != 2:
+        raise InvalidArgumentError(
+            f"variable '{name}': expected a matrix of rank 2, got rank {array.ndim}"
+        )
+    return np.require(array, np.float64, ["C", "A"])
+
+
+def _from_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [(name, _from_value(entry)) for name, entry in value]
+    if not isinstance(value, tuple):
+        return value
+    rows, columns, offsets, indices, values = value
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        dense = np.zeros((rows, columns))
+        dense[np.repeat(np.arange(rows), np.diff(offsets)), indices] = values
+        return dense
+    return csr_matrix((values, indices, offsets), shape=(rows, columns))

@@ -1,0 +1,159 @@
+#include "driver/script/ScriptSession.h"
+
+#include "Arrays.h"
+#include "Bindings.h"
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace headrace::python {
+
+namespace {
+
+using script::List;
+using script::ScriptSession;
+using script::Value;
+using Variables = ScriptSession::Variables;
+
+/// What a run left: a class of its own, so that variables are converted one by one.
+struct Results {
+  Variables variables;
+};
+
+Tensor arrayFromPython(nb::handle value, DType type, size_t rank) {
+  TensorSpec spec{"a matrix", type, std::vector<DimExpr>(rank)};
+  nb::object fail = nb::cpp_function([](nb::object, size_t) -> nb::object {
+    throw InternalError("an array that was not converted");
+  });
+  return tensorFromPython(value, spec, 0, fail);
+}
+
+/// What headrace._script made of a variable: a scalar, an f64 array of rank 2, or the parts of a
+/// sparse matrix (rows, columns, offsets, indices, values).
+Value valueFromPython(nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value))
+    return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value))
+    return nb::cast<int64_t>(value);
+  if (nb::isinstance<nb::float_>(value))
+    return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value))
+    return nb::cast<std::string>(value);
+  if (nb::isinstance<nb::tuple>(value)) {
+    auto parts = nb::cast<nb::tuple>(value);
+    return inPreferredFormat(CsrMatrix::fromArrays(
+        nb::cast<int64_t>(parts[0]), nb::cast<int64_t>(parts[1]),
+        arrayFromPython(parts[2], DType::I64, 1), arrayFromPython(parts[3], DType::I64, 1),
+        arrayFromPython(parts[4], DType::F64, 1)));
+  }
+  return arrayFromPython(value, DType::F64, 2);
+}
+
+nb::object valueToPython(const Value &value) {
+  if (auto *whole = value.as<int64_t>())
+    return nb::cast(*whole);
+  if (auto *real = value.as<double>())
+    return nb::cast(*real);
+  if (auto *truth = value.as<bool>())
+    return nb::cast(*truth);
+  if (auto *text = value.as<std::string>())
+    return nb::cast(*text);
+  if (auto *list = value.as<std::shared_ptr<const List>>()) {
+    nb::list entries;
+    for (const auto &[name, entry] : (*list)->entries)
+      entries.append(nb::make_tuple(name, valueToPython(entry)));
+    return entries;
+  }
+  if (const CsrMatrix *sparse = value.sparse())
+    return nb::make_tuple(sparse->rows(), sparse->cols(), tensorToNumpy(sparse->offsetArray()),
+                          tensorToNumpy(sparse->columnArray()),
+                          tensorToNumpy(sparse->valuesArray()));
+  return tensorToNumpy(denseOf(*value.matrix()));
+}
+
+script::CompileWhen compileWhen(const std::string &name) {
+  if (name == "auto")
+    return script::CompileWhen::Worthwhile;
+  if (name == "always")
+    return script::CompileWhen::Always;
+  if (name == "never")
+    return script::CompileWhen::Never;
+  throw Error(ErrorKind::InvalidArgument,
+              "compile: expected auto, always or never, found '" + name + "'");
+}
+
+std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::string &text,
+                                           const std::vector<std::filesystem::path> &scriptPath,
+                                           const std::string &compile, nb::callable print) {
+  script::ScriptOptions options;
+  options.scriptPath = scriptPath;
+  for (const std::filesystem::path &folder : script::defaultScriptPath())
+    options.scriptPath.push_back(folder);
+  options.settings.compile = compileWhen(compile);
+  // The run does not hold the interpreter while it computes.
+  auto held =
+      std::shared_ptr<nb::callable>(new nb::callable(std::move(print)), [](nb::callable *callable) {
+        nb::gil_scoped_acquire interpreter;
+        delete callable;
+      });
+  options.print = [held](const std::string &line) {
+    nb::gil_scoped_acquire interpreter;
+    (*held)(line);
+  };
+  return std::make_unique<ScriptSession>(name, text, std::move(options));
+}
+
+nb::dict statisticsToPython(const script::Statistics &statistics) {
+  nb::dict operators;
+  for (const auto &[name, times] : statistics.operators)
+    operators[name.c_str()] = nb::make_tuple(times.calls, times.seconds);
+  nb::dict result;
+  result["blocks"] = statistics.blocks;
+  result["plans"] = statistics.plans;
+  result["recompilations"] = statistics.recompilations;
+  result["cache_hits"] = statistics.cacheHits;
+  result["compilations"] = statistics.compilations;
+  result["plan_seconds"] = statistics.planSeconds;
+  result["compile_seconds"] = statistics.compileSeconds;
+  result["total_seconds"] = statistics.totalSeconds;
+  result["operators"] = operators;
+  return result;
+}
+
+} // namespace
+
+void registerScript(nb::module_ &module) {
+  nb::class_<Results>(module, "ScriptVariables")
+      .def("names",
+           [](const Results &results) {
+             std::vector<std::string> names;
+             for (const auto &[name, value] : results.variables)
+               names.push_back(name);
+             return names;
+           })
+      .def("get", [](const Results &results, const std::string &name) {
+        return valueToPython(results.variables.at(name));
+      });
+  nb::class_<ScriptSession>(module, "ScriptSession")
+      .def("run",
+           [](ScriptSession &session, const nb::dict &inputs,
+              const std::map<std::string, std::string> &arguments) {
+             Variables variables;
+             for (auto [name, value] : inputs)
+               variables.emplace(nb::cast<std::string>(name), valueFromPython(value));
+             nb::gil_scoped_release release;
+             Results results{session.run(variables, arguments)};
+             variables.clear();
+             return results;
+           })
+      .def_prop_ro("statistics", [](const ScriptSession &session) {
+        return statisticsToPython(session.statistics());
+      });
+  module.def("script", &makeSession);
+}
+
+} // namespace headrace::python

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "driver/script/BlockPlan.h"
+#include "driver/script/PlanSignature.h"
+#include "driver/script/ScriptSettings.h"
+#include "driver/script/Statistics.h"
+#include "frontend/script/Program.h"
+
+namespace headrace::script {
+
+class SegmentCompiler;
+
+/// Runs straight blocks: finds or makes the plan for the values at hand, follows it. Where the
+/// sizes of later statements depend on what earlier ones compute, a block is run in parts, each
+/// planned when its sizes are known.
+class BlockRunner {
+public:
+  BlockRunner(const ScriptSettings &settings, Statistics &statistics);
+  ~BlockRunner();
+
+  void run(const StraightBlock &block, Environment &variables, HostContext &context);
+
+private:
+  /// The statements of a block from one on, and the plans made for them.
+  struct Part {
+    SignatureState signatures;
+    std::map<std::vector<int64_t>, BlockPlan> plans;
+    bool planned = false;
+  };
+
+  size_t runPart(const StraightBlock &block, size_t first, Environment &variables,
+                 HostContext &context);
+  BlockPlan makePlan(const StraightBlock &block, size_t first, Part &part, PlanSignature &signature,
+                     const Environment &variables);
+  void prepare(BlockPlan &plan, std::span<const int64_t> symbols);
+  void follow(BlockPlan &plan, const StraightBlock &block, bool last,
+              std::span<const int64_t> symbols, Environment &variables, HostContext &context);
+  void runSegment(BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
+                  std::vector<Value> &values);
+  void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
+               std::vector<Value> &values, HostContext &context);
+  void dropOldPlans();
+
+  const ScriptSettings &settings;
+  Statistics &statistics;
+  std::unique_ptr<SegmentCompiler> compiler;
+  std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
+  size_t planCount = 0;
+  uint64_t clock = 0;
+};
+
+} // namespace headrace::script

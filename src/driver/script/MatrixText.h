@@ -1,0 +1,18 @@
+#pragma once
+
+#include "runtime/matrix/Matrix.h"
+
+#include <string>
+
+namespace headrace::script {
+
+/// How toString shows a matrix.
+struct MatrixTextOptions {
+  int64_t rows = 100, cols = 100; ///< at most so many
+  int decimals = 3;
+  std::string separator = " ", lineSeparator = "\n";
+};
+
+std::string matrixText(const Matrix &matrix, const MatrixTextOptions &options);
+
+} // namespace headrace::script

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "driver/script/BlockPlan.h"
+#include "frontend/script/Program.h"
+
+namespace headrace::script {
+
+/// "lmCG.dml:120": where a segment begins.
+std::string segmentName(const Dag &dag, const Segment &segment);
+
+/// "t %*% + sum": the operators of a kernel as statistics name them.
+std::string kernelName(const std::vector<std::string> &operators);
+
+/// -explain hops: the graph with the sizes found at run time.
+std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+                      std::span<const int64_t> symbols);
+
+/// -explain runtime: the steps; of segments their kernels and what fusing them saves.
+std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols);
+
+} // namespace headrace::script

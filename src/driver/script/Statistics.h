@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace headrace::script {
+
+/// What a run did, and where its time went.
+struct Statistics {
+  int64_t blocks = 0; ///< straight blocks that ran
+  int64_t plans = 0;  ///< blocks, or parts of them, that were planned
+  int64_t recompilations =
+      0;                    ///< of those: again, because sizes or formats were not known or changed
+  int64_t cacheHits = 0;    ///< blocks that found their plan
+  int64_t compilations = 0; ///< programs compiled
+  double planSeconds = 0, compileSeconds = 0, totalSeconds = 0;
+
+  struct Operator {
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+  /// By operation; kernels under the names of what became one in them.
+  std::map<std::string, Operator> operators;
+};
+
+/// As -stats shows it.
+std::string print(const Statistics &statistics);
+
+} // namespace headrace::script

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "frontend/script/Ast.h"
+#include "runtime/matrix/Matrix.h"
+
+namespace headrace::script {
+
+struct List;
+
+/// What a variable of a script holds. Copies share the memory of matrices and lists.
+class Value {
+public:
+  using Data = std::variant<std::monostate, int64_t, double, bool, std::string, Matrix,
+                            std::shared_ptr<const List>>;
+
+  Value() = default;
+  Value(int64_t whole) : data(whole) {}
+  Value(double real) : data(real) {}
+  Value(bool truth) : data(truth) {}
+  Value(std::string text) : data(std::move(text)) {}
+  Value(Matrix matrix) : data(std::move(matrix)) {}
+  Value(Tensor dense) : data(Matrix(std::move(dense))) {}
+  Value(CsrMatrix sparse) : data(Matrix(std::move(sparse))) {}
+  Value(std::shared_ptr<const List> list) : data(std::move(list)) {}
+  static Value of(const LiteralValue &literal);
+
+  Data data;
+
+  bool empty() const { return data.index() == 0; }
+  template <class T> const T *as() const { return std::get_if<T>(&data); }
+  const Matrix *matrix() const { return as<Matrix>(); }
+  const CsrMatrix *sparse() const { return matrix() ? std::get_if<CsrMatrix>(matrix()) : nullptr; }
+  bool isString() const { return as<std::string>(); }
+  bool isNumber() const { return as<int64_t>() || as<double>() || as<bool>(); }
+  Type type() const;
+
+  // What is expected, or an Error that names `what`.
+  double number(const char *what) const;
+  int64_t whole(const char *what) const;
+  bool truth(const char *what) const;
+  const std::string &text(const char *what) const;
+  const Matrix &expectMatrix(const char *what) const;
+  Tensor dense(const char *what) const;
+  const List &list(const char *what) const;
+};
+
+struct List {
+  /// Names may be empty.
+  std::vector<std::pair<std::string, Value>> entries;
+};
+
+/// "a 100 x 50 matrix", "3", "a list of 2": for messages.
+std::string describe(const Value &value);
+
+/// As print and string concatenation show it: 1, 0.5, 1.0E-7, TRUE.
+std::string toText(const Value &value);
+std::string numberText(double value);
+
+/// A dense matrix, not initialised.
+Tensor newMatrix(int64_t rows, int64_t cols);
+
+} // namespace headrace::script

@@ -1,0 +1,92 @@
+// Sparse matrices in scripts: every mix of formats gives what dense matrices give.
+#include "runtime/sparse/CsrMatrix.h"
+
+#include "Sessions.h"
+#include <random>
+
+namespace headrace::script {
+namespace {
+
+Tensor randomCells(int64_t rows, int64_t cols, double density, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  Tensor result = newMatrix(rows, cols);
+  for (int64_t i = 0; i < result.elements(); ++i)
+    result.as<double>()[i] = uniform(random) < density ? uniform(random) * 4 - 2 : 0;
+  return result;
+}
+
+const char *kScript = R"(
+  a1 = X + Y; a2 = X - Y; a3 = X * Y; a4 = max(X, Y); a5 = X > Y; a6 = X & Y; a7 = X != Y
+  b1 = X * 2; b2 = 3 * X; b3 = X + 1; b4 = X / 4; b5 = X ^ 2; b6 = -X; b7 = X > 0; b8 = X == 0
+  c1 = abs(X); c2 = exp(X); c3 = sqrt(abs(X)); c4 = sin(X); c5 = round(X * 3)
+  d1 = sum(X); d2 = mean(X); d3 = min(X); d4 = max(X); d5 = sum(X * Y); d6 = sum(X ^ 2)
+  e1 = rowSums(X); e2 = colSums(X); e3 = rowMaxs(X); e4 = colMins(X); e5 = rowMeans(X * Y)
+  f1 = t(X) %*% Y; f2 = X %*% t(Y); f3 = X %*% v; f4 = t(X) %*% u; f5 = t(X)
+  g1 = X * u; g2 = X * t(v); g3 = X * (U %*% t(V)); g4 = sum(X * log(U %*% t(V) + 1))
+  g5 = X * (Y + 1) * 2; g6 = sum((X * 2) * (X + Y)); g7 = X / (abs(Y) + 1)
+  h1 = cbind(X, Y); h2 = rbind(X, Y); h3 = X[2:3, ]; h4 = X[, 2]; h5 = cbind(X, u)
+  k1 = X; k1[1, 1] = 5; k2 = ifelse(X > 0, X, Y); k3 = X * as.scalar(v[1, 1]); k4 = diag(v)
+  k5 = cumsum(X); k6 = replace(target = X, pattern = 0, replacement = 9)
+)";
+
+class SparseMix : public testing::TestWithParam<std::tuple<double, double, CompileWhen>> {};
+
+TEST_P(SparseMix, GivesWhatDenseMatricesGive) {
+  auto [left, right, compile] = GetParam();
+  ScriptSession::Variables dense;
+  dense["X"] = randomCells(6, 5, left, 1);
+  dense["Y"] = randomCells(6, 5, right, 2);
+  dense["u"] = randomCells(6, 1, 1, 3);
+  dense["v"] = randomCells(5, 1, 1, 4);
+  ScriptSession::Variables factors = dense;
+  for (auto [name, rows] : {std::pair("U", 6), std::pair("V", 5)}) {
+    Tensor cells = randomCells(rows, 3, 1, rows);
+    for (int64_t i = 0; i < cells.elements(); ++i)
+      cells.as<double>()[i] = std::abs(cells.as<double>()[i]);
+    dense[name] = cells;
+  }
+  ScriptSession::Variables mixed = dense;
+  if (left < 1)
+    mixed["X"] = CsrMatrix::fromDense(dense["X"].dense("X"));
+  if (right < 1)
+    mixed["Y"] = CsrMatrix::fromDense(dense["Y"].dense("Y"));
+  Ran expected = runScript(kScript, CompileWhen::Never, dense);
+  Ran found = runScript(kScript, compile, mixed);
+  for (const auto &[name, value] : expected.variables) {
+    bool matrix = value.matrix();
+    std::vector<double> a = matrix ? expected.cells(name) : std::vector{expected.number(name)};
+    std::vector<double> b = matrix ? found.cells(name) : std::vector{found.number(name)};
+    ASSERT_EQ(a.size(), b.size()) << name;
+    for (size_t i = 0; i < a.size(); ++i)
+      EXPECT_NEAR(a[i], b[i], 1e-12 * (1 + std::abs(a[i]))) << name << "[" << i << "]";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, SparseMix,
+                         testing::Values(std::tuple(0.3, 0.3, CompileWhen::Never),
+                                         std::tuple(0.3, 1.0, CompileWhen::Never),
+                                         std::tuple(1.0, 0.3, CompileWhen::Never),
+                                         std::tuple(0.0, 0.3, CompileWhen::Never),
+                                         std::tuple(0.3, 0.0, CompileWhen::Never),
+                                         std::tuple(0.0, 0.0, CompileWhen::Never),
+                                         std::tuple(0.3, 1.0, CompileWhen::Always),
+                                         std::tuple(0.3, 0.3, CompileWhen::Always)));
+
+TEST(SparsePlans, AProductUnderASparseMatrixIsNeverBuilt) {
+  // 200,000 x 200,000 cells would be 320 GB.
+  Ran ran = runScript(R"(
+    n = 200000
+    X = rand(rows=n, cols=n, sparsity=0.0000005, seed=1, min=1, max=1)
+    U = rand(rows=n, cols=4, seed=2); V = rand(rows=n, cols=4, seed=3)
+    s = sum(X * log(U %*% t(V) + 1e-15))
+    W = X * (U %*% t(V))
+    k = sum(X)
+  )");
+  EXPECT_GT(ran.number("k"), 15000);
+  EXPECT_TRUE(std::isfinite(ran.number("s")));
+  EXPECT_TRUE(ran.variables.at("W").sparse());
+}
+
+} // namespace
+} // namespace headrace::script
