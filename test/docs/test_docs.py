@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,12 +30,36 @@ def test_phases_are_the_compilers() -> None:
     assert rows == [(phase.name, phase.summary) for phase in hr.phases()]
 
 
+def python_of(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+
+
 def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     pytest.importorskip("headrace")
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    code = python_of("README.md")[0]
     monkeypatch.chdir(ROOT)
     exec(code, {})
     assert "hr.kernel" in capsys.readouterr().out
+
+
+TORCH = [*python_of("README.md")[1:], *python_of("docs/pytorch.md")]
+
+
+@pytest.mark.parametrize("code", TORCH, ids=range(len(TORCH)))
+def test_python_for_pytorch_runs(code: str, tmp_path: Path) -> None:
+    """In a file of its own, as a user would have it."""
+    pytest.importorskip("headrace")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert len(code.splitlines()) <= 12
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning:headrace", str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "runs in PyTorch" not in done.stderr, done.stderr
 
 
 def test_python_of_the_page_on_expressions_runs(capsys) -> None:

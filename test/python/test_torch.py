@@ -161,6 +161,15 @@ def test_sizes_that_are_computed_with() -> None:
         torch.testing.assert_close(compiled(x), scaled(x))
 
 
+def test_sizes_in_the_way_are_settled() -> None:
+    # The dense layer fixes height and width, which only PyTorch's conditions know.
+    module, twin, _ = make("lenet", torch.float64)
+    compiled = torch.compile(module, backend="headrace", dynamic=True)
+    for batch in (3, 5):
+        x = torch.randn(batch, 1, 28, 28).double()
+        assert_close(compiled(x), twin(x), f"batch {batch}")
+
+
 def test_attention_of_any_length() -> None:
     module, twin, _ = make("bert", torch.float64)
     compiled = torch.compile(module, backend="headrace", dynamic=True)

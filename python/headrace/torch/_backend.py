@@ -5,19 +5,54 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import torch
 from torch import fx
 
 from headrace.errors import Error
-from headrace.torch._capture import capture
-from headrace.torch._context import Unsupported
+from headrace.torch._capture import Capture, capture
+from headrace.torch._context import Unsupported, fixed
 from headrace.torch._execute import Executor
-from headrace.torch._lower import lower
+from headrace.torch._lower import Program, lower
 
 OPTIONS = {"training", "target", "expansion", "plan_cache_size"}
 
 
 class FallbackWarning(UserWarning):
     """A graph, or a part of it, is left to PyTorch."""
+
+
+def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Program:
+    """Where open sizes are in the way, all but batches take the values they have now.
+
+    PyTorch then asks for another graph when they change.
+    """
+    try:
+        return lower(captured, name, options)
+    except (Unsupported, Error):
+        if not settle_sizes(captured):
+            raise
+        return lower(captured, name, options)
+
+
+def settle_sizes(captured: Capture) -> bool:
+    """Fixes every open size that is not the first dimension of an input; whether there were any."""
+    shapes = [
+        node.meta["val"].shape
+        for node in captured.graph.nodes
+        if node.op == "placeholder" and isinstance(node.meta["val"], torch.Tensor)
+    ]
+    batches = {expression(shape[0]) for shape in shapes if len(shape)}
+    settled = False
+    for shape in shapes:
+        for size in shape[1:]:
+            if fixed(size) is None and expression(size) not in batches:
+                int(size)  # a condition of the graph from now on
+                settled = True
+    return settled
+
+
+def expression(size: Any) -> Any:
+    return size.node.expr if isinstance(size, torch.SymInt) else size
 
 
 class Fallback:
@@ -46,7 +81,7 @@ def backend(
         )
     name = name_of(module)
     try:
-        program = lower(capture(module), name, options)
+        program = lower_settling(capture(module), name, options)
     except (Unsupported, Error) as reason:
         warn(name, str(reason))
         return module.forward

@@ -37,6 +37,14 @@ def dtype_name(dtype: torch.dtype) -> str:
     return NAMES[dtype]
 
 
+def fixed(size: Any) -> int | None:
+    """The size where it is known: PyTorch may have settled on a value."""
+    if isinstance(size, torch.SymInt):
+        expr = size.node.shape_env.simplify(size.node.expr)
+        return int(expr) if expr.is_Integer else None
+    return size
+
+
 class Context:
     """Writes operators into the program that is being built, for one node of the graph at a time."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.torch._context import Context, Tensor, Unsupported, aten
+from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._elementwise import scaled
 
 # Matrix products
@@ -67,10 +67,11 @@ def overhang(
 ) -> list[int]:  # fmt: skip
     """How much further than its high pad the last window reaches, the size being rounded up."""
     extra = []
-    for size, result, w, s, d, p in zip(sizes, results, window, strides, dilations, pads):
-        if not isinstance(size, int):
+    for open_size, result, w, s, d, p in zip(sizes, results, window, strides, dilations, pads):
+        size = fixed(open_size)
+        if size is None:
             raise Unsupported("ceil_mode over a free size")
-        extra.append(max((result - 1) * s + (w - 1) * d + 1 - (size + 2 * p), 0))
+        extra.append(max((fixed(result) - 1) * s + (w - 1) * d + 1 - (size + 2 * p), 0))
     return extra
 
 
@@ -128,8 +129,8 @@ def adaptive_average_pool(c: Context, x: Tensor, sizes: Sequence[int]) -> Tensor
         last = c.rank(x)
         return c.builder.reduce("mean", x, list(range(last - rank, last)), True)
     window = []
-    for size, wanted in zip(source, result):
-        if not isinstance(size, int) or size % wanted:
+    for size, wanted in zip(map(fixed, source), map(fixed, result)):
+        if size is None or size % wanted:
             raise Unsupported(f"adaptive pooling of {size} elements to {wanted}")
         window.append(size // wanted)
     pooled = c.builder.pool(
@@ -143,8 +144,8 @@ def upsample_nearest(c: Context, x: Tensor, *_: Any, **__: Any) -> Tensor:
     """Every element repeated, where the factor is whole."""
     source, result = c.value_of(0).shape, c.value.shape
     factors = []
-    for size, wanted in zip(source[2:], result[2:]):
-        if not isinstance(size, int) or not isinstance(wanted, int) or wanted % size:
+    for size, wanted in zip(map(fixed, source[2:]), map(fixed, result[2:])):
+        if size is None or wanted is None or wanted % size:
             raise Unsupported(f"nearest upsampling of {size} elements to {wanted}")
         factors.append(wanted // size)
     n, channels, height, width = c.shape_of(x)
@@ -165,12 +166,14 @@ def attention(
 
     if dropout_p:
         raise Unsupported("dropout inside of attention")
-    rows, depth = c.value_of(0).shape[-2:]
+    if scale is None and fixed(c.value_of(0).shape[-1]) is None:
+        raise Unsupported("attention of a free depth")
+    rows, depth = map(fixed, c.value_of(0).shape[-2:])
     scores = c.builder.contract("bhqd,bhkd->bhqk", query, key)
     scores = c.map("mul", scores, depth**-0.5 if scale is None else scale)
     if is_causal:
-        columns = c.value_of(1).shape[-2]
-        if not isinstance(rows, int) or not isinstance(columns, int):
+        columns = fixed(c.value_of(1).shape[-2])
+        if rows is None or columns is None:
             raise Unsupported("causal attention over a free length")
         mask = c.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
         scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))

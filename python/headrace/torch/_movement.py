@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from headrace.torch._context import Context, Tensor, Unsupported, aten, dtype_name
+from headrace.torch._context import Context, Tensor, Unsupported, aten, dtype_name, fixed
 
 
 @aten("view.default", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "squeeze_copy")
@@ -195,7 +195,7 @@ def fill(c: Context, x: Tensor, value: Any) -> Tensor:
 
 @aten("arange")
 def arange(c: Context, *args: Any, **options: Any) -> Tensor:
-    if any(not isinstance(size, int) for size in c.value.shape):
+    if fixed(c.value.shape[0]) is None:
         raise Unsupported("arange of a free size")
     numbers = [int(each) if isinstance(each, torch.SymInt) else each for each in args]
     return c.constant(torch.arange(*numbers, dtype=c.value.dtype))
@@ -213,8 +213,8 @@ def random(c: Context, *_: Any, **__: Any) -> Tensor:
 
 @aten("triu", "tril")
 def triangle(c: Context, x: Tensor, diagonal: int = 0) -> Tensor:
-    rows, columns = c.value.shape[-2:]
-    if not isinstance(rows, int) or not isinstance(columns, int):
+    rows, columns = map(fixed, c.value.shape[-2:])
+    if rows is None or columns is None:
         raise Unsupported("a triangle of a free size")
     keep = getattr(torch, c.node.target.overloadpacket.__name__)
     mask = keep(torch.ones(rows, columns, dtype=torch.bool), diagonal)
