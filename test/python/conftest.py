@@ -80,14 +80,17 @@ def write_model(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def sum_and_difference(write_model: Write):
+def sum_and_difference_path(write_model: Write) -> Path:
+    shape = ["n", 3]
+    return write_model(
+        [("Add", ["a", "b"], ["sum"]), ("Sub", ["a", "b"], ["difference"])],
+        [("a", "FLOAT", shape), ("b", "FLOAT", shape)],
+        [("sum", "FLOAT", shape), ("difference", "FLOAT", shape)],
+    )
+
+
+@pytest.fixture
+def sum_and_difference(sum_and_difference_path: Path):
     import headrace as hr
 
-    shape = ["n", 3]
-    return hr.load(
-        write_model(
-            [("Add", ["a", "b"], ["sum"]), ("Sub", ["a", "b"], ["difference"])],
-            [("a", "FLOAT", shape), ("b", "FLOAT", shape)],
-            [("sum", "FLOAT", shape), ("difference", "FLOAT", shape)],
-        )
-    )
+    return hr.load(sum_and_difference_path)

@@ -87,7 +87,7 @@ def test_sizes_share_compiled_versions(small_models: Path) -> None:
 
 @pytest.mark.parametrize("name", ["resnet18", "bert_layer"])
 def test_packages_compute_what_the_model_does(small_models: Path, tmp_path: Path, name) -> None:
-    path = find_model(small_models, name)
+    path = small_models / f"{name}.onnx"
     headrace.write_package(path, tmp_path / "model.hrpkg", processors=["x86-64-v2", "native"])
     model = headrace.load(path, expansion="generated")
     package = headrace.load(tmp_path / "model.hrpkg")
