@@ -5,7 +5,7 @@
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
-#include "transform/Schedule.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -70,23 +70,9 @@ MovementReport movementAfter(const Program &program) {
   return report;
 }
 
-std::string scheduleText(DictionaryAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (NamedAttribute entry : schedule) {
-    if (entry.getName() == "family")
-      continue;
-    if (!text.empty())
-      os << ", ";
-    os << entry.getName().getValue();
-    if (auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue())) {
-      os << " ";
-      llvm::interleave(list.asArrayRef(), os, "x");
-    } else if (auto number = dyn_cast<IntegerAttr>(entry.getValue())) {
-      os << " " << number.getInt();
-    }
-  }
-  return text;
+std::string textAttribute(ModuleOp module, StringRef name) {
+  auto text = module->getAttrOfType<StringAttr>(name);
+  return text ? text.str() : "";
 }
 
 } // namespace
@@ -170,14 +156,14 @@ Explanation Compiler::explain(ModuleOp program) {
   Program plan = buildProgram(entryFunction(program));
   result.after = movementAfter(plan);
   for (const Step &step : plan.steps) {
-    KernelReport report{step.name, step.operators, step.symbol, "", step.cost, 0};
+    KernelReport report{step.name, step.operators, step.symbol, "", "", step.cost, 0};
     if (step.kind == Step::Kind::Kernel) {
       auto module = program.lookupSymbol<ModuleOp>(step.symbol);
-      auto schedule = module->getAttrOfType<DictionaryAttr>(kScheduleAttr);
-      report.kind = schedule.getAs<StringAttr>("family").str();
-      report.schedule = scheduleText(schedule);
-      if (auto refused = module->getAttrOfType<StringAttr>("hr.recipe_refused"))
-        report.schedule += " (refused: " + refused.str() + ")";
+      report.kind = textAttribute(module, kKindAttr);
+      report.schedule = textAttribute(module, kLoopsAttr);
+      report.recipe = textAttribute(module, kRecipeAttr);
+      if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
+        report.schedule += " (refused: " + refused + ")";
       report.workspaceBytes = workspaceOf(module);
       // All that a kernel keeps in memory between its operators is a worker's workspace.
       report.cost.intermediateBytes = DimExpr::constant(report.workspaceBytes);

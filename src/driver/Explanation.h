@@ -8,10 +8,12 @@ namespace headrace {
 struct KernelReport {
   std::string name;
   std::vector<std::string> operators;
-  /// "loops", "elementwise", "rows", "tiles", or the library routine.
+  /// "loops", "vectors", "rows", "tiles", or the library routine.
   std::string kind;
-  /// The schedule's parameters as text; empty for library routines.
+  /// The loops of its result, outermost first; empty for library routines.
   std::string schedule;
+  /// The recipe that made them, as text.
+  std::string recipe;
   KernelCost cost;
   int64_t workspaceBytes = 0;
 };

@@ -13,6 +13,7 @@
 #include "dialect/KernelSizes.h"
 #include "transform/KernelBuilder.h"
 #include "transform/Passes.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -127,13 +128,31 @@ bool dropIdentity(hr::KernelOp kernel) {
   return true;
 }
 
-void numberOperations(hr::KernelOp kernel) {
+/// Gives every stage a name by which recipes refer to it: the operator's kind, numbered where there
+/// are several. Names do not depend on nodes, so that equal kernels stay equal.
+void nameStages(hr::KernelOp kernel) {
   Builder b(kernel.getContext());
-  int64_t id = 0;
+  llvm::StringMap<int> count;
+  SmallVector<Operation *> stages;
   kernel.walk([&](Operation *op) {
-    if (isa<linalg::LinalgOp, tensor::PadOp>(op))
-      op->setAttr(kKernelOpIdAttr, b.getI64IntegerAttr(id++));
+    if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op))
+      stages.push_back(op);
   });
+  for (Operation *op : stages) {
+    std::string name = stageOf(op).str();
+    if (name.empty()) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      name = !generic                             ? op->getName().stripDialect().str()
+             : generic.getNumReductionLoops() > 0 ? "reduce"
+                                                  : "map";
+    }
+    if (int number = count[name]++)
+      name += std::to_string(number);
+    op->setAttr(kStageAttr, b.getStringAttr(name));
+    for (Value operand : op->getOperands())
+      if (auto fill = operand.getDefiningOp<linalg::FillOp>())
+        fill->setAttr(kStageAttr, b.getStringAttr(name));
+  }
 }
 
 struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
@@ -162,7 +181,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     func.walk([](hr::KernelOp kernel) {
       fuseElementwise(kernel);
       if (!dropIdentity(kernel))
-        numberOperations(kernel);
+        nameStages(kernel);
     });
   }
 };

@@ -1,6 +1,7 @@
 #include "transform/KernelBuilder.h"
 
 #include "dialect/KernelSizes.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -335,13 +336,13 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
                .create<linalg::FillOp>(loc, inner.create<arith::ConstantOp>(loc, start).getResult(),
                                        init)
                .getResult(0);
-  return inner
-      .create<linalg::GenericOp>(loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps,
-                                 plan.iterators,
-                                 [&](OpBuilder &body, Location, ValueRange scalars) {
-                                   body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
-                                 })
-      .getResult(0);
+  auto generic = inner.create<linalg::GenericOp>(
+      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps, plan.iterators,
+      [&](OpBuilder &body, Location, ValueRange scalars) {
+        body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
+      });
+  generic->setAttr(kStageAttr, inner.getStringAttr(op->getName().stripDialect()));
+  return generic.getResult(0);
 }
 
 Value KernelBuilder::build() {

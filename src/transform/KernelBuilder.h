@@ -15,7 +15,4 @@ namespace headrace {
 /// done once, at compile time.
 mlir::Value buildKernel(mlir::OpBuilder &builder, const KernelGroup &group, const Machine &machine);
 
-/// The attribute that numbers the linalg operations of a kernel; recipes refer to them by it.
-inline constexpr llvm::StringLiteral kKernelOpIdAttr = "hr.id";
-
 } // namespace headrace

@@ -302,7 +302,7 @@ void CompiledProgram::checkRecipes(ModuleOp lowered) {
     if (auto reason = kernel->getAttrOfType<StringAttr>("hr.recipe_refused")) {
       std::string schedule;
       llvm::raw_string_ostream os(schedule);
-      os << kernel->getAttr("hr.schedule");
+      os << kernel->getAttr("hr.recipe");
       ADD_FAILURE() << "the recipe of kernel " << kernel.getSymName()->str()
                     << " was refused: " << reason.str() << "\n"
                     << schedule << "\n"
