@@ -17,7 +17,8 @@ static Value reduce(OpBuilder &b, Location loc, ReduceKind kind, Value input,
   return b.create<ReduceOp>(loc, input, kind, axes, /*keep_dims=*/true);
 }
 
-/// softmax(x) = exp(x - max) / sum(exp(x - max)); its logarithm is x - max - log(sum).
+/// softmax(x) = exp(x - max) * (1 / sum(exp(x - max))), one division a row; its logarithm is
+/// x - max - log(sum).
 FailureOr<Value> SoftmaxOp::expand(OpBuilder &b) {
   Location loc = getLoc();
   int64_t axis = getAxis();
@@ -34,8 +35,11 @@ FailureOr<Value> SoftmaxOp::expand(OpBuilder &b) {
       return i.create<arith::SubFOp>(loc, shifted(i, v), i.create<math::LogOp>(loc, v[2]))
           .getResult();
     });
-  return createMap(b, loc, {exponential, sum}, [&](OpBuilder &i, ValueRange v) {
-    return i.create<arith::DivFOp>(loc, v[0], v[1]).getResult();
+  Value scale = createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) {
+    return i.create<arith::DivFOp>(loc, constantLike(i, loc, v[0], 1.0), v[0]).getResult();
+  });
+  return createMap(b, loc, {exponential, scale}, [&](OpBuilder &i, ValueRange v) {
+    return i.create<arith::MulFOp>(loc, v[0], v[1]).getResult();
   });
 }
 

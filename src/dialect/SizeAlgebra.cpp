@@ -129,4 +129,26 @@ std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   return expression(quotient, a.getContext());
 }
 
+static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
+  if (--budget < 0)
+    return false;
+  if (auto constant = constantValue(expr))
+    return *constant <= mostAbsolute && *constant >= -mostAbsolute;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return !binary || (isWithin(binary.getLHS(), mostAbsolute, budget) &&
+                     isWithin(binary.getRHS(), mostAbsolute, budget));
+}
+
+bool isManageable(AffineExpr expr, int64_t mostAbsolute) {
+  int budget = 256;
+  return isWithin(expr, mostAbsolute, budget);
+}
+
+bool isNonNegative(AffineExpr expr) {
+  if (auto constant = constantValue(expr))
+    return *constant >= 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return !binary || (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
+}
+
 } // namespace headrace

@@ -16,4 +16,11 @@ mlir::AffineExpr normalized(mlir::AffineExpr expr);
 /// is not known.
 std::optional<mlir::AffineExpr> exactQuotient(mlir::AffineExpr a, mlir::AffineExpr b);
 
+/// Whether an expression is small enough to compute with: a file can state sizes whose expressions
+/// grow without bound, or whose coefficients overflow.
+bool isManageable(mlir::AffineExpr expr, int64_t mostAbsolute);
+
+/// Whether no value of the free sizes makes the expression negative, as far as its signs tell.
+bool isNonNegative(mlir::AffineExpr expr);
+
 } // namespace headrace

@@ -2,6 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/Specialize.h"
 #include "frontend/onnx/Importer.h"
@@ -71,28 +72,36 @@ struct Model::Impl {
   }
 };
 
-Model::Model() : impl(std::make_unique<Impl>()) {}
 Model::~Model() = default;
 
-std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
+static void checkSettings(const Settings &settings) {
   const std::string &expansion = settings.expansion;
   if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
     throw Error(ErrorKind::InvalidArgument,
                 "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
-  std::shared_ptr<Model> model(new Model);
-  Impl &impl = *model->impl;
-  impl.name = path.filename().string();
-  impl.settings = settings;
+}
+
+std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
+  checkSettings(settings);
+  std::string name = path.filename().string();
   onnx::Model file = onnx::readModel(path);
-  impl.context = makeContext(findTarget(settings.target));
-  impl.imported = onnx::importModel(file, *impl.context, impl.name);
-  func::FuncOp main = entryFunction(*impl.imported);
-  impl.symbols = symbolNames(main);
-  impl.interface.name = impl.name;
-  impl.interface.inputs = inputSpecs(main);
-  impl.interface.outputs = outputSpecs(main);
-  impl.interface.symbols = symbolGuards(main, /*least=*/0);
-  return model;
+  LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
+  program.module = onnx::importModel(file, *program.context, name);
+  return std::make_shared<Model>(std::move(program), settings);
+}
+
+Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make_unique<Impl>()) {
+  checkSettings(settings);
+  impl->name = std::move(program.name);
+  impl->settings = settings;
+  impl->context = std::move(program.context);
+  impl->imported = std::move(program.module);
+  func::FuncOp main = entryFunction(*impl->imported);
+  impl->symbols = symbolNames(main);
+  impl->interface.name = impl->name;
+  impl->interface.inputs = inputSpecs(main);
+  impl->interface.outputs = outputSpecs(main);
+  impl->interface.symbols = symbolGuards(main, /*least=*/0);
 }
 
 const std::string &Model::name() const { return impl->name; }

@@ -19,11 +19,15 @@ struct PhaseInfo {
 };
 const std::vector<PhaseInfo> &phases();
 
+struct LevelOneProgram;
+
 class Model {
 public:
   /// Reads and imports the file; compiles nothing yet. Throws Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
+  /// A program that a front end wrote (see LevelOneProgram.h).
+  explicit Model(LevelOneProgram program, const Settings &settings = {});
   ~Model();
 
   const std::string &name() const;
@@ -51,7 +55,6 @@ public:
   size_t compiledVersions() const;
 
 private:
-  Model();
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

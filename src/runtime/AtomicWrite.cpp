@@ -40,56 +40,45 @@ fs::path temporaryBeside(const fs::path &path) {
                                "." + std::to_string(counter++) + ".tmp");
 }
 
-// The file under its temporary name; removed again unless it was put in place.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(const fs::path &target)
-      : target(target), name(temporaryBeside(target)),
-        descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    if (descriptor < 0)
-      fail(target, errno);
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  ~TemporaryFile() {
-    if (descriptor >= 0)
-      ::close(descriptor);
-    if (!placed)
-      ::unlink(name.c_str());
-  }
-
-  void write(std::span<const std::byte> piece) {
-    while (!piece.empty()) {
-      ssize_t written =
-          ::write(descriptor, piece.data(), std::min<size_t>(piece.size(), size_t{1} << 30));
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written < 0)
-        fail(target, errno);
-      piece = piece.subspan(static_cast<size_t>(written));
-    }
-  }
-
-  void putInPlace() {
-    int closed = ::close(descriptor);
-    descriptor = -1;
-    if (closed != 0 || ::rename(name.c_str(), target.c_str()) != 0)
-      fail(target, errno);
-    placed = true;
-  }
-
-private:
-  const fs::path &target;
-  fs::path name;
-  int descriptor;
-  bool placed = false;
-};
-
 } // namespace
+
+AtomicFile::AtomicFile(const fs::path &path)
+    : target(finalPath(path)), name(temporaryBeside(target)),
+      descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  if (descriptor < 0)
+    fail(target, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (!placed)
+    ::unlink(name.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> piece) {
+  while (!piece.empty()) {
+    ssize_t written =
+        ::write(descriptor, piece.data(), std::min<size_t>(piece.size(), size_t{1} << 30));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      fail(target, errno);
+    piece = piece.subspan(static_cast<size_t>(written));
+  }
+}
+
+void AtomicFile::putInPlace() {
+  int closed = ::close(descriptor);
+  descriptor = -1;
+  if (closed != 0 || ::rename(name.c_str(), target.c_str()) != 0)
+    fail(target, errno);
+  placed = true;
+}
 
 void writeFileAtomically(const fs::path &path,
                          std::initializer_list<std::span<const std::byte>> pieces) {
-  fs::path target = finalPath(path);
-  TemporaryFile file(target);
+  AtomicFile file(path);
   for (std::span<const std::byte> piece : pieces)
     file.write(piece);
   file.putInPlace();

@@ -4,11 +4,32 @@
 #include <filesystem>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 
 namespace headrace {
 
-/// Writes the pieces one after the other to a new file and renames it to `path`: a reader sees
-/// the old file or the whole new one. Throws Error, leaving nothing behind.
+/// A file written piece by piece under another name beside `path` and then put in its place: a
+/// reader sees the old file or the whole new one. Throws Error, leaving nothing behind.
+class AtomicFile {
+public:
+  explicit AtomicFile(const std::filesystem::path &path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  void write(std::span<const std::byte> piece);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+  /// Without it, nothing is left of the file.
+  void putInPlace();
+
+private:
+  std::filesystem::path target, name;
+  int descriptor;
+  bool placed = false;
+};
+
+/// Writes the pieces one after the other as an AtomicFile.
 void writeFileAtomically(const std::filesystem::path &path,
                          std::initializer_list<std::span<const std::byte>> pieces);
 

@@ -5,8 +5,10 @@
 // CHECK: %[[EXP:.*]] = hr.map(%{{.*}}, %[[MAX]])
 // CHECK: math.exp
 // CHECK: %[[SUM:.*]] = hr.reduce sum %[[EXP]] axes [1] {keep_dims = true}
-// CHECK: hr.map(%[[EXP]], %[[SUM]])
+// CHECK: %[[SCALE:.*]] = hr.map(%[[SUM]])
 // CHECK: arith.divf
+// CHECK: hr.map(%[[EXP]], %[[SCALE]])
+// CHECK: arith.mulf
 // CHECK: } loc("head")
 func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = hr.softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("head")

@@ -1,12 +1,9 @@
 #include "frontend/onnx/Importer.h"
 
-#include "frontend/onnx/Text.h"
+#include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
+#include "runtime/Text.h"
 
 #include <set>
 
@@ -52,52 +49,36 @@ namespace {
 class GraphImporter {
 public:
   GraphImporter(const Model &model, MLIRContext &context)
-      : graph(model.graph), context(context), builder(&context), symbols(&context), values(builder),
-        state{builder, symbols, values, diagnostics, checkedOpset(model)} {}
+      : graph(model.graph), context(context), writer(context, model.graph.name),
+        values(writer.builder),
+        state{writer.builder, writer.symbols, values, writer.diagnostics, checkedOpset(model)} {}
 
   OwningOpRef<ModuleOp> run();
 
 private:
   void addInitializers();
-  void addInputs(func::FuncOp function);
+  void addInputs();
   RankedTensorType inputType(const ValueInfo &input);
   void importNode(const Node &node);
-  void addOutputs(func::FuncOp function);
-  void addSymbols(func::FuncOp function);
+  void addOutputs();
 
   const Graph &graph;
   MLIRContext &context;
-  OpBuilder builder;
-  Symbols symbols;
+  ProgramWriter writer;
   Values values;
-  std::string diagnostics;
   ImportState state;
 };
 } // namespace
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    diagnostics = diagnostic.str();
-    return success();
-  });
   checkOperators(graph, state.opset);
   std::vector<const Node *> nodes = orderedNodes(graph);
-
-  Location loc = NameLoc::get(builder.getStringAttr(graph.name));
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  builder.setInsertionPointToEnd(module->getBody());
-  auto function = builder.create<func::FuncOp>(loc, "main", builder.getFunctionType({}, {}));
-  builder.setInsertionPointToEnd(function.addEntryBlock());
-
   addInitializers();
-  addInputs(function);
+  addInputs();
   for (const Node *node : nodes)
     importNode(*node);
-  addOutputs(function);
-  addSymbols(function);
-  if (failed(verify(*module)))
-    throw InternalError("the imported model is malformed: " + diagnostics);
-  return module;
+  addOutputs();
+  return writer.finish();
 }
 
 void GraphImporter::addInitializers() {
@@ -106,19 +87,15 @@ void GraphImporter::addInitializers() {
 }
 
 /// Inputs that are initializers too are constants.
-void GraphImporter::addInputs(func::FuncOp function) {
+void GraphImporter::addInputs() {
   for (const ValueInfo &input : graph.inputs)
     for (const Dim &dim : input.shape.value_or(std::vector<Dim>()))
       if (!dim.value && !dim.symbol.empty() && !values.find(input.name))
-        symbols.get(dim.symbol);
+        writer.symbols.get(dim.symbol);
   for (const ValueInfo &input : graph.inputs) {
     if (values.find(input.name))
       continue;
-    NamedAttribute name(builder.getStringAttr(kNameAttr), builder.getStringAttr(input.name));
-    unsigned position = function.getNumArguments();
-    function.insertArgument(position, inputType(input), builder.getDictionaryAttr(name),
-                            NameLoc::get(builder.getStringAttr(input.name)));
-    values.define(input.name, Value(function.getArgument(position)));
+    values.define(input.name, writer.addInput(input.name, inputType(input)));
   }
 }
 
@@ -134,9 +111,9 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   for (auto [i, dim] : llvm::enumerate(*input.shape)) {
     std::string symbol = dim.symbol;
     if (!dim.value && symbol.empty())
-      for (symbol = llvm::formatv("{0}_dim{1}", input.name, i); symbols.contains(symbol);)
+      for (symbol = llvm::formatv("{0}_dim{1}", input.name, i); writer.symbols.contains(symbol);)
         symbol += "_";
-    dims.push_back(dim.value ? constantDim(*dim.value, &context) : symbols.get(symbol));
+    dims.push_back(dim.value ? constantDim(*dim.value, &context) : writer.symbols.get(symbol));
     known.push_back(dim.value.value_or(1));
   }
   // Throws where a size is negative or their product overflows.
@@ -157,8 +134,7 @@ void GraphImporter::importNode(const Node &node) {
   op.import(c);
 }
 
-void GraphImporter::addOutputs(func::FuncOp function) {
-  SmallVector<Value> results;
+void GraphImporter::addOutputs() {
   for (const ValueInfo &output : graph.outputs) {
     const ImportedValue *value = values.find(output.name);
     std::string what = "output " + inQuotes(output.name);
@@ -169,27 +145,12 @@ void GraphImporter::addOutputs(func::FuncOp function) {
       throw Error(ErrorKind::TypeMismatch, what + ": expected " +
                                                std::string(nameOf(*output.dtype)) +
                                                " as declared, found " + typeText(found));
-    results.push_back(values.tensor(output.name));
+    writer.addOutput(output.name, values.tensor(output.name));
   }
-  builder.create<func::ReturnOp>(function.getLoc(), results);
-  function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(graph.outputs))
-    function.setResultAttr(i, kNameAttr, builder.getStringAttr(output.name));
-}
-
-void GraphImporter::addSymbols(func::FuncOp function) {
-  SmallVector<StringRef> names(symbols.names().begin(), symbols.names().end());
-  function->setAttr(kSymbolsAttr, builder.getStrArrayAttr(names));
-  if (!symbols.hasRanges())
-    return;
-  function->setAttr(kSymbolMinAttr, builder.getDenseI64ArrayAttr(symbols.minima()));
-  function->setAttr(kSymbolMaxAttr, builder.getDenseI64ArrayAttr(symbols.maxima()));
 }
 
 OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
                                   const std::string &fileName) {
-  context.loadDialect<hr::HrDialect, func::FuncDialect>();
   try {
     return GraphImporter(model, context).run();
   } catch (const Error &error) {

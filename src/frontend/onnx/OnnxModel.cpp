@@ -1,7 +1,7 @@
 #include "frontend/onnx/OnnxModel.h"
 
-#include "frontend/onnx/Text.h"
 #include "runtime/Error.h"
+#include "runtime/Text.h"
 
 namespace headrace::onnx {
 

@@ -1,7 +1,7 @@
 // The protobuf encoding of onnx.proto: field numbers, and fields read with their type checked.
 #pragma once
 
-#include "frontend/onnx/Text.h"
+#include "runtime/Text.h"
 #include "runtime/Error.h"
 
 #include <cstdint>

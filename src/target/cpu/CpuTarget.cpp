@@ -107,7 +107,11 @@ public:
     manager.addPass(createConvertMathToLLVMPass());
     manager.addPass(createConvertMathToLibmPass());
     manager.addPass(createConvertSCFToCFPass());
-    manager.addPass(createConvertVectorToLLVMPass());
+    // The lanes of an accumulator are partial results already: they are added up as a tree, not
+    // one after the other.
+    ConvertVectorToLLVMPassOptions vectors;
+    vectors.reassociateFPReductions = true;
+    manager.addPass(createConvertVectorToLLVMPass(vectors));
     manager.addPass(createLowerAffinePass());
     manager.addPass(arith::createArithExpandOpsPass());
     manager.addPass(createFinalizeMemRefToLLVMConversionPass());

@@ -1,16 +1,10 @@
 #include "frontend/onnx/import/NodeContext.h"
 
-#include "frontend/onnx/Text.h"
-
-#include "mlir/IR/Verifier.h"
+#include "runtime/Text.h"
 
 using namespace mlir;
 
 namespace headrace::onnx {
-
-// Beyond any machine; a bound for what a file can ask for.
-static constexpr int64_t kMostRank = 32;
-static constexpr int64_t kMostBytes = int64_t(1) << 42;
 
 /// The user's name of a node, by which reports speak of what became of it.
 static Location locationOf(const Node &node, MLIRContext *context) {
@@ -21,15 +15,9 @@ static Location locationOf(const Node &node, MLIRContext *context) {
 }
 
 NodeContext::NodeContext(const Node &node, ImportState &state)
-    : node(node), opset(state.opset), builder(state.builder),
-      loc(locationOf(node, state.builder.getContext())), context(state.builder.getContext()),
-      state(state) {}
-
-std::string typeText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return type.isInteger(1) ? "bool" : text;
-}
+    : OperatorBuilder(state.builder, state.symbols, state.diagnostics,
+                      locationOf(node, state.builder.getContext()), node.describe()),
+      node(node), opset(state.opset), state(state) {}
 
 std::string NodeContext::nameOfInput(size_t i) const {
   return llvm::formatv("input {0} ({1})", i, inQuotes(node.inputs[i]));
@@ -181,112 +169,6 @@ void NodeContext::resultIsInput() {
   value(0);
   if (!outputName(node, 0).empty())
     state.values.alias(node.outputs[0], node.inputs[0]);
-}
-
-Value NodeContext::map(ValueRange inputs, Formula formula) {
-  SymbolicShape joined;
-  for (Value operand : inputs) {
-    auto next = broadcastShapes(joined, shapeOf(operand));
-    if (!next)
-      fail(ErrorKind::ShapeMismatch, "shapes {0} and {1} do not broadcast", text(joined),
-           text(shapeOf(operand)));
-    joined = *next;
-  }
-  Value mapped = createMap(builder, loc, inputs, [&](OpBuilder &inner, ValueRange scalars) {
-    ScalarMath math(inner, loc);
-    return formula(math, scalars);
-  });
-  return checked(mapped.getDefiningOp());
-}
-
-Value NodeContext::cast(Value tensor, Type elementType) {
-  if (mlir::cast<RankedTensorType>(tensor.getType()).getElementType() == elementType)
-    return tensor;
-  return map(tensor, [&](ScalarMath &m, ValueRange x) { return m.convert(x[0], elementType); });
-}
-
-Value NodeContext::reshape(Value tensor, ArrayRef<AffineExpr> dims) {
-  auto from = mlir::cast<RankedTensorType>(tensor.getType());
-  RankedTensorType to = checkedType(dims, from.getElementType());
-  if (!sameSize(product(shapeOf(from)), product(dims)))
-    fail(ErrorKind::ShapeMismatch, "{0} cannot take the shape {1}", text(shapeOf(from)),
-         text(dims));
-  return from == to ? tensor : create<hr::ReshapeOp>(to, tensor);
-}
-
-Value NodeContext::broadcast(Value tensor, ArrayRef<AffineExpr> dims) {
-  auto from = mlir::cast<RankedTensorType>(tensor.getType());
-  RankedTensorType to = checkedType(dims, from.getElementType());
-  return from == to ? tensor : create<hr::BroadcastOp>(to, tensor);
-}
-
-Value NodeContext::transpose(Value tensor, ArrayRef<int64_t> permutation) {
-  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
-    return tensor;
-  return infer<hr::TransposeOp>(tensor, permutation);
-}
-
-Value NodeContext::reduce(hr::ReduceKind kind, Value tensor, ArrayRef<int64_t> axes,
-                          bool keepDims) {
-  return infer<hr::ReduceOp>(tensor, kind, axes, keepDims);
-}
-
-Value NodeContext::scalar(double value, Type elementType) {
-  Tensor wide = Tensor::allocate(DType::F64, {});
-  *wide.as<double>() = value;
-  return createConstant(builder, loc, wide.converted(toDType(elementType)));
-}
-
-AffineExpr NodeContext::product(ArrayRef<AffineExpr> dims) const {
-  return headrace::elementCount(dims, context);
-}
-
-bool NodeContext::tryRequireNonNegative(AffineExpr expr) {
-  return state.symbols.requireNonNegative(expr);
-}
-
-void NodeContext::requireNonNegative(AffineExpr expr, const char *what) {
-  expr = normalized(expr);
-  if (!tryRequireNonNegative(expr))
-    fail(constantValue(expr) ? ErrorKind::ShapeMismatch : ErrorKind::Unsupported,
-         "{0}: expected {1} to be 0 or more", what, text({expr}));
-}
-
-void NodeContext::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
-  int64_t bytes = sizeOf(toDType(type));
-  for (AffineExpr expr : dims) {
-    auto size = constantValue(expr);
-    if (size && *size < 0)
-      fail(ErrorKind::ShapeMismatch, "expected sizes of 0 or more, found {0}", text(dims));
-    if (!isManageable(expr, kMostBytes))
-      fail(ErrorKind::Unsupported, "a size is too large or depends on the inputs in too many ways");
-    if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMostBytes))
-      fail(ErrorKind::Unsupported, "a result of {0} elements is too large", text(dims));
-  }
-}
-
-RankedTensorType NodeContext::checkedType(ArrayRef<AffineExpr> dims, Type type) const {
-  if (static_cast<int64_t>(dims.size()) > kMostRank)
-    fail(ErrorKind::Unsupported, "expected a result of rank {0} or less, found {1}", kMostRank,
-         dims.size());
-  checkSizes(dims, type);
-  return tensorType(dims, type);
-}
-
-Value NodeContext::checked(Operation *op) {
-  auto type = mlir::cast<RankedTensorType>(op->getResult(0).getType());
-  checkedType(shapeOf(type), type.getElementType());
-  if (failed(verify(op)))
-    failWithDiagnostics();
-  return op->getResult(0);
-}
-
-void NodeContext::failWithDiagnostics() const {
-  StringRef message = state.diagnostics;
-  // "'hr.reshape' op cannot ...": the user's node is named already.
-  if (message.starts_with("'hr."))
-    message = message.split("' op ").second;
-  fail(ErrorKind::ShapeMismatch, "{0}", message);
 }
 
 } // namespace headrace::onnx

@@ -1,7 +1,7 @@
 #include "frontend/onnx/import/NodeOrder.h"
 
-#include "frontend/onnx/Text.h"
 #include "runtime/Error.h"
+#include "runtime/Text.h"
 
 #include <functional>
 #include <queue>

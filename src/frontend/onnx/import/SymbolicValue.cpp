@@ -48,26 +48,4 @@ Tensor toTensor(const SymbolicValue &value, ArrayRef<int64_t> constants) {
   return wide.converted(value.dtype);
 }
 
-static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
-  if (--budget < 0)
-    return false;
-  if (auto constant = constantValue(expr))
-    return *constant <= mostAbsolute && *constant >= -mostAbsolute;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return !binary || (isWithin(binary.getLHS(), mostAbsolute, budget) &&
-                     isWithin(binary.getRHS(), mostAbsolute, budget));
-}
-
-bool isManageable(AffineExpr expr, int64_t mostAbsolute) {
-  int budget = 256;
-  return isWithin(expr, mostAbsolute, budget);
-}
-
-bool isNonNegative(AffineExpr expr) {
-  if (auto constant = constantValue(expr))
-    return *constant >= 0;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return !binary || (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
-}
-
 } // namespace headrace::onnx

@@ -31,11 +31,4 @@ std::optional<SymbolicValue> symbolicValue(const Tensor &tensor, mlir::MLIRConte
 /// A known value without free sizes, as data.
 Tensor toTensor(const SymbolicValue &value, llvm::ArrayRef<int64_t> constants);
 
-/// Whether an expression is small enough to compute with: a file can state sizes whose expressions
-/// grow without bound, or whose coefficients overflow.
-bool isManageable(mlir::AffineExpr expr, int64_t mostAbsolute);
-
-/// Whether no value of the free sizes makes the expression negative, as far as its signs tell.
-bool isNonNegative(mlir::AffineExpr expr);
-
 } // namespace headrace::onnx

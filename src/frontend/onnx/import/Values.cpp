@@ -2,8 +2,8 @@
 
 #include "dialect/ConstantData.h"
 #include "dialect/Hr.h"
-#include "frontend/onnx/Text.h"
 #include "runtime/Error.h"
+#include "runtime/Text.h"
 
 using namespace mlir;
 
@@ -21,12 +21,6 @@ Type elementType(DType dtype, const std::string &valueName, MLIRContext *context
   default:
     return toElementType(dtype, context);
   }
-}
-
-Value createConstant(OpBuilder &builder, Location loc, const Tensor &tensor) {
-  auto type =
-      RankedTensorType::get(tensor.shape(), toElementType(tensor.dtype(), builder.getContext()));
-  return builder.create<hr::ConstantOp>(loc, type, tensorAttribute(tensor, type));
 }
 
 void Values::insert(const std::string &name, ImportedValue value) {

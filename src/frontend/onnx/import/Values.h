@@ -1,6 +1,7 @@
 // What the importer knows of each of the model's values.
 #pragma once
 
+#include "frontend/common/OperatorBuilder.h"
 #include "frontend/onnx/import/SymbolicValue.h"
 
 #include "mlir/IR/Builders.h"
@@ -44,8 +45,5 @@ private:
 
 /// The element type; an Error that names the value where operators have no such type.
 mlir::Type elementType(DType dtype, const std::string &valueName, mlir::MLIRContext *context);
-
-/// The constant as an operator.
-mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor);
 
 } // namespace headrace::onnx

@@ -1,6 +1,6 @@
-#include "frontend/onnx/Text.h"
+#include "runtime/Text.h"
 
-namespace headrace::onnx {
+namespace headrace {
 
 static constexpr size_t longestShown = 200;
 
@@ -53,4 +53,4 @@ std::string escaped(std::string_view text) {
 
 std::string inQuotes(std::string_view text) { return "'" + escaped(text) + "'"; }
 
-} // namespace headrace::onnx
+} // namespace headrace

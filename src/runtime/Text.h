@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace headrace::onnx {
+namespace headrace {
 
 bool isUtf8(std::string_view text);
 
@@ -14,4 +14,4 @@ std::string escaped(std::string_view text);
 /// The same in single quotes.
 std::string inQuotes(std::string_view text);
 
-} // namespace headrace::onnx
+} // namespace headrace

@@ -1,8 +1,8 @@
-#include "frontend/onnx/import/ScalarMath.h"
+#include "frontend/common/ScalarMath.h"
 
 using namespace mlir;
 
-namespace headrace::onnx {
+namespace headrace {
 
 Value ScalarMath::numberOf(Type type, double value) {
   if (isa<FloatType>(type))
@@ -73,4 +73,4 @@ Value ScalarMath::convert(Value a, Type to) {
   return fromWidth < toWidth ? op<arith::ExtSIOp>(to, a) : op<arith::TruncIOp>(to, a);
 }
 
-} // namespace headrace::onnx
+} // namespace headrace

@@ -1,13 +1,13 @@
-#include "frontend/onnx/import/Symbols.h"
+#include "frontend/common/Symbols.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "frontend/onnx/Text.h"
+#include "runtime/Text.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace headrace::onnx {
+namespace headrace {
 
 AffineExpr Symbols::get(const std::string &name) {
   auto found = llvm::find(symbolNames, name);
@@ -90,4 +90,4 @@ std::string Symbols::text(ArrayRef<AffineExpr> dims) const {
   return result;
 }
 
-} // namespace headrace::onnx
+} // namespace headrace

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 
-namespace headrace::onnx {
+namespace headrace {
 
 class ScalarMath {
 public:
@@ -62,4 +62,4 @@ private:
   mlir::Location loc;
 };
 
-} // namespace headrace::onnx
+} // namespace headrace

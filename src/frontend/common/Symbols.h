@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headrace::onnx {
+namespace headrace {
 
 class Symbols {
 public:
@@ -35,4 +35,4 @@ private:
   std::vector<int64_t> least, most;
 };
 
-} // namespace headrace::onnx
+} // namespace headrace

@@ -1,0 +1,86 @@
+// Writes operators of level 1 for a front end: result types inferred, sizes bounded, every fault an
+// Error that names what the user wrote.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "frontend/common/ScalarMath.h"
+#include "frontend/common/Symbols.h"
+#include "runtime/Error.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace headrace {
+
+class OperatorBuilder {
+public:
+  /// `diagnostics` holds what MLIR said last (see ProgramWriter); `subject` names the user's thing.
+  OperatorBuilder(mlir::OpBuilder &builder, Symbols &symbols, const std::string &diagnostics,
+                  mlir::Location loc, std::string subject);
+
+  mlir::OpBuilder &builder;
+  const mlir::Location loc;
+  mlir::MLIRContext *const context;
+
+  // Operators
+  /// An operator whose result type follows from its operands.
+  template <class Op, class... Args> mlir::Value infer(Args &&...args) {
+    mlir::OperationState op(loc, Op::getOperationName());
+    // The builder that infers would end the process where the rule is not met.
+    Op::build(builder, op, builder.getIndexType(), std::forward<Args>(args)...);
+    op.types.clear();
+    if (failed(Op::inferReturnTypes(context, loc, op.operands, op.attributes.getDictionary(context),
+                                    op.getRawProperties(), mlir::RegionRange(op.regions),
+                                    op.types)))
+      failWithDiagnostics();
+    return checked(builder.create(op));
+  }
+  /// An operator whose result type is given first.
+  template <class Op, class... Args> mlir::Value create(Args &&...args) {
+    return checked(builder.create<Op>(loc, std::forward<Args>(args)...));
+  }
+  using Formula = llvm::function_ref<mlir::Value(ScalarMath &, mlir::ValueRange)>;
+  mlir::Value map(mlir::ValueRange inputs, Formula formula);
+  mlir::Value cast(mlir::Value tensor, mlir::Type elementType);
+  mlir::Value reshape(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> dims);
+  mlir::Value broadcast(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> dims);
+  mlir::Value transpose(mlir::Value tensor, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value reduce(hr::ReduceKind kind, mlir::Value tensor, llvm::ArrayRef<int64_t> axes,
+                     bool keepDims);
+  mlir::Value constant(const Tensor &tensor);
+  /// A constant of rank 0.
+  mlir::Value scalar(double value, mlir::Type elementType);
+
+  // Sizes
+  mlir::AffineExpr dim(int64_t size) const { return constantDim(size, context); }
+  /// Number of elements of these dimensions.
+  mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> dims) const;
+  /// Restricts free sizes so that the expression is not negative; fails where that is impossible.
+  void requireNonNegative(mlir::AffineExpr expr, const char *what);
+  bool tryRequireNonNegative(mlir::AffineExpr expr);
+  /// The type, once its sizes are found to be neither negative nor absurd.
+  mlir::RankedTensorType checkedType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type type) const;
+  std::string text(llvm::ArrayRef<mlir::AffineExpr> dims) const { return symbols.text(dims); }
+
+  // Errors
+  template <class... Args>
+  [[noreturn]] void fail(ErrorKind kind, const char *format, Args &&...args) const {
+    throw Error(kind, subject + ": " + llvm::formatv(format, std::forward<Args>(args)...).str());
+  }
+
+private:
+  void checkSizes(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type type) const;
+  mlir::Value checked(mlir::Operation *op);
+  [[noreturn]] void failWithDiagnostics() const;
+
+  Symbols &symbols;
+  const std::string &diagnostics;
+  const std::string subject;
+};
+
+/// The constant as an operator.
+mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor);
+
+/// "i64", "f32" for messages.
+std::string typeText(mlir::Type type);
+
+} // namespace headrace

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+enum class FileFormat {
+  Csv,
+  Text,        ///< lines `row column value`, 1-based; other cells are 0
+  MatrixMarket ///< names its kind and sizes itself
+};
+enum class FileContent { Matrix, Scalar };
+enum class FileValue { Double, Integer, Boolean, String };
+
+/// What is said of a file of data: by the JSON `file.mtd` beside it, or where it is read. What is
+/// not said is found in the file, or has the default named here.
+struct FileDescription {
+  std::optional<FileContent> content; ///< a matrix
+  std::optional<FileValue> value;     ///< doubles
+  std::optional<FileFormat> format;
+  std::optional<int64_t> rows, cols, nonzeros;
+
+  // Of csv files.
+  std::optional<bool> header;                      ///< whether the first line holds names; false
+  std::optional<char> separator;                   ///< a comma
+  std::optional<bool> fill;                        ///< whether fields may be empty; true
+  std::optional<double> fillValue;                 ///< what an empty field stands for; 0
+  std::optional<std::vector<std::string>> missing; ///< texts that stand for NaN; none
+};
+
+/// "file.mtd" of "file".
+std::filesystem::path metadataPath(const std::filesystem::path &path);
+
+/// Throws Error unless the file is a JSON object with the entries SystemDS writes; sizes of -1 are
+/// unknown ones, entries it does not know are skipped.
+FileDescription readMetadata(const std::filesystem::path &path);
+
+/// The JSON that readMetadata reads.
+std::string metadataText(const FileDescription &description);
+
+/// What a name alone tells: .csv and .mtx.
+std::optional<FileFormat> formatByName(const std::filesystem::path &path);
+
+/// Throws Error, naming `file`, for a separator that numbers or lines contain.
+void checkSeparator(char separator, const std::string &file);
+
+/// All that can be known of a data file without reading its cells: what is `said`, else what its
+/// metadata says, else its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
+/// that leaves its format open.
+FileDescription describeFile(const std::filesystem::path &path, const FileDescription &said = {});
+
+} // namespace headrace

@@ -1,0 +1,110 @@
+#include "runtime/matrix/FileText.h"
+
+#include "runtime/Error.h"
+#include "runtime/Tensor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <unistd.h>
+
+namespace headrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r";
+constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+
+bool isEmptyFile(const fs::path &path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && fs::file_size(path, error) == 0 && !error;
+}
+
+} // namespace
+
+FileText::FileText(const fs::path &path) : file(path.string()) {
+  if (isEmptyFile(path))
+    return;
+  mapping = MappedFile::open(path);
+  content = {reinterpret_cast<const char *>(mapping->data()), mapping->size()};
+  if (content.starts_with(byteOrderMark))
+    content.remove_prefix(byteOrderMark.size());
+  while (!content.empty() && (content.back() == '\n' || content.back() == '\r'))
+    content.remove_suffix(1);
+}
+
+void FileText::fail(const std::string &reason) const {
+  throw Error(ErrorKind::InvalidFile, file + ": " + reason);
+}
+
+void FileText::fail(const char *place, const std::string &reason) const {
+  auto line = 1 + std::count(content.data(), place, '\n');
+  throw Error(ErrorKind::InvalidFile, file + ":" + std::to_string(line) + ": " + reason);
+}
+
+std::string_view takeLine(std::string_view &text) {
+  size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+}
+
+std::string_view trimmed(std::string_view text) {
+  size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos)
+    return text.substr(0, 0);
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string_view takeWord(std::string_view &text) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  std::string_view word = text.substr(0, text.find_first_of(blanks));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+std::vector<std::string_view> splitAtLines(std::string_view text) {
+  constexpr size_t pieceSize = size_t{1} << 20;
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    size_t end = text.size() <= pieceSize ? std::string_view::npos : text.find('\n', pieceSize);
+    size_t size = end == std::string_view::npos ? text.size() : end + 1;
+    pieces.push_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return pieces;
+}
+
+void forPieces(size_t count, ThreadPool &pool, FunctionRef<void(size_t)> body) {
+  std::vector<std::exception_ptr> failures(count);
+  std::atomic<size_t> firstFailure{count};
+  pool.parallelFor(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end, int) {
+    for (auto piece = static_cast<size_t>(begin); piece < static_cast<size_t>(end); ++piece) {
+      if (piece > firstFailure)
+        return;
+      try {
+        body(piece);
+      } catch (...) {
+        failures[piece] = std::current_exception();
+        size_t known = firstFailure;
+        while (piece < known && !firstFailure.compare_exchange_weak(known, piece)) {
+        }
+        return;
+      }
+    }
+  });
+  if (firstFailure < count)
+    std::rethrow_exception(failures[firstFailure]);
+}
+
+void checkFitsMemory(const FileText &file, int64_t rows, int64_t cols, double bytes) {
+  double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes > memory)
+    file.fail("expected a matrix that fits into this machine's memory, got sizes " +
+              shapeString({rows, cols}));
+}
+
+} // namespace headrace

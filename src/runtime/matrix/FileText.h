@@ -1,0 +1,52 @@
+#pragma once
+
+#include "runtime/FunctionRef.h"
+#include "runtime/MappedFile.h"
+#include "runtime/Text.h"
+#include "runtime/ThreadPool.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// A text file, mapped; it may be empty.
+class FileText {
+public:
+  /// Throws Error when the file is absent, unreadable or not a regular file.
+  explicit FileText(const std::filesystem::path &path);
+
+  /// Without a byte order mark and without the line ends after the last line.
+  std::string_view text() const { return content; }
+  const std::string &name() const { return file; }
+
+  /// Throws Error: "name: reason", and with a place in the text "name:line: reason".
+  [[noreturn]] void fail(const std::string &reason) const;
+  [[noreturn]] void fail(const char *place, const std::string &reason) const;
+
+private:
+  std::string file;
+  std::shared_ptr<MappedFile> mapping;
+  std::string_view content;
+};
+
+/// The text up to the end of its first line, without that end; moves `text` behind it.
+std::string_view takeLine(std::string_view &text);
+
+/// Without blanks, tabs and carriage returns at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// The next word, which blanks and tabs separate; empty at the end. Moves `text` behind it.
+std::string_view takeWord(std::string_view &text);
+
+/// Pieces of about a megabyte that end with lines.
+std::vector<std::string_view> splitAtLines(std::string_view text);
+
+/// Calls `body` for every piece, in parallel. Of several errors the first in the text is thrown.
+void forPieces(size_t count, ThreadPool &pool, FunctionRef<void(size_t piece)> body);
+
+/// Throws Error when a matrix that the file only declares would need more than all memory.
+void checkFitsMemory(const FileText &file, int64_t rows, int64_t cols, double bytes);
+
+} // namespace headrace

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "runtime/Tensor.h"
+#include "runtime/sparse/CsrMatrix.h"
+
+#include <variant>
+
+namespace headrace {
+
+/// A matrix of doubles in either format: a dense f64 tensor of rank 2, or CSR.
+using Matrix = std::variant<Tensor, CsrMatrix>;
+
+int64_t rowsOf(const Matrix &matrix);
+int64_t colsOf(const Matrix &matrix);
+
+/// Counted, if the matrix is dense.
+int64_t nonzerosOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global());
+
+Tensor denseOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global());
+CsrMatrix sparseOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global());
+
+/// In the format that `preferSparse` says; the same matrix if that is its format.
+Matrix inPreferredFormat(Matrix matrix, ThreadPool &pool = ThreadPool::global());
+
+} // namespace headrace

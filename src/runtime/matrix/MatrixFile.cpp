@@ -1,0 +1,103 @@
+#include "runtime/matrix/MatrixFile.h"
+
+#include "runtime/AtomicWrite.h"
+#include "runtime/Error.h"
+#include "runtime/matrix/Number.h"
+#include "runtime/matrix/Readers.h"
+
+#include <charconv>
+
+namespace headrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void unexpected(const FileText &file, const char *expected) {
+  std::string_view text = trimmed(file.text());
+  file.fail(std::string("expected ") + expected + ", got " +
+            (text.empty() ? "nothing" : inQuotes(text)));
+}
+
+} // namespace
+
+Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool &pool) {
+  FileDescription description = describeFile(path, said);
+  if (description.content == FileContent::Scalar)
+    throw Error(ErrorKind::TypeMismatch, path.string() + ": expected a matrix, but " +
+                                             metadataPath(path).filename().string() +
+                                             " says that it is a scalar");
+  if (description.value == FileValue::String)
+    throw Error(ErrorKind::Unsupported, path.string() + ": expected a matrix of numbers, but " +
+                                            metadataPath(path).filename().string() +
+                                            " says that its values are strings");
+  FileText file(path);
+  switch (*description.format) {
+  case FileFormat::Csv:
+    return readCsv(file, description, pool);
+  case FileFormat::Text:
+    return readTextCells(file, description, pool);
+  case FileFormat::MatrixMarket:
+    return readMatrixMarket(file, description, pool);
+  }
+  throw InternalError("an unknown format of files");
+}
+
+Scalar readScalar(const fs::path &path, const FileDescription &said) {
+  FileDescription scalar = said;
+  scalar.content = FileContent::Scalar;
+  FileDescription description = describeFile(path, scalar);
+  FileText file(path);
+  std::string_view text = trimmed(file.text());
+  const char *end = text.data() + text.size();
+  switch (description.value.value_or(FileValue::Double)) {
+  case FileValue::String:
+    return std::string(file.text());
+  case FileValue::Boolean:
+    if (text == "TRUE" || text == "true")
+      return true;
+    if (text == "FALSE" || text == "false")
+      return false;
+    unexpected(file, "TRUE or FALSE");
+  case FileValue::Integer: {
+    int64_t value = 0;
+    auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (text.empty() || error != std::errc() || stopped != end)
+      unexpected(file, "a whole number");
+    return value;
+  }
+  case FileValue::Double: {
+    double value = 0;
+    if (text.empty() || parseNumber(text.data(), end, value) != end)
+      unexpected(file, "a number");
+    return value;
+  }
+  }
+  throw InternalError("an unknown type of values");
+}
+
+void writeScalar(const fs::path &path, const Scalar &scalar) {
+  std::string text;
+  FileDescription description;
+  description.content = FileContent::Scalar;
+  if (const auto *number = std::get_if<double>(&scalar)) {
+    appendNumber(text, *number);
+    description.value = FileValue::Double;
+  } else if (const auto *whole = std::get_if<int64_t>(&scalar)) {
+    text = std::to_string(*whole);
+    description.value = FileValue::Integer;
+  } else if (const auto *truth = std::get_if<bool>(&scalar)) {
+    text = *truth ? "TRUE" : "FALSE";
+    description.value = FileValue::Boolean;
+  } else {
+    text = std::get<std::string>(scalar);
+    description.value = FileValue::String;
+  }
+  AtomicFile file(path), metadata(metadataPath(path));
+  file.write(text);
+  metadata.write(metadataText(description));
+  file.putInPlace();
+  metadata.putInPlace();
+}
+
+} // namespace headrace

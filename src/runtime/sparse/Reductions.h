@@ -1,0 +1,22 @@
+#pragma once
+
+#include "runtime/sparse/CsrMatrix.h"
+
+/// Aggregates over all cells, the zeros that are not stored among them. Results do not depend on
+/// the number of threads. Over no cells at all: sums are 0, minima Inf, maxima -Inf, means NaN.
+namespace headrace::sparse {
+
+enum class Aggregate { Sum, SumOfSquares, Mean, Minimum, Maximum };
+
+double reduce(Aggregate aggregate, const CsrMatrix &matrix,
+              ThreadPool &pool = ThreadPool::global());
+
+/// Of every row: rows x 1.
+Tensor reduceRows(Aggregate aggregate, const CsrMatrix &matrix,
+                  ThreadPool &pool = ThreadPool::global());
+
+/// Of every column: 1 x cols.
+Tensor reduceColumns(Aggregate aggregate, const CsrMatrix &matrix,
+                     ThreadPool &pool = ThreadPool::global());
+
+} // namespace headrace::sparse
