@@ -34,6 +34,10 @@ inline constexpr llvm::StringLiteral kSymbolsAttr = "hr.symbols";
 /// meant; absent where any will do. A program must not run outside them: slices rely on it.
 inline constexpr llvm::StringLiteral kSymbolMinAttr = "hr.symbol_min";
 inline constexpr llvm::StringLiteral kSymbolMaxAttr = "hr.symbol_max";
+/// Operator attributes: the names by which recipes speak of an operator and of the dimensions of
+/// its iteration domain.
+inline constexpr llvm::StringLiteral kStageAttr = "hr.stage";
+inline constexpr llvm::StringLiteral kAxesAttr = "hr.axes";
 /// Argument and result attribute: the user's name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
 

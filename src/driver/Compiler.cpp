@@ -6,6 +6,7 @@
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
 #include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -112,8 +113,13 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
       broken = diagnostic.str();
     return success();
   });
+  func::FuncOp entry = entryFunction(program);
+  if (!settings.recipe.empty())
+    entry->setAttr(kRecipeAttr, StringAttr::get(context.get(), settings.recipe));
   for (const Phase &phase : compilerPhases()) {
     double start = now();
+    if (phase.name == "kernels")
+      (void)scheduledProgram(entry); // refuses an illegal recipe in the user's words
     PassManager manager(context.get(), ModuleOp::getOperationName());
     manager.enableVerifier(true);
     phase.build(manager, target, settings);

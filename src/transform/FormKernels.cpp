@@ -11,9 +11,11 @@
 // to store and dear to compute twice; groups refuse those.
 #include "analysis/Machine.h"
 #include "dialect/KernelSizes.h"
+#include "runtime/Error.h"
 #include "transform/KernelBuilder.h"
 #include "transform/Passes.h"
 #include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -29,18 +31,52 @@ namespace {
 /// Constants and reshapes move nothing and stay between kernels.
 bool isFree(Operation *op) { return isa<hr::ConstantOp, hr::ReshapeOp>(op); }
 
-SmallVector<KernelGroup> partition(func::FuncOp func) {
+constexpr size_t kOwnGroup = ~size_t(0); // a recipe's kernel: nothing joins it
+
+/// The kernel that computes a value, which may be a view of its result.
+hr::KernelOp kernelOf(Value value) {
+  if (auto reshape = value.getDefiningOp<hr::ReshapeOp>())
+    value = reshape.getInput();
+  return value.getDefiningOp<hr::KernelOp>();
+}
+
+/// The stages a recipe speaks of: they are grouped as it says, and with nothing else.
+llvm::StringSet<> stagesOf(const Recipe &recipe) {
+  llvm::StringSet<> names;
+  for (const RecipeStep &step : recipe.steps) {
+    names.insert(step.stage);
+    if (step.kind == RecipeStep::Kind::ComputeAt)
+      names.insert(step.target);
+  }
+  return names;
+}
+
+SmallVector<KernelGroup> partition(func::FuncOp func, const std::optional<LoopModel> &model) {
   SmallVector<KernelGroup> groups;
+  llvm::StringSet<> scheduled = stagesOf(model ? model->recipe() : Recipe());
+  llvm::StringMap<size_t> groupAt;
   llvm::DenseMap<Operation *, size_t> groupOf;
   for (Operation &op : llvm::reverse(func.getBody().front().without_terminator())) {
     auto candidate = dyn_cast<hr::OperatorInterface>(&op);
     if (!candidate || isFree(&op))
       continue;
+    if (std::string stage = stageOf(&op).str(); scheduled.contains(stage)) {
+      const Stage &root = model->kernelRoot(stage);
+      if (root.name == stage) {
+        groupAt[stage] = groups.size();
+        groups.emplace_back(candidate, /*keepsAxes=*/true);
+      } else {
+        groups[groupAt[root.name]].join(candidate);
+      }
+      groupOf[&op] = kOwnGroup;
+      continue;
+    }
     std::optional<size_t> shared;
     bool oneGroup = !op.use_empty();
     for (Operation *user : op.getUsers()) {
       auto found = groupOf.find(user);
-      oneGroup &= found != groupOf.end() && (!shared || *shared == found->second);
+      oneGroup &= found != groupOf.end() && found->second != kOwnGroup &&
+                  (!shared || *shared == found->second);
       if (oneGroup)
         shared = found->second;
     }
@@ -155,6 +191,17 @@ void nameStages(hr::KernelOp kernel) {
   }
 }
 
+/// What the recipe says of a kernel's stages goes with it, and the names of what it reads.
+void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel &model) {
+  Builder b(kernel.getContext());
+  std::string root = stageOf(group.root()).str();
+  Recipe recipe;
+  for (const RecipeStep &step : model.recipe().steps)
+    if (model.kernelRoot(step.stage).name == root)
+      recipe.steps.push_back(step);
+  kernel->setAttr(kRecipeAttr, b.getStringAttr(recipe.text()));
+}
+
 struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
@@ -163,7 +210,14 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     Machine machine;
     machine.vectorBytes = vectorBytes;
     machine.vectorRegisters = vectorRegisters;
-    SmallVector<KernelGroup> groups = partition(func);
+    std::optional<LoopModel> model;
+    try {
+      model = scheduledProgram(func);
+    } catch (const Error &error) {
+      func.emitError(error.what());
+      return signalPassFailure();
+    }
+    SmallVector<KernelGroup> groups = partition(func, model);
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : llvm::reverse(groups)) {
       OpBuilder b(group.root());
@@ -174,12 +228,15 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
         result = buildIrregularKernel(b, group.root());
       if (failed(result))
         return signalPassFailure();
+      if (group.keepsAxes())
+        attachRecipe(kernelOf(*result), group, *model);
       group.root()->getResult(0).replaceAllUsesWith(*result);
       for (hr::OperatorInterface op : group.getOperators())
         op->erase();
     }
     func.walk([](hr::KernelOp kernel) {
-      fuseElementwise(kernel);
+      if (!kernel->hasAttr(kRecipeAttr))
+        fuseElementwise(kernel);
       if (!dropIdentity(kernel))
         nameStages(kernel);
     });

@@ -2,6 +2,7 @@
 
 #include "dialect/KernelSizes.h"
 #include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -50,6 +51,8 @@ private:
     hr::OperatorInterface op;
     SmallVector<int> axes;               // of its domain
     SmallVector<IteratorType> iterators; // beside each axis
+    SmallVector<std::string> names;      // by which recipes speak of each; empty: they do not
+    SmallVector<std::string> units;      // names of dimensions of one point
     SmallVector<Access> accesses;        // operands, then the result
   };
 
@@ -64,6 +67,7 @@ private:
   Value packed(const Access &access);
   Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
+  void nameStage(linalg::GenericOp generic, const OpPlan &plan);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -72,7 +76,7 @@ private:
   const Machine &machine;
   MLIRContext *context;
   SmallVector<AffineExpr> sizes; // of each axis
-  SmallVector<OpPlan> plans;     // in program order
+  std::vector<OpPlan> plans;     // in program order
   SmallVector<int> order;        // rank of each axis in loop order
   /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
   SmallVector<int64_t> packPermutation;
@@ -114,12 +118,16 @@ void KernelBuilder::planOperators() {
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}};
-    for (auto [ref, kind] : llvm::zip(domain, m.iterators))
+    OpPlan plan{op, {}, {}, {}, {}, {}};
+    bool hasNames = op->hasAttr(kAxesAttr) || group.keepsAxes();
+    for (auto [dim, ref, kind] : llvm::enumerate(domain, m.iterators)) {
       if (ref.isAxis()) {
         plan.axes.push_back(ref.getId());
         plan.iterators.push_back(kind);
       }
+      if (hasNames)
+        (ref.isAxis() ? plan.names : plan.units).push_back(axisName(op, dim));
+    }
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
       plan.accesses.push_back({value, viewOf(value, map, domain)});
     plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
@@ -168,7 +176,13 @@ void KernelBuilder::mergeAxes() {
         sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
         for (OpPlan &plan : plans) {
           if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
-            plan.iterators.erase(plan.iterators.begin() + (at - plan.axes.begin()));
+            size_t position = at - plan.axes.begin();
+            if (!plan.names.empty()) {
+              plan.names[llvm::find(plan.axes, a) - plan.axes.begin()] +=
+                  "_" + plan.names[position];
+              plan.names.erase(plan.names.begin() + position);
+            }
+            plan.iterators.erase(plan.iterators.begin() + position);
             plan.axes.erase(at);
           }
           for (Access &access : plan.accesses)
@@ -189,7 +203,7 @@ static bool isConstant(Value value) {
 void KernelBuilder::splitFeatures() {
   if (!group.anchor() || isa<hr::PoolOp>(group.anchor().getOperation()))
     return;
-  OpPlan *anchor = llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
+  OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
   if (!isConstant(rhs.value) || result.view.empty())
     return;
@@ -213,6 +227,8 @@ void KernelBuilder::splitFeatures() {
     sizes.push_back(constantDim(tile, context));
     for (OpPlan &plan : plans) {
       if (auto at = llvm::find(plan.axes, outer); at != plan.axes.end()) {
+        if (!plan.names.empty())
+          plan.names.push_back(plan.names[at - plan.axes.begin()] + "_t");
         plan.axes.push_back(inner);
         plan.iterators.push_back(IteratorType::parallel);
       }
@@ -250,12 +266,17 @@ void KernelBuilder::orderAxes() {
   for (auto [rank, axis] : llvm::enumerate(sequence))
     order[axis] = rank;
   for (OpPlan &plan : plans) {
-    SmallVector<std::pair<int, IteratorType>> sorted;
-    for (auto [axis, iterator] : llvm::zip(plan.axes, plan.iterators))
-      sorted.emplace_back(axis, iterator);
-    llvm::sort(sorted, [&](auto x, auto y) { return order[x.first] < order[y.first]; });
-    for (auto [i, entry] : llvm::enumerate(sorted))
-      std::tie(plan.axes[i], plan.iterators[i]) = entry;
+    SmallVector<size_t> sorted(plan.axes.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    llvm::sort(sorted,
+               [&](size_t x, size_t y) { return order[plan.axes[x]] < order[plan.axes[y]]; });
+    OpPlan unsorted = plan;
+    for (auto [i, from] : llvm::enumerate(sorted)) {
+      plan.axes[i] = unsorted.axes[from];
+      plan.iterators[i] = unsorted.iterators[from];
+      if (!plan.names.empty())
+        plan.names[i] = unsorted.names[from];
+    }
   }
 }
 
@@ -341,14 +362,30 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       [&](OpBuilder &body, Location, ValueRange scalars) {
         body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
       });
-  generic->setAttr(kStageAttr, inner.getStringAttr(op->getName().stripDialect()));
+  nameStage(generic, plan);
   return generic.getResult(0);
+}
+
+/// What recipes call the operation and its loops.
+void KernelBuilder::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
+  auto list = [&](ArrayRef<std::string> names) {
+    return b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
+  };
+  StringRef stage = stageOf(plan.op);
+  generic->setAttr(kStageAttr,
+                   b.getStringAttr(stage.empty() ? plan.op->getName().stripDialect() : stage));
+  if (!plan.names.empty())
+    generic->setAttr(kAxesAttr, list(plan.names));
+  if (!plan.units.empty())
+    generic->setAttr(kUnitAxesAttr, list(plan.units));
 }
 
 Value KernelBuilder::build() {
   planOperators();
-  mergeAxes();
-  splitFeatures();
+  if (!group.keepsAxes()) {
+    mergeAxes();
+    splitFeatures();
+  }
   orderAxes();
 
   // What the kernel reads: every value the group does not compute itself, once per way to read it.
@@ -396,6 +433,13 @@ Value KernelBuilder::build() {
       root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs),
       AffineMapAttr::get(symbolMap({bytesRead, byteCount(resultType), operations}, context)));
+  if (group.keepsAxes()) {
+    SmallVector<std::string> inputNames;
+    for (const Access &access : external)
+      inputNames.push_back(programSourceName(access.value));
+    kernel->setAttr(kInputNamesAttr, b.getStrArrayAttr(SmallVector<StringRef>(inputNames.begin(),
+                                                                              inputNames.end())));
+  }
   Block *block = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     block->addArgument(plainType(input.getType()), root->getLoc());
@@ -404,7 +448,7 @@ Value KernelBuilder::build() {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
       if (Value inside = computed.lookup(access.value))
-        operands.push_back(inside);
+        operands.push_back(beginningOf(b, access, inside));
       else
         operands.push_back(beginningOf(
             b, access, block->getArgument(llvm::find(external, access) - external.begin())));

@@ -12,7 +12,7 @@ bool doesNothing(hr::OperatorInterface op) {
   return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
 }
 
-KernelGroup::KernelGroup(hr::OperatorInterface root) {
+KernelGroup::KernelGroup(hr::OperatorInterface root, bool keepsAxes) : hasOwnAxes(keepsAxes) {
   operators.push_back(root);
   structured = root.isStructured() && !doesNothing(root);
   if (!structured)
@@ -41,6 +41,12 @@ bool KernelGroup::tryJoin(hr::OperatorInterface op) {
   if (isAnchor(op))
     anchorOp = op;
   return true;
+}
+
+void KernelGroup::join(hr::OperatorInterface op) {
+  Movement m = op.getMovement();
+  domains[op] = *resolveDomain(op, m, /*isRoot=*/true);
+  operators.push_back(op);
 }
 
 /// Places the operator's iteration dimensions on the group's axes, through its result.

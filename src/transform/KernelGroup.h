@@ -42,12 +42,15 @@ struct Axis {
 
 class KernelGroup {
 public:
-  /// A group of one operator.
-  explicit KernelGroup(hr::OperatorInterface root);
+  /// A group of one operator. One that keeps its axes takes what a recipe tells it to: every
+  /// operator walks axes of its own, which are neither merged nor split.
+  explicit KernelGroup(hr::OperatorInterface root, bool keepsAxes = false);
 
   /// Adds a producer all of whose users are in the group; false (and no change) where its loops
   /// cannot be shared or sharing would not pay.
   bool tryJoin(hr::OperatorInterface op);
+  /// Adds a producer to a group that keeps its axes.
+  void join(hr::OperatorInterface op);
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution or pooling the group is built around; null if there is none.
@@ -55,6 +58,7 @@ public:
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
   bool isStructured() const { return structured; }
+  bool keepsAxes() const { return hasOwnAxes; }
   llvm::ArrayRef<Axis> getAxes() const { return axes; }
   llvm::ArrayRef<AxisRef> domainOf(mlir::Operation *op) const { return domains.find(op)->second; }
 
@@ -71,6 +75,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Refs> domains;
   hr::OperatorInterface anchorOp;
   bool structured = false;
+  bool hasOwnAxes = false;
 };
 
 /// Whether the operator's domain has no point: its result is empty, or what a reduction starts

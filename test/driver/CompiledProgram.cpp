@@ -274,6 +274,15 @@ Value CompiledProgram::reshape(Value input, ArrayRef<int64_t> shape) {
   return add<hr::ReshapeOp>(RankedTensorType::get(shape, element), input);
 }
 
+Value CompiledProgram::name(Value value, const std::string &stage,
+                            const std::vector<std::string> &axes) {
+  Operation *op = value.getDefiningOp();
+  op->setAttr(kStageAttr, b.getStringAttr(stage));
+  if (!axes.empty())
+    op->setAttr(kAxesAttr, b.getStrArrayAttr(SmallVector<StringRef>(axes.begin(), axes.end())));
+  return value;
+}
+
 ModuleOp CompiledProgram::module() {
   if (!finished) {
     b.create<func::ReturnOp>(loc(), results);
@@ -321,6 +330,7 @@ std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
   Settings settings;
   settings.target = target;
   settings.expansion = expansion;
+  settings.recipe = recipe;
   auto executable = Compiler(sharedContext(), settings, "test").compile(*version);
   checkRecipes(*version);
   compiled.emplace_back(key, executable);

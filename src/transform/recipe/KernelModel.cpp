@@ -63,31 +63,27 @@ std::string sourceName(Value value) {
   return "in" + std::to_string(argument.getArgNumber());
 }
 
-namespace {
-
-/// The dimension as a sum of axes times coefficients; nothing where it is none.
-std::optional<ReadDim> linearTerms(AffineExpr expr, int64_t extent) {
-  if (!expr.isPureAffine())
-    return std::nullopt;
-  std::optional<ReadDim> dim = ReadDim{};
+std::optional<ReadDim> linearTerms(AffineExpr expr, std::optional<int64_t> extent) {
+  ReadDim dim{{}, extent};
   std::function<bool(AffineExpr, int64_t)> add = [&](AffineExpr e, int64_t factor) {
     if (auto d = dyn_cast<AffineDimExpr>(e))
-      return dim->terms.emplace_back(d.getPosition(), factor), true;
+      return dim.terms.emplace_back(d.getPosition(), factor), true;
     if (isa<AffineConstantExpr>(e))
       return true;
     auto binary = dyn_cast<AffineBinaryOpExpr>(e);
     if (binary && e.getKind() == AffineExprKind::Add)
       return add(binary.getLHS(), factor) && add(binary.getRHS(), factor);
     auto constant = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS()) : AffineConstantExpr();
-    if (binary && e.getKind() == AffineExprKind::Mul && constant)
-      return add(binary.getLHS(), factor * constant.getValue());
-    return false;
+    return binary && e.getKind() == AffineExprKind::Mul && constant &&
+           add(binary.getLHS(), factor * constant.getValue());
   };
-  if (!add(expr, 1))
-    return std::nullopt;
-  if (!ShapedType::isDynamic(extent))
-    dim->extent = extent;
-  return dim;
+  return add(expr, 1) ? std::optional(dim) : std::nullopt;
+}
+
+namespace {
+
+std::optional<int64_t> knownSize(int64_t size) {
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
 }
 
 bool combinesInAnyOrder(linalg::GenericOp op) {
@@ -109,7 +105,7 @@ void readOperands(Stage &stage, linalg::LinalgOp op) {
     StageRead read{source, {}};
     AffineMap map = op.getMatchingIndexingMap(operand);
     for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-      std::optional<ReadDim> dim = linearTerms(expr, type.getDimSize(i));
+      std::optional<ReadDim> dim = linearTerms(expr, knownSize(type.getDimSize(i)));
       read.irregular |= !dim;
       read.dims.push_back(dim.value_or(ReadDim{}));
     }
@@ -134,10 +130,8 @@ Stage stageOfOperation(Operation *op, bool isOutput) {
   else
     llvm::append_range(ranges, cast<RankedTensorType>(op->getResult(0).getType()).getShape());
   for (auto [dim, kind] : llvm::enumerate(iterators)) {
-    std::optional<int64_t> extent;
-    if (!ShapedType::isDynamic(ranges[dim]))
-      extent = ranges[dim];
-    stage.axes.push_back({axisName(op, dim), extent, kind == IteratorType::reduction});
+    stage.axes.push_back(
+        {axisName(op, dim), knownSize(ranges[dim]), kind == IteratorType::reduction});
   }
   if (linalgOp) {
     readOperands(stage, linalgOp);

@@ -1,6 +1,7 @@
 // The loops of a kernel, read from its operations.
 #pragma once
 
+#include "dialect/Hr.h"
 #include "transform/recipe/LoopModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -8,11 +9,6 @@
 
 namespace headrace {
 
-/// On an operation: the stage it computes (on a fill: the stage it starts), and the names of its
-/// axes, one per iteration dimension. Front ends write them on operators; the names of others
-/// follow from what they are.
-inline constexpr llvm::StringLiteral kStageAttr = "hr.stage";
-inline constexpr llvm::StringLiteral kAxesAttr = "hr.axes";
 /// On an operation of a kernel: axes of a single point, which have no dimension any more.
 inline constexpr llvm::StringLiteral kUnitAxesAttr = "hr.unit_axes";
 /// On a program's entry or a kernel's module: a recipe as text.
@@ -22,7 +18,13 @@ inline constexpr llvm::StringLiteral kRecipeRefusedAttr = "hr.recipe_refused";
 inline constexpr llvm::StringLiteral kKindAttr = "hr.kind";
 inline constexpr llvm::StringLiteral kLoopsAttr = "hr.loops";
 
-/// The stage of an operation; empty where it is none.
+/// On a kernel: the names of what it reads, as recipes speak of them.
+inline constexpr llvm::StringLiteral kInputNamesAttr = "hr.input_names";
+
+/// A dimension that is read as a sum of axes times coefficients; nothing where it is none.
+std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t> extent);
+
+/// The stage of an operation (of a fill: the one it starts); empty where it is none.
 llvm::StringRef stageOf(mlir::Operation *op);
 /// The name of an iteration dimension.
 std::string axisName(mlir::Operation *op, unsigned dim);

@@ -218,6 +218,10 @@ void LoopModel::apply(const RecipeStep &step) {
 
 void LoopModel::run(const RecipeStep &step) {
   Stage &on = stage(step.stage);
+  const Stage *around = step.kind == RecipeStep::Kind::ComputeAt ? find(step.target) : nullptr;
+  for (const Stage *named : {static_cast<const Stage *>(&on), around})
+    if (named && !named->hasLoops)
+      throw Refusal{inQuotes(named->name) + " moves data in an order that no loops describe"};
   switch (step.kind) {
   case RecipeStep::Kind::Split:
     requireShapeable(on, loopOf(on, step.axes[0]));

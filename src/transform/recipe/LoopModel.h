@@ -60,6 +60,8 @@ struct Stage {
   std::vector<int> result;
   /// Its value leaves the program, or the kernel.
   bool isOutput = false;
+  /// Has loops that steps can speak of; what moves data in another order has none.
+  bool hasLoops = true;
   /// The order in which a reduction combines its elements does not matter.
   bool reorderable = false;
 

@@ -195,7 +195,9 @@ void dropUnitDims(RewriterBase &, func::FuncOp kernel) {
       rewriter.setInsertionPoint(generic);
     }
     replacement.made = generic;
-    (void)linalg::dropUnitDims(rewriter, generic, options);
+    // A dimension that is read as a sum of unit dimensions is one itself afterwards.
+    while (succeeded(linalg::dropUnitDims(rewriter, replacement.made, options)))
+      rewriter.setInsertionPoint(replacement.made);
     if (!stage || isFill)
       continue;
     replacement.made->setAttr(kStageAttr, stage);
