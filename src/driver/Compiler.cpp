@@ -162,12 +162,13 @@ Explanation Compiler::explain(ModuleOp program) {
   Program plan = buildProgram(entryFunction(program));
   result.after = movementAfter(plan);
   for (const Step &step : plan.steps) {
-    KernelReport report{step.name, step.operators, step.symbol, "", "", step.cost, 0};
+    KernelReport report{step.name, step.operators, step.symbol, "", "", "", step.cost, 0};
     if (step.kind == Step::Kind::Kernel) {
       auto module = program.lookupSymbol<ModuleOp>(step.symbol);
       report.kind = textAttribute(module, kKindAttr);
       report.schedule = textAttribute(module, kLoopsAttr);
       report.recipe = textAttribute(module, kRecipeAttr);
+      report.notes = textAttribute(module, kRecipeNotesAttr);
       if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
         report.schedule += " (refused: " + refused + ")";
       report.workspaceBytes = workspaceOf(module);

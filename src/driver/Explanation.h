@@ -14,6 +14,8 @@ struct KernelReport {
   std::string schedule;
   /// The recipe that made them, as text.
   std::string recipe;
+  /// What the recipe promises and the kernel does not keep; empty where all is well.
+  std::string notes;
   KernelCost cost;
   int64_t workspaceBytes = 0;
 };

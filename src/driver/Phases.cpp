@@ -92,7 +92,7 @@ constexpr Phase kPhases[] = {
      simplify},
     {"layout", "level 1: channels last, padding apart", layout},
     {"kernels", "level 2: operators fused into kernels over linalg, weights packed", kernels},
-    {"schedule", "level 3: every kernel outlined, with its schedule and recipe", schedule},
+    {"schedule", "level 3: every kernel outlined, with its recipe", schedule},
     {"tiles", "level 3: recipes applied; tiles, loops, vectors", tiles},
     {"buffers", "level 3: memory in place of values, temporaries from workspaces", buffers},
     {"llvm", "level 4: the host's own code, as LLVM dialect", lower},

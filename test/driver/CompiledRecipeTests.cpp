@@ -141,6 +141,23 @@ TEST(CompiledRecipe, CopiesOfWhatIsReadAndWritten) {
   }
 }
 
+TEST(CompiledRecipe, PackedPanels) {
+  std::string blocked = "C: split j by 48 -> j.g j.c\n"
+                        "C: split j.c by 16 -> j.o j.t\n"
+                        "C: split i by 24 -> i.c i.r\n"
+                        "C: split i.r by 6 -> i.o i.t\n";
+  std::string whole = blocked + "C: reorder j.g j.o i.c i.o k i.t j.t\nC: parallel j.g\n";
+  std::string parts = blocked + "C: split k by 10 -> k.o k.i\n"
+                                "C: reorder j.g k.o i.c j.o i.o k.i i.t j.t\nC: parallel j.g\n";
+  std::string vectors = "C: unroll i.t\nC: vectorize j.t\n";
+  for (auto [m, n, k] : {std::tuple(48, 96, 30), std::tuple(53, 101, 33), std::tuple(5, 7, 3)}) {
+    checkProduct(whole + "C: pack in1 at j.g\n" + vectors, m, n, k);
+    checkProduct(parts + "C: pack in1 at k.o\n" + vectors, m, n, k);
+    checkProduct(parts + "C: pack in1 at k.o\nC: pack in0 at i.c\n" + vectors, m, n, k);
+    checkProduct(parts + "C: pack in0 at k.o\n", m, n, k);
+  }
+}
+
 TEST(CompiledRecipe, OpenSizes) {
   CompiledProgram p;
   AffineExpr n = p.symbol("n");

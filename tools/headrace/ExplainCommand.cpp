@@ -19,6 +19,7 @@ struct ExplainOptions {
   std::string phase;
   bool json = false;
   bool phases = false;
+  bool recipes = false;
 };
 
 void printPhases() {
@@ -45,7 +46,9 @@ int explainModel(const ExplainOptions &options) {
     Progress progress("compiling " + model->name());
     explanation = model->explain(sizes);
   }
-  if (options.json)
+  if (options.recipes)
+    printRecipes(explanation);
+  else if (options.json)
     printJson(explanation, sizes);
   else
     printTables(explanation, sizes);
@@ -64,6 +67,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
       command->add_option("--to", options->phase, "Print the program after this phase instead")
           ->type_name("PHASE");
   command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
+  command->add_flag("--recipes", options->recipes, "Print how the loops of every kernel run")
+      ->excludes(phase);
   command->add_flag("--phases", options->phases, "List the phases of the compiler (no MODEL)")
       ->excludes(phase);
   command->footer("Examples:\n"

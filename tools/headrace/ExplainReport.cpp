@@ -99,6 +99,9 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                kernel.schedule});
   }
   table.print(stdout);
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.notes.empty())
+      fmt::print("{}: {}\n", kernel.name, kernel.notes);
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
 }
@@ -127,6 +130,8 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"operators", kernel.operators},
           {"kind", kernel.kind},
           {"schedule", kernel.schedule},
+          {"recipe", kernel.recipe},
+          {"notes", kernel.notes},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
           {"operations", amounts.number(kernel.cost.operations)},
@@ -136,6 +141,12 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
 }
 
 } // namespace
+
+void printRecipes(const Explanation &explanation) {
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.recipe.empty())
+      fmt::print("# {}\n{}\n", kernel.name, kernel.recipe);
+}
 
 void printTables(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation, sizes);

@@ -86,6 +86,10 @@ public:
     manager.addPass(createCSEPass());
     manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
     manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass());
+    CpuCheckKernelPassOptions options;
+    options.vectorBytes = machine().vectorBytes;
+    options.vectorRegisters = machine().vectorRegisters;
+    manager.addPass(createCpuCheckKernelPass(options));
   }
 
   void addLoweringPasses(OpPassManager &manager) const override {

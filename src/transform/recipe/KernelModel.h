@@ -13,8 +13,10 @@ namespace headrace {
 inline constexpr llvm::StringLiteral kUnitAxesAttr = "hr.unit_axes";
 /// On a program's entry or a kernel's module: a recipe as text.
 inline constexpr llvm::StringLiteral kRecipeAttr = "hr.recipe";
-/// On a kernel's module: why its recipe was not applied; what it makes of the kernel, and loops.
+/// On a kernel's module: why its recipe was not applied, or what it does not keep; what it
+/// makes of the kernel, and its loops.
 inline constexpr llvm::StringLiteral kRecipeRefusedAttr = "hr.recipe_refused";
+inline constexpr llvm::StringLiteral kRecipeNotesAttr = "hr.recipe_notes";
 inline constexpr llvm::StringLiteral kKindAttr = "hr.kind";
 inline constexpr llvm::StringLiteral kLoopsAttr = "hr.loops";
 

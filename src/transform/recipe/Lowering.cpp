@@ -10,7 +10,7 @@
 // vectors.
 #include "transform/recipe/Lowering.h"
 
-#include "runtime/Error.h"
+#include "transform/recipe/Packing.h"
 #include "transform/recipe/Rewriting.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -82,7 +82,7 @@ private:
 
   /// Makes the serial loops [begin, end), outermost first.
   void buildLoops(const Stage &stage, TilingInterface op, size_t begin, size_t end) {
-    SmallVector<std::pair<scf::ForOp, size_t>> made;
+    SmallVector<MadeLoop> made;
     while (begin < end) {
       size_t next = groupEnd(stage, begin, end);
       Tiled tiled = tile(stage, op, begin, next, /*isGrid=*/false);
@@ -90,6 +90,9 @@ private:
       llvm::append_range(made, tiled.loops);
       begin = next;
     }
+    for (const Stage::Pack &pack : stage.packs)
+      if (static_cast<size_t>(stage.findLoop(pack.loop)) < end)
+        packOperand(rewriter, op, stage, pack, made);
     for (auto [loop, position] : llvm::reverse(made))
       if (stage.loops[position].kind == Loop::Kind::Unrolled)
         (void)loopUnrollByFactor(loop, *stage.loops[position].parts[0].extent);
@@ -99,7 +102,7 @@ private:
 
   struct Tiled {
     TilingInterface op;
-    SmallVector<std::pair<scf::ForOp, size_t>> loops; // with their positions in the stage
+    SmallVector<MadeLoop> loops;
   };
 
   /// Makes the loops [begin, end) of a stage around an operation.
@@ -277,6 +280,7 @@ private:
     bool hasTiles = llvm::any_of(model.getStages(), [](const Stage &stage) {
       return stage.isVectorized() && stage.reduces() && !stage.isReduction(stage.loops.back());
     });
+    tileCopies(rewriter, kernel);
     cleanUp(kernel);
     if (hasTiles) {
       dropUnitDims(rewriter, kernel);

@@ -153,6 +153,23 @@ void insertCopies(RewriterBase &rewriter, func::FuncOp kernel, const LoopModel &
   }
 }
 
+void tileCopies(RewriterBase &rewriter, func::FuncOp kernel) {
+  SmallVector<TilingInterface> copies;
+  kernel.walk([&](linalg::LinalgOp op) {
+    if (op->hasAttr(kPackAttr))
+      copies.push_back(cast<TilingInterface>(op.getOperation()));
+  });
+  for (TilingInterface copy : copies) {
+    int64_t rank = static_cast<int64_t>(copy.getLoopIteratorTypes().size());
+    SmallVector<int64_t> sizes(rank, 1), order = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+    if (order.empty())
+      continue;
+    sizes.back() = 0;
+    tileAndFuse(rewriter, copy, sizes, order, /*isGrid=*/false,
+                [](Operation *, bool) { return false; });
+  }
+}
+
 void cleanUp(func::FuncOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
   scf::populateSCFForLoopCanonicalizationPatterns(patterns);

@@ -31,6 +31,11 @@ void reduceSideBySide(mlir::RewriterBase &rewriter, mlir::TilingInterface op, un
 /// Makes the copies that `cache_read` and `cache_write` steps ask for.
 void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const LoopModel &model);
 
+/// On an operation that fills a panel.
+inline constexpr llvm::StringLiteral kPackAttr = "hr.pack";
+/// Panels are copied a row at a time.
+void tileCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
+
 void cleanUp(mlir::func::FuncOp kernel);
 /// Dimensions of one point leave the operations; stages keep their names.
 void dropUnitDims(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
