@@ -6,12 +6,57 @@
     logits = digits(images)           # NumPy or PyTorch in, NumPy out
     print(digits.explain(batch=16))   # what was compiled, and what it moves
 
+Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
+
+    n, m = hr.var("n m")
+    X = hr.placeholder((n, m), "f32")
+    r = hr.axis(m)
+    norm = hr.compile(hr.compute((n,), lambda i: hr.sum(X[i, r] ** 2, axis=r)))
+
 Code written for onnxruntime runs with `hr.InferenceSession` in place of its own.
 """
 
 from headrace._core import __version__
 from headrace._explanation import Explanation
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._expressions import (
+    Axis,
+    Expr,
+    Tensor,
+    abs,
+    all,
+    any,
+    axis,
+    ceil,
+    compile,
+    compute,
+    cos,
+    erf,
+    exp,
+    floor,
+    log,
+    max,
+    min,
+    placeholder,
+    pow,
+    prod,
+    reducer,
+    round,
+    select,
+    sin,
+    sqrt,
+    sum,
+    tanh,
+    var,
+)
+from headrace._gradient import (
+    ForwardBackward,
+    ValueAndGrad,
+    forward_backward,
+    grad,
+    value_and_grad,
+    vjp,
+)
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace.errors import (
@@ -20,6 +65,7 @@ from headrace.errors import (
     InvalidArgumentError,
     InvalidFileError,
     InvalidModelError,
+    InvalidScriptError,
     IoError,
     MissingInputError,
     ShapeMismatchError,
@@ -28,25 +74,61 @@ from headrace.errors import (
 )
 
 __all__ = [
+    "Axis",
     "Error",
     "Explanation",
+    "ForwardBackward",
+    "Expr",
     "InferenceSession",
     "InternalError",
     "InvalidArgumentError",
     "InvalidFileError",
     "InvalidModelError",
+    "InvalidScriptError",
     "IoError",
     "MissingInputError",
     "Model",
     "Phase",
     "SessionOptions",
     "ShapeMismatchError",
+    "Tensor",
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
+    "ValueAndGrad",
     "__version__",
+    "forward_backward",
+    "abs",
+    "all",
+    "any",
+    "axis",
+    "ceil",
+    "compile",
+    "compute",
+    "cos",
+    "erf",
+    "exp",
+    "floor",
     "get_threads",
+    "grad",
     "load",
+    "log",
+    "max",
+    "min",
     "phases",
+    "placeholder",
+    "pow",
+    "prod",
+    "reducer",
+    "round",
+    "select",
     "set_threads",
+    "sin",
+    "sqrt",
+    "sum",
+    "tanh",
+    "value_and_grad",
+    "var",
+    "vjp",
+    "write_package",
 ]

@@ -12,6 +12,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidFileError",
     "InvalidModelError",
+    "InvalidScriptError",
     "IoError",
     "MissingInputError",
     "ShapeMismatchError",
@@ -30,6 +31,10 @@ class InvalidFileError(Error):
 
 class InvalidModelError(Error):
     """The file can be read, but the program in it makes no sense."""
+
+
+class InvalidScriptError(Error):
+    """A script breaks a rule of its language; the message shows the place."""
 
 
 class UnsupportedError(Error):

@@ -15,6 +15,8 @@ const char *classOf(ErrorKind kind) {
     return "InvalidFileError";
   case ErrorKind::InvalidModel:
     return "InvalidModelError";
+  case ErrorKind::InvalidScript:
+    return "InvalidScriptError";
   case ErrorKind::Unsupported:
     return "UnsupportedError";
   case ErrorKind::InvalidArgument:

@@ -1,9 +1,12 @@
-// The extension module headrace._core: the driver's Model for the Python files beside it, which
-// give it its public face.
+// The extension module headrace._core: the driver's Model and tensor expressions for the Python
+// files beside it, which give it its public face.
 #include "Bindings.h"
 
 NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
+  // Expressions and programs that are kept until the interpreter ends are no leaks.
+  nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
+  headrace::python::registerExpressions(module);
 }

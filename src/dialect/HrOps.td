@@ -12,22 +12,22 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 // A structured operator: data movement and body say everything.
 class Hr_StructuredOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "gradient"]>]>;
 
 // A structured operator that combines elements.
 class Hr_ReductionOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "gradient"]>]>;
 
 // An operator that is rewritten into finer ones before level 2.
 class Hr_CoarseOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand", "gradient"]>]>;
 
 // An operator with movement of its own kind.
 class Hr_IrregularOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]>;
 
 //===--------------------------------------------------------------------------===//
 // Values
@@ -78,7 +78,7 @@ def Hr_MapOp : Hr_StructuredOp<"map", [IsolatedFromAbove,
 }
 
 def Hr_ReduceOp : Hr_Op<"reduce", [Pure, InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "expand"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "expand", "gradient"]>]> {
   let summary = "combines the elements along some axes";
   let arguments = (ins AnyRankedTensor:$input, Hr_ReduceKindAttr:$kind,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
@@ -131,6 +131,110 @@ def Hr_PoolOp : Hr_ReductionOp<"pool"> {
   let assemblyFormat = "$kind $layout $input attr-dict `:` functional-type(operands, results)";
 }
 
+def Hr_ComputeOp : Hr_Op<"compute", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
+    InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]> {
+  let summary = "any scalar function of elements that affine maps or indices pick, combined or not";
+  let description = [{
+    `domain` gives the sizes of the iteration dimensions: the result's, then the last `reduced` ones,
+    which are combined away. The body takes the element that its map picks from each input, and each
+    table as a whole, from which `hr.element` reads by index; `hr.index` is the position of the
+    point itself. `combine` joins what has been combined so far with one more value, in any order;
+    it starts from `initial`.
+    ```
+    %c = hr.compute(%a, %b) over affine_map<()[s0] -> (s0, 8)>
+         maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>]
+         {reduced = 1, initial = 0.0 : f32} : ... {
+    ^bb0(%x: f32, %w: f32):
+      %p = arith.mulf %x, %w : f32
+      hr.yield %p : f32
+    } combine {
+    ^bb0(%sum: f32, %p: f32):
+      %s = arith.addf %sum, %p : f32
+      hr.yield %s : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<AnyRankedTensor>:$tables,
+                       AffineMapAttr:$domain, AffineMapArrayAttr:$maps,
+                       DefaultValuedAttr<I64Attr, "0">:$reduced,
+                       OptionalAttr<TypedAttrInterface>:$initial);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$combine);
+  let assemblyFormat = [{
+    `(` $inputs `)` (`tables` `(` $tables^ `)`)? `over` $domain `maps` $maps attr-dict
+    `:` functional-type(operands, results) $body (`combine` $combine^)?
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Hr_IndexOp : Hr_Op<"index", [Pure]> {
+  let summary = "the position along a dimension of the domain, in the body of a compute";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def Hr_ElementOp : Hr_Op<"element", [Pure]> {
+  let summary = "an element of a table by its indices; one outside counts as the nearest inside";
+  let description = [{ No index can read outside the table. An empty table reads as zero. }];
+  let arguments = (ins AnyRankedTensor:$table, Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `->` type($result)";
+}
+
+//===--------------------------------------------------------------------------===//
+// Windows seen from their results: what gradients of convolutions and poolings are made of
+//===--------------------------------------------------------------------------===//
+
+def Hr_ConvFilterOp : Hr_Op<"conv_filter", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "gradient"]>]> {
+  let summary = "the filter whose every element sums image times output over what a convolution pairs them for";
+  let description = [{
+    The convolution's movement with filter and result exchanged: with `y = hr.conv x, w`, the
+    gradient of `w` is `hr.conv_filter x, dy`. The result has the filter's layout and shape.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$output,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout $input `,` $output attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hr_PoolIndexOp : Hr_Op<"pool_index", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]> {
+  let summary = "which element of each window is its maximum: the first, counted row-major";
+  let description = [{
+    `maximum` is the pooling's result; `positions` numbers the elements of a window. Of the shape of
+    the maximum, and of the type of the positions.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$maximum,
+                       AnyRankedTensor:$positions,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $layout $input `,` $maximum `,` $positions attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Hr_UnpoolOp : Hr_Op<"unpool", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "every element of an image sums what the windows that contain it hold";
+  let description = [{
+    With `indices` (see `hr.pool_index`), a window gives what it holds to that one of its elements
+    only. The gradient of a pooling.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$indices,
+                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads,
+                       Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout $input (`at` $indices^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 //===--------------------------------------------------------------------------===//
 // Coarse operators, expanded at level 1
 //===--------------------------------------------------------------------------===//
@@ -172,7 +276,8 @@ def Hr_TransposeOp : Hr_StructuredOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def Hr_ReshapeOp : Hr_Op<"reshape", [Pure, DeclareOpInterfaceMethods<Hr_OperatorInterface>]> {
+def Hr_ReshapeOp : Hr_Op<"reshape", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["gradient"]>]> {
   let summary = "the same elements in row-major order under another shape; moves nothing";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -182,7 +287,7 @@ def Hr_ReshapeOp : Hr_Op<"reshape", [Pure, DeclareOpInterfaceMethods<Hr_Operator
 }
 
 def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "gradient"]>]> {
   let summary = "repeats dimensions of size 1 and adds leading ones, as in NumPy";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -192,7 +297,7 @@ def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
 }
 
 def Hr_SliceOp : Hr_Op<"slice", [Pure,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
   let summary = "every `steps`-th element from `starts` on; a step may be negative";
   let description = [{ `starts` holds one affine expression of the symbols per dimension. }];
   let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
@@ -221,6 +326,29 @@ def Hr_GatherOp : Hr_IrregularOp<"gather"> {
   let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_PlaceOp : Hr_Op<"place", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "zeros, with the input's elements at every `steps`-th position from `starts` on";
+  let description = [{ What a slice takes out, put back: steps are positive. }];
+  let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $starts `steps` $steps attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hr_ScatterAddOp : Hr_Op<"scatter_add", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "adds the rows of `updates` [outer, T, inner] to the rows of zeros that `indices` [T] name";
+  let description = [{
+    What a gather picks, added back: the result is [outer, size, inner]. Negative indices count from
+    the end; one outside the axis means its nearest end.
+  }];
+  let arguments = (ins AnyRankedTensor:$updates, AnyRankedTensor:$indices);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$updates `,` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif

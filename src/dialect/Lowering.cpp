@@ -1,7 +1,9 @@
 // Level 2: what each operator computes at a point of its domain, and linalg for those whose
 // movement no affine map describes.
+#include "dialect/Combine.h"
 #include "dialect/Hr.h"
 #include "dialect/KernelSizes.h"
+#include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -10,81 +12,6 @@
 using namespace mlir;
 
 namespace headrace::hr {
-
-using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-/// An uninitialized tensor of the result's shape.
-static Value emptyLike(OpBuilder &b, Location loc, Value result) {
-  return emptyTensor(b, loc, shapeOf(result),
-                     cast<RankedTensorType>(result.getType()).getElementType());
-}
-
-static Value generic(OpBuilder &b, Location loc, const Movement &m, ValueRange inputs, Value init,
-                     Body body) {
-  auto op = b.create<linalg::GenericOp>(
-      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, m.maps, m.iterators,
-      [&](OpBuilder &inner, Location innerLoc, ValueRange args) {
-        inner.create<linalg::YieldOp>(innerLoc, body(inner, innerLoc, args));
-      });
-  return op.getResult(0);
-}
-
-/// Vector accumulators change the order of a floating-point sum; saying so lets every later stage
-/// vectorize reductions, and nothing else.
-static arith::FastMathFlagsAttr reassociate(OpBuilder &b) {
-  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc);
-}
-
-static Value combine(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Value value) {
-  bool isFloat = isa<FloatType>(acc.getType());
-  // As a signed number of one bit, true is less than false.
-  if (acc.getType().isInteger(1) && kind == ReduceKind::Max)
-    return b.create<arith::OrIOp>(loc, acc, value);
-  if (acc.getType().isInteger(1) && kind == ReduceKind::Min)
-    return b.create<arith::AndIOp>(loc, acc, value);
-  switch (kind) {
-  case ReduceKind::Sum:
-  case ReduceKind::Mean:
-    if (isFloat)
-      return b.create<arith::AddFOp>(loc, acc, value, reassociate(b));
-    return b.create<arith::AddIOp>(loc, acc, value);
-  case ReduceKind::Prod:
-    if (isFloat)
-      return b.create<arith::MulFOp>(loc, acc, value, reassociate(b));
-    return b.create<arith::MulIOp>(loc, acc, value);
-  case ReduceKind::Max:
-    return isFloat ? b.create<arith::MaximumFOp>(loc, acc, value).getResult()
-                   : b.create<arith::MaxSIOp>(loc, acc, value).getResult();
-  case ReduceKind::Min:
-    return isFloat ? b.create<arith::MinimumFOp>(loc, acc, value).getResult()
-                   : b.create<arith::MinSIOp>(loc, acc, value).getResult();
-  }
-  llvm_unreachable("all kinds are handled");
-}
-
-static TypedAttr neutral(ReduceKind kind, Type type) {
-  Builder b(type.getContext());
-  if (auto floatType = dyn_cast<FloatType>(type)) {
-    const auto &semantics = floatType.getFloatSemantics();
-    APFloat number = APFloat::getZero(semantics);
-    if (kind == ReduceKind::Prod)
-      number = APFloat::getOne(semantics);
-    else if (kind == ReduceKind::Max || kind == ReduceKind::Min)
-      number = APFloat::getInf(semantics, /*Negative=*/kind == ReduceKind::Max);
-    return b.getFloatAttr(type, number);
-  }
-  if (type.isInteger(1))
-    return b.getBoolAttr(kind == ReduceKind::Prod || kind == ReduceKind::Min);
-  unsigned width = type.getIntOrFloatBitWidth();
-  APInt number = APInt::getZero(width);
-  if (kind == ReduceKind::Prod)
-    number = APInt(width, 1);
-  else if (kind == ReduceKind::Max)
-    number = APInt::getSignedMinValue(width);
-  else if (kind == ReduceKind::Min)
-    number = APInt::getSignedMaxValue(width);
-  return b.getIntegerAttr(type, number);
-}
 
 static Type elementOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
@@ -96,13 +23,17 @@ static Type elementOf(Value value) {
 
 bool OperatorInterface::isStructured() {
   Movement m = getMovement();
-  bool affine = !m.maps.empty() && !isa<SliceOp>(getOperation()) &&
-                llvm::all_of(m.maps, [](AffineMap map) { return map && map.getNumSymbols() == 0; });
+  // A compute's body reads its tables by index; to the loops around it they are no operands.
+  bool hasTables = isa<ComputeOp>(getOperation());
+  bool affine =
+      !m.maps.empty() && !isa<SliceOp>(getOperation()) && llvm::all_of(m.maps, [&](AffineMap map) {
+        return map ? map.getNumSymbols() == 0 : hasTables;
+      });
   bool reduces = llvm::is_contained(m.iterators, utils::IteratorType::reduction);
-  if (auto conv = dyn_cast<ConvOp>(getOperation()))
-    affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
-  if (auto pool = dyn_cast<PoolOp>(getOperation()))
-    affine &= llvm::all_of(pool.getPads(), [](int64_t pad) { return pad == 0; });
+  llvm::TypeSwitch<Operation *>(getOperation())
+      .Case<ConvOp, ConvFilterOp, PoolOp, PoolIndexOp>([&](auto window) {
+        affine &= llvm::all_of(window.getPads(), [](int64_t pad) { return pad == 0; });
+      });
   return affine && (!reduces || getInitialValue());
 }
 
@@ -119,11 +50,12 @@ Value TransposeOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.f
 Value BroadcastOp::buildBody(OpBuilder &, ValueRange scalars) { return scalars.front(); }
 
 Value ReduceOp::buildBody(OpBuilder &b, ValueRange scalars) {
-  return combine(b, getLoc(), getKind(), scalars[1], scalars[0]);
+  return combineValues(b, getLoc(), getKind(), scalars[1], scalars[0]);
 }
 
 TypedAttr ReduceOp::getInitialValue() {
-  return getKind() == ReduceKind::Mean ? TypedAttr() : neutral(getKind(), elementOf(getResult()));
+  return getKind() == ReduceKind::Mean ? TypedAttr()
+                                       : neutralValue(getKind(), elementOf(getResult()));
 }
 
 static Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
@@ -138,12 +70,34 @@ static Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
 Value ContractOp::buildBody(OpBuilder &b, ValueRange scalars) {
   return multiplyAdd(b, getLoc(), scalars);
 }
-TypedAttr ContractOp::getInitialValue() { return neutral(ReduceKind::Sum, elementOf(getResult())); }
+TypedAttr ContractOp::getInitialValue() {
+  return neutralValue(ReduceKind::Sum, elementOf(getResult()));
+}
 
 Value ConvOp::buildBody(OpBuilder &b, ValueRange scalars) {
   return multiplyAdd(b, getLoc(), scalars);
 }
-TypedAttr ConvOp::getInitialValue() { return neutral(ReduceKind::Sum, elementOf(getResult())); }
+TypedAttr ConvOp::getInitialValue() {
+  return neutralValue(ReduceKind::Sum, elementOf(getResult()));
+}
+
+Value ConvFilterOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return multiplyAdd(b, getLoc(), scalars);
+}
+TypedAttr ConvFilterOp::getInitialValue() {
+  return neutralValue(ReduceKind::Sum, elementOf(getResult()));
+}
+
+/// The least position of those that hold the maximum, or something that is no number.
+Value PoolIndexOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  Value holds =
+      b.create<arith::CmpFOp>(getLoc(), arith::CmpFPredicate::UEQ, scalars[0], scalars[1]);
+  Value least = b.create<arith::MinSIOp>(getLoc(), scalars[3], scalars[2]);
+  return b.create<arith::SelectOp>(getLoc(), holds, least, scalars[3]);
+}
+TypedAttr PoolIndexOp::getInitialValue() {
+  return neutralValue(ReduceKind::Min, elementOf(getResult()));
+}
 
 /// Averages are sums by now (see SeparatePadding).
 static ReduceKind combinationOf(PoolKind kind) {
@@ -151,12 +105,12 @@ static ReduceKind combinationOf(PoolKind kind) {
 }
 
 Value PoolOp::buildBody(OpBuilder &b, ValueRange scalars) {
-  return combine(b, getLoc(), combinationOf(getKind()), scalars.back(), scalars.front());
+  return combineValues(b, getLoc(), combinationOf(getKind()), scalars.back(), scalars.front());
 }
 TypedAttr PoolOp::getInitialValue() {
   if (getKind() == PoolKind::Average)
     return {};
-  return neutral(combinationOf(getKind()), elementOf(getResult()));
+  return neutralValue(combinationOf(getKind()), elementOf(getResult()));
 }
 
 //===--------------------------------------------------------------------------===//

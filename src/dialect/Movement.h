@@ -15,6 +15,8 @@ struct Movement {
   /// Per operand, then the result: the element touched. A null map: all of it once, in an order the
   /// domain does not say (reshapes, data-dependent indices).
   llvm::SmallVector<mlir::AffineMap> maps;
+  /// Dimensions whose position is itself a value that the body reads.
+  llvm::SmallVector<unsigned> indexed;
   /// Scalar operations at each point.
   int64_t operationsPerPoint = 0;
 

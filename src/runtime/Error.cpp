@@ -8,6 +8,8 @@ const char *kindName(ErrorKind kind) {
     return "invalid file";
   case ErrorKind::InvalidModel:
     return "invalid model";
+  case ErrorKind::InvalidScript:
+    return "invalid script";
   case ErrorKind::Unsupported:
     return "unsupported";
   case ErrorKind::InvalidArgument:

@@ -8,6 +8,7 @@ namespace headrace {
 enum class ErrorKind {
   InvalidFile,
   InvalidModel,
+  InvalidScript,
   Unsupported,
   InvalidArgument,
   ShapeMismatch,

@@ -50,6 +50,8 @@ bool dependsOnSymbols(Operation *op) {
     return true;
   if (auto slice = dyn_cast<hr::SliceOp>(op); slice && !slice.getStarts().isConstant())
     return true;
+  if (auto compute = dyn_cast<hr::ComputeOp>(op); compute && !compute.getDomain().isConstant())
+    return true;
   WalkResult walk = op->walk([](hr::SizeOp size) {
     return size.getExpr().isConstant() ? WalkResult::advance() : WalkResult::interrupt();
   });

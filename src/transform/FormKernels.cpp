@@ -28,8 +28,12 @@ namespace headrace {
 
 namespace {
 
-/// Constants and reshapes move nothing and stay between kernels.
-bool isFree(Operation *op) { return isa<hr::ConstantOp, hr::ReshapeOp>(op); }
+/// Constants and reshapes move nothing and stay between kernels; slices that are views go into the
+/// kernels that read them.
+bool isFree(Operation *op) {
+  auto slice = dyn_cast<hr::SliceOp>(op);
+  return isa<hr::ConstantOp, hr::ReshapeOp>(op) || (slice && isReadInPlace(slice));
+}
 
 constexpr size_t kOwnGroup = ~size_t(0); // a recipe's kernel: nothing joins it
 
@@ -234,6 +238,9 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       for (hr::OperatorInterface op : group.getOperators())
         op->erase();
     }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+      if (isa<hr::SliceOp>(op) && op.use_empty())
+        op.erase();
     func.walk([](hr::KernelOp kernel) {
       if (!kernel->hasAttr(kRecipeAttr))
         fuseElementwise(kernel);

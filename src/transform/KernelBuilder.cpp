@@ -45,6 +45,10 @@ private:
   struct Access {
     Value value;
     View view;
+    bool isTable = false; // read by index in the body, not by the loops
+    /// The slice that the kernel takes itself, and which of its dimensions the view has.
+    hr::SliceOp slice;
+    SmallVector<unsigned> sliceDims;
     bool operator==(const Access &) const = default;
   };
   struct OpPlan {
@@ -54,10 +58,13 @@ private:
     SmallVector<std::string> names;      // by which recipes speak of each; empty: they do not
     SmallVector<std::string> units;      // names of dimensions of one point
     SmallVector<Access> accesses;        // operands, then the result
+    SmallVector<int> indexed;            // axes whose position the body reads
+
+    bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
   };
 
   void planOperators();
-  View viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
+  Access accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
   void mergeAxes();
   bool mergeable(int a, int b) const;
   void splitFeatures();
@@ -65,9 +72,11 @@ private:
   SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
   Value packed(const Access &access);
-  Value beginningOf(OpBuilder &inner, const Access &access, Value operand);
+  Value partOf(OpBuilder &inner, const Access &access, Value operand);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands);
   void nameStage(linalg::GenericOp generic, const OpPlan &plan);
+  void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
+  static SmallVector<Value> valuesRead(ArrayRef<Access> external);
   AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
   ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
@@ -82,13 +91,19 @@ private:
   SmallVector<int64_t> packPermutation;
 };
 
-View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
+KernelBuilder::Access KernelBuilder::accessOf(Value value, AffineMap map,
+                                              ArrayRef<AxisRef> domain) {
+  Access access{value, {}, !map, {}, {}};
+  if (!map)
+    return access;
+  if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
+    access.slice = slice;
   SmallVector<AffineExpr> replacements;
   for (AxisRef ref : domain)
     replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
   SymbolicShape shape = shapeOf(value);
-  View view;
-  for (auto [size, result] : llvm::zip(shape, map.getResults())) {
+  View &view = access.view;
+  for (auto [i, size, result] : llvm::enumerate(shape, map.getResults())) {
     AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
     if (constantValue(expr) == 0 && constantValue(size) == 1)
       continue; // a unit dimension
@@ -97,7 +112,7 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto product = sum && expr.getKind() == AffineExprKind::Add
                        ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
                        : AffineBinaryOpExpr(nullptr);
-    if (product && product.getKind() == AffineExprKind::Mul) {
+    if (!access.slice && product && product.getKind() == AffineExprKind::Mul) {
       auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
       auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
       if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
@@ -110,15 +125,17 @@ View KernelBuilder::viewOf(Value value, AffineMap map, ArrayRef<AxisRef> domain)
     auto dim = dyn_cast<AffineDimExpr>(expr);
     bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
     view.push_back({expr, whole ? AffineExpr() : size});
+    if (access.slice)
+      access.sliceDims.push_back(i);
   }
-  return view;
+  return access;
 }
 
 void KernelBuilder::planOperators() {
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}, {}, {}};
+    OpPlan plan{op, {}, {}, {}, {}, {}, {}};
     bool hasNames = op->hasAttr(kAxesAttr) || group.keepsAxes();
     for (auto [dim, ref, kind] : llvm::enumerate(domain, m.iterators)) {
       if (ref.isAxis()) {
@@ -128,9 +145,12 @@ void KernelBuilder::planOperators() {
       if (hasNames)
         (ref.isAxis() ? plan.names : plan.units).push_back(axisName(op, dim));
     }
+    for (unsigned dim : m.indexed)
+      if (domain[dim].isAxis())
+        plan.indexed.push_back(domain[dim].getId());
     for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
-      plan.accesses.push_back({value, viewOf(value, map, domain)});
-    plan.accesses.push_back({op->getResult(0), viewOf(op->getResult(0), m.maps.back(), domain)});
+      plan.accesses.push_back(accessOf(value, map, domain));
+    plan.accesses.push_back(accessOf(op->getResult(0), m.maps.back(), domain));
     plans.push_back(std::move(plan));
   }
 }
@@ -140,6 +160,8 @@ bool KernelBuilder::mergeable(int a, int b) const {
   if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value())
     return false;
   for (const OpPlan &plan : plans) {
+    if (plan.reads(a) || plan.reads(b))
+      return false;
     auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
     if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
       return false;
@@ -150,7 +172,7 @@ bool KernelBuilder::mergeable(int a, int b) const {
       bool follows = false;
       for (const ViewDim &dim : access.view) {
         auto axis = dim.axis();
-        if (!axis && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
+        if ((!axis || access.slice) && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
           return false;
         if (follows != (axis == b))
           return false;
@@ -201,7 +223,7 @@ static bool isConstant(Value value) {
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
 void KernelBuilder::splitFeatures() {
-  if (!group.anchor() || isa<hr::PoolOp>(group.anchor().getOperation()))
+  if (!group.anchor() || isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
   OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
   Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
@@ -210,6 +232,8 @@ void KernelBuilder::splitFeatures() {
   auto feature = result.view.back().axis();
   if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
       llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
+    return;
+  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
     return;
   auto features = constantValue(sizes[*feature]);
   Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
@@ -289,6 +313,10 @@ SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
+  if (hr::SliceOp slice = access.slice)
+    return slice.getInput();
+  if (access.isTable)
+    return access.value;
   auto type = cast<RankedTensorType>(access.value.getType());
   RankedTensorType viewType = tensorType(sizesOf(access), type.getElementType());
   if (viewType == type)
@@ -301,19 +329,31 @@ Value KernelBuilder::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
-/// The part of an operand that is walked, where that is the beginning of a dimension.
-Value KernelBuilder::beginningOf(OpBuilder &inner, const Access &access, Value operand) {
-  if (llvm::none_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); }))
+/// The part of an operand that is walked: of a slice, or the beginning of a dimension.
+Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operand) {
+  bool isPart = llvm::any_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); });
+  if (!access.slice && !isPart)
     return operand;
   Location loc = operand.getLoc();
-  SmallVector<OpFoldResult> offsets(access.view.size(), inner.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(access.view.size(), inner.getIndexAttr(1));
   SmallVector<AffineExpr> walked = sizesOf(access);
   for (auto [dim, size] : llvm::zip(access.view, walked))
     if (dim.isBeginning())
       size = sizes[cast<AffineDimExpr>(dim.expr).getPosition()];
-  return inner.create<tensor::ExtractSliceOp>(loc, operand, offsets,
-                                              sizeOperands(inner, loc, walked), strides);
+  auto source = cast<RankedTensorType>(operand.getType());
+  SmallVector<OpFoldResult> parts = sizeOperands(inner, loc, walked);
+  SmallVector<OpFoldResult> offsets(source.getRank(), inner.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(source.getRank(), inner.getIndexAttr(1));
+  if (hr::SliceOp slice = access.slice) {
+    SmallVector<OpFoldResult> all(source.getRank(), inner.getIndexAttr(1));
+    for (auto [dim, part] : llvm::zip(access.sliceDims, parts))
+      all[dim] = part;
+    parts = all;
+    offsets = sizeOperands(inner, loc, slice.getStarts().getResults());
+    for (auto [stride, step] : llvm::zip(strides, slice.getSteps()))
+      stride = inner.getIndexAttr(step);
+  }
+  auto type = plainType(tensorType(walked, source.getElementType()));
+  return inner.create<tensor::ExtractSliceOp>(loc, type, operand, offsets, parts, strides);
 }
 
 Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands) {
@@ -327,10 +367,14 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
       exprs.push_back(dim.expr.replaceDims(local));
     return AffineMap::get(plan.axes.size(), 0, exprs, context);
   };
-  SmallVector<Value> inputs(operands);
+  SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   llvm::SmallDenseSet<int> seen;
-  for (const Access &access : plan.accesses) {
+  for (auto [i, access] : llvm::enumerate(plan.accesses)) {
+    if (access.isTable)
+      continue;
+    if (i < operands.size())
+      inputs.push_back(operands[i]);
     maps.push_back(mapOf(access.view));
     for (const ViewDim &dim : access.view)
       if (auto axis = dim.axis())
@@ -360,10 +404,49 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
   auto generic = inner.create<linalg::GenericOp>(
       loc, TypeRange{init.getType()}, inputs, ValueRange{init}, maps, plan.iterators,
       [&](OpBuilder &body, Location, ValueRange scalars) {
-        body.create<linalg::YieldOp>(loc, op.buildBody(body, scalars));
+        SmallVector<Value> arguments(scalars);
+        for (auto [i, operand] : llvm::enumerate(operands))
+          if (plan.accesses[i].isTable)
+            arguments.insert(arguments.begin() + i, operand);
+        body.create<linalg::YieldOp>(loc, op.buildBody(body, arguments));
       });
+  placeIndices(generic, plan);
   nameStage(generic, plan);
   return generic.getResult(0);
+}
+
+/// Positions along the operator's dimensions are positions along the kernel's axes.
+void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
+  ArrayRef<AxisRef> domain = group.domainOf(plan.op);
+  generic.walk([&](hr::IndexOp index) {
+    OpBuilder at(index);
+    AxisRef ref = domain[index.getDim()];
+    Value position;
+    if (ref.isAxis())
+      position = at.create<linalg::IndexOp>(index.getLoc(),
+                                            llvm::find(plan.axes, ref.getId()) - plan.axes.begin());
+    else
+      position = at.create<arith::ConstantIndexOp>(index.getLoc(), 0);
+    index.replaceAllUsesWith(position);
+    index.erase();
+  });
+}
+
+/// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
+SmallVector<Value> KernelBuilder::valuesRead(ArrayRef<Access> external) {
+  SmallVector<Value> values;
+  llvm::DenseMap<Value, size_t> placeOf;
+  for (const Access &access : external) {
+    Value source = access.slice ? hr::SliceOp(access.slice).getInput() : access.value;
+    auto [place, isNew] = placeOf.try_emplace(source, values.size());
+    if (isNew)
+      values.push_back(access.value);
+    else if (access.slice)
+      values[place->second] = source;
+    else
+      values.push_back(access.value);
+  }
+  return values;
 }
 
 /// What recipes call the operation and its loops.
@@ -417,8 +500,8 @@ Value KernelBuilder::build() {
   RankedTensorType resultType = tensorType(sizesOf(result), element);
 
   AffineExpr bytesRead = constantDim(0, context), operations = bytesRead;
-  for (Value input : inputs)
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(input.getType()));
+  for (Value value : valuesRead(external))
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(value.getType()));
   SmallVector<std::string> names;
   SmallVector<StringRef> nameRefs;
   for (OpPlan &plan : plans) {
@@ -448,10 +531,10 @@ Value KernelBuilder::build() {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
       if (Value inside = computed.lookup(access.value))
-        operands.push_back(beginningOf(b, access, inside));
+        operands.push_back(partOf(b, access, inside));
       else
-        operands.push_back(beginningOf(
-            b, access, block->getArgument(llvm::find(external, access) - external.begin())));
+        operands.push_back(
+            partOf(b, access, block->getArgument(llvm::find(external, access) - external.begin())));
     computed[plan.op->getResult(0)] = emitOperator(b, plan, operands);
   }
   b.create<hr::YieldOp>(root->getLoc(), computed[root->getResult(0)]);

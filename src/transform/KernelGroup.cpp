@@ -5,11 +5,35 @@ using utils::IteratorType;
 
 namespace headrace {
 
-bool isAnchor(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op); }
+bool isAnchor(Operation *op) {
+  auto compute = dyn_cast<hr::ComputeOp>(op);
+  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op) ||
+         (compute && compute.getReduced() > 0);
+}
+
+bool isElementwise(Operation *op) {
+  auto compute = dyn_cast<hr::ComputeOp>(op);
+  return isa<hr::MapOp>(op) || (compute && compute.getReduced() == 0);
+}
 
 bool doesNothing(hr::OperatorInterface op) {
   Movement m = op.getMovement();
   return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
+}
+
+/// Vectors are read along the last dimension, which must not have gaps.
+bool isReadInPlace(hr::SliceOp slice) {
+  ArrayRef<int64_t> steps = slice.getSteps();
+  if (steps.empty() || steps.back() != 1 || llvm::any_of(steps, [](int64_t s) { return s < 1; }) ||
+      doesNothing(cast<hr::OperatorInterface>(slice.getOperation())))
+    return false;
+  return llvm::all_of(slice->getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<hr::OperatorInterface>(use.getOwner());
+    if (!user || !user.isStructured() || doesNothing(user))
+      return false;
+    Movement m = user.getMovement();
+    return static_cast<bool>(m.maps[use.getOperandNumber()]);
+  });
 }
 
 KernelGroup::KernelGroup(hr::OperatorInterface root, bool keepsAxes) : hasOwnAxes(keepsAxes) {
@@ -105,6 +129,10 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
 /// nowhere: it is read from memory, both ways.
 void KernelGroup::assignOperands(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
+    if (!map) { // a table, read by index
+      values[operand].assign(cast<RankedTensorType>(operand.getType()).getRank(), AxisRef());
+      continue;
+    }
     Refs refs;
     unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
     for (auto [i, expr] : llvm::enumerate(map.getResults())) {
@@ -139,6 +167,22 @@ static bool computesPerRow(Operation *op) {
   });
 }
 
+/// Whether every element is read where it is computed, the dimensions in their order.
+static bool readsInPlace(hr::OperatorInterface op, Value value) {
+  Movement m = op.getMovement();
+  return llvm::all_of(llvm::zip(op->getOperands(), m.maps), [&](auto pair) {
+    auto [operand, map] = pair;
+    if (operand != value)
+      return true;
+    if (!map)
+      return false;
+    for (auto [i, expr] : llvm::enumerate(map.getResults()))
+      if (!constantValue(expr) && expr != getAffineDimExpr(i, expr.getContext()))
+        return false;
+    return true;
+  });
+}
+
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
 bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
@@ -157,7 +201,7 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
     if (anchorOp || rootReduces)
       return false;
     return llvm::all_of(operators, [&](hr::OperatorInterface user) {
-      return isa<hr::MapOp>(user.getOperation()) &&
+      return isElementwise(user) && readsInPlace(user, op->getResult(0)) &&
              llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
     });
   }
@@ -169,10 +213,10 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
       kept.insert(i);
   bool full = llvm::all_of(kept, [&](int axis) { return covered.contains(axis); });
   if (anchorOp)
-    return full && isa<hr::MapOp>(op.getOperation()) &&
+    return full && isElementwise(op) &&
            llvm::all_of(covered, [&](int axis) { return kept.contains(axis); });
   if (rootReduces)
-    return isa<hr::MapOp, hr::TransposeOp>(op.getOperation()) && full &&
+    return (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
            covered.size() == axes.size();
 
   bool hasReduction =

@@ -53,7 +53,8 @@ public:
   void join(hr::OperatorInterface op);
 
   hr::OperatorInterface root() const { return operators.front(); }
-  /// The contraction, convolution or pooling the group is built around; null if there is none.
+  /// The contraction, convolution, pooling or general reduction the group is built around; null if
+  /// there is none.
   hr::OperatorInterface anchor() const { return anchorOp; }
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
@@ -82,7 +83,14 @@ private:
 /// from.
 bool doesNothing(hr::OperatorInterface op);
 
-/// Contractions, convolutions and windows: work that a schedule is built around.
+/// Contractions, convolutions, windows and other general reductions: work that a schedule is built
+/// around.
 bool isAnchor(mlir::Operation *op);
+
+/// Whether the kernels that read the slice take it themselves, as a view: nothing is copied.
+bool isReadInPlace(hr::SliceOp slice);
+
+/// Maps and computes that combine nothing.
+bool isElementwise(mlir::Operation *op);
 
 } // namespace headrace

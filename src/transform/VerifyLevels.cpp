@@ -2,7 +2,7 @@
 //
 // verify-level1: the entry holds operators of `hr` only; every shape has an expression.
 // verify-level2: kernels, library calls, views and constants only; kernels hold linalg over plain
-//                tensors and compute all they yield.
+//                tensors, in loops where data says where to write, and compute all they yield.
 // verify-level3: kernels hold no tensor any more, only buffers.
 //
 // Each names the operator that broke the promise. They are part of every compilation.
@@ -50,7 +50,7 @@ LogicalResult verifyKernelBody(hr::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front()) {
     if (!isa<hr::YieldOp, hr::SizeOp>(op) &&
         !isa<linalg::LinalgDialect, tensor::TensorDialect, arith::ArithDialect,
-             affine::AffineDialect>(op.getDialect()))
+             affine::AffineDialect, scf::SCFDialect>(op.getDialect()))
       return op.emitError("does not belong into a kernel of level 2: ") << op.getName();
     for (Type type : op.getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())

@@ -16,7 +16,8 @@ def test_paths_and_links_exist(page: Path) -> None:
     text = page.read_text()
     named = re.findall(r"`((?:src|test|tools|python|bench|examples|docs)/[\w./-]*)`", text)
     missing = [path for path in named if not (ROOT / path).exists()]
-    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)  # C++ captures look like links
+    links = re.findall(r"\]\((?!http)([^)#]+)", prose)
     missing += [link for link in links if not (page.parent / link).exists()]
     assert not missing
 
@@ -33,6 +34,16 @@ def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     monkeypatch.chdir(ROOT)
     exec(code, {})
     assert "hr.kernel" in capsys.readouterr().out
+
+
+def test_python_of_the_page_on_expressions_runs(capsys) -> None:
+    pytest.importorskip("headrace")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/expressions.md").read_text(), re.S)
+    assert len(blocks) == 4
+    names: dict[str, object] = {}
+    exec("".join(blocks), names)
+    names.clear()  # functions keep the names, and those the functions
+    assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
 
 
 def test_steps_to_add_an_operator_are_real() -> None:

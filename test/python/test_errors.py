@@ -17,6 +17,7 @@ import pytest
     [
         (hr.InvalidFileError, RuntimeError),
         (hr.InvalidModelError, RuntimeError),
+        (hr.InvalidScriptError, RuntimeError),
         (hr.UnsupportedError, RuntimeError),
         (hr.InvalidArgumentError, ValueError),
         (hr.ShapeMismatchError, ValueError),

@@ -13,7 +13,10 @@
 namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("MODEL", options.path, "An ONNX file")->type_name("");
+  command.add_option("MODEL", options.path, "An ONNX file or a package")->type_name("");
+  command
+      .add_option("--program", options.settings.program, "Which program of a package of several")
+      ->type_name("NAME");
   command.add_option("--target", options.settings.target, "The machine to compile for")
       ->type_name("NAME")
       ->capture_default_str();
@@ -67,7 +70,7 @@ static std::string readText(const std::string &path) {
 
 std::shared_ptr<Model> loadModel(const ModelOptions &options) {
   if (options.path.empty())
-    throw UsageError("expected a model: the path of an ONNX file");
+    throw UsageError("expected a model: the path of an ONNX file or a package");
   // The process has one pool of threads, made at first use.
   if (options.threads > 0)
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);

@@ -126,7 +126,8 @@ namespace {
 /// Runs through a body; `lanes` holds every value computed so far.
 class BodyEvaluator {
 public:
-  BodyEvaluator(int64_t count, Sizes symbols) : count(count), symbols(symbols) {}
+  BodyEvaluator(int64_t count, Sizes symbols, const BodySurroundings &surroundings)
+      : count(count), symbols(symbols), surroundings(surroundings) {}
 
   Lanes run(Block &body, std::vector<Lanes> arguments) {
     for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
@@ -208,6 +209,8 @@ private:
           int64_t value = evaluateSize(size.getExpr().getResult(0), symbols);
           return integerResult(64, [&](int64_t) { return value; });
         })
+        .Case([&](hr::IndexOp index) { return surroundings.positions.at(index.getDim()); })
+        .Case([&](hr::ElementOp element) { return picked(element); })
         .Case([&](arith::CmpFOp compare) {
           const double *a = floats(compare.getLhs()), *b = floats(compare.getRhs());
           return integerResult(
@@ -268,6 +271,26 @@ private:
                          [&](int64_t i) { return condition[i] ? a[i] : b[i]; });
   }
 
+  Lanes picked(hr::ElementOp element) {
+    auto argument = cast<BlockArgument>(element.getTable());
+    size_t first = argument.getOwner()->getNumArguments() - surroundings.tables.size();
+    const Tensor &table = surroundings.tables[argument.getArgNumber() - first];
+    Type type = element.getType();
+    if (table.elements() == 0)
+      return constantLanes(Builder(type.getContext()).getZeroAttr(type));
+    std::vector<int64_t> offsets(count, 0);
+    for (auto [index, size] : llvm::zip(element.getIndices(), table.shape()))
+      for (int64_t i = 0; i < count; ++i)
+        offsets[i] = offsets[i] * size + std::clamp<int64_t>(integers(index)[i], 0, size - 1);
+    Lanes result;
+    for (int64_t offset : offsets) {
+      Lanes lane = loadLanes(table, type, offset, 1);
+      llvm::append_range(result.floats, lane.floats);
+      llvm::append_range(result.integers, lane.integers);
+    }
+    return result;
+  }
+
   Lanes truncated(Operation *op, bool isSigned) {
     const double *a = floats(op->getOperand(0));
     unsigned width = widthOf(op->getResult(0).getType());
@@ -276,13 +299,15 @@ private:
 
   int64_t count;
   Sizes symbols;
+  const BodySurroundings &surroundings;
   llvm::DenseMap<Value, Lanes> lanes;
 };
 
 } // namespace
 
-Lanes evaluateBody(Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols) {
-  return BodyEvaluator(count, symbols).run(body, std::move(arguments));
+Lanes evaluateBody(Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols,
+                   const BodySurroundings &surroundings) {
+  return BodyEvaluator(count, symbols, surroundings).run(body, std::move(arguments));
 }
 
 } // namespace headrace::reference

@@ -1,4 +1,4 @@
-// A map's body evaluated operation by operation, each over many elements at once.
+// A scalar body evaluated operation by operation, each over many elements at once.
 #pragma once
 
 #include "dialect/reference/Reference.h"
@@ -15,7 +15,16 @@ struct Lanes {
 Lanes loadLanes(const Tensor &tensor, mlir::Type elementType, int64_t begin, int64_t count);
 void storeLanes(const Lanes &lanes, mlir::Type elementType, Tensor &tensor, int64_t begin);
 
+/// What the body of a compute reads beside its scalars.
+struct BodySurroundings {
+  /// Position along each dimension of the domain.
+  std::vector<Lanes> positions;
+  /// The tables, as the last arguments of the body.
+  Tensors tables;
+};
+
 /// The value the body yields for these arguments.
-Lanes evaluateBody(mlir::Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols);
+Lanes evaluateBody(mlir::Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols,
+                   const BodySurroundings &surroundings = {});
 
 } // namespace headrace::reference

@@ -2,9 +2,9 @@
 
 #include "runtime/Error.h"
 #include "runtime/matrix/FileText.h"
+#include "runtime/matrix/Number.h"
 
 #include <cctype>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -49,7 +49,7 @@ public:
     try {
       entries = Json::parse(text);
     } catch (const Json::parse_error &error) {
-      file.fail(text.data() + std::min(error.byte, text.size()), "expected JSON");
+      file.fail(text.substr(std::min(error.byte, text.size())), "expected JSON");
     }
     if (!entries.is_object())
       file.fail("expected a JSON object, { \"data_type\": ... }");
@@ -149,12 +149,7 @@ private:
       return entry.get<int64_t>();
     if (!entry.is_string()) // some writers put numbers in quotes
       return std::nullopt;
-    const auto &text = entry.get_ref<const std::string &>();
-    int64_t number = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-      return std::nullopt;
-    return number;
+    return wholeNumberOf(entry.get_ref<const std::string &>());
   }
 
   [[noreturn]] void wrong(const char *key, const char *expected, const Json &found) const {

@@ -39,8 +39,8 @@ void FileText::fail(const std::string &reason) const {
   throw Error(ErrorKind::InvalidFile, file + ": " + reason);
 }
 
-void FileText::fail(const char *place, const std::string &reason) const {
-  auto line = 1 + std::count(content.data(), place, '\n');
+void FileText::fail(std::string_view place, const std::string &reason) const {
+  auto line = 1 + std::count(content.begin(), place.begin(), '\n');
   throw Error(ErrorKind::InvalidFile, file + ":" + std::to_string(line) + ": " + reason);
 }
 

@@ -23,7 +23,7 @@ public:
 
   /// Throws Error: "name: reason", and with a place in the text "name:line: reason".
   [[noreturn]] void fail(const std::string &reason) const;
-  [[noreturn]] void fail(const char *place, const std::string &reason) const;
+  [[noreturn]] void fail(std::string_view place, const std::string &reason) const;
 
 private:
   std::string file;

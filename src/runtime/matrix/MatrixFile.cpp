@@ -5,8 +5,6 @@
 #include "runtime/matrix/Number.h"
 #include "runtime/matrix/Readers.h"
 
-#include <charconv>
-
 namespace headrace {
 
 namespace fs = std::filesystem;
@@ -49,7 +47,6 @@ Scalar readScalar(const fs::path &path, const FileDescription &said) {
   FileDescription description = describeFile(path, scalar);
   FileText file(path);
   std::string_view text = trimmed(file.text());
-  const char *end = text.data() + text.size();
   switch (description.value.value_or(FileValue::Double)) {
   case FileValue::String:
     return std::string(file.text());
@@ -59,19 +56,14 @@ Scalar readScalar(const fs::path &path, const FileDescription &said) {
     if (text == "FALSE" || text == "false")
       return false;
     unexpected(file, "TRUE or FALSE");
-  case FileValue::Integer: {
-    int64_t value = 0;
-    auto [stopped, error] = std::from_chars(text.data(), end, value);
-    if (text.empty() || error != std::errc() || stopped != end)
-      unexpected(file, "a whole number");
-    return value;
-  }
-  case FileValue::Double: {
-    double value = 0;
-    if (text.empty() || parseNumber(text.data(), end, value) != end)
-      unexpected(file, "a number");
-    return value;
-  }
+  case FileValue::Integer:
+    if (std::optional<int64_t> value = wholeNumberOf(text))
+      return *value;
+    unexpected(file, "a whole number");
+  case FileValue::Double:
+    if (std::optional<double> value = numberOf(text))
+      return *value;
+    unexpected(file, "a number");
   }
   throw InternalError("an unknown type of values");
 }

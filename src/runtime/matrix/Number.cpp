@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace headrace {
@@ -96,6 +95,22 @@ const char *parseNumber(const char *begin, const char *end, double &value) {
   if (negative)
     value = -value;
   return number.end;
+}
+
+std::optional<double> numberOf(std::string_view text) {
+  double value = 0;
+  const char *begin = text.begin(), *end = text.end();
+  if (begin == end || parseNumber(begin, end, value) != end)
+    return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> wholeNumberOf(std::string_view text) {
+  int64_t value = 0;
+  auto [stopped, error] = std::from_chars(text.begin(), text.end(), value);
+  if (error != std::errc() || stopped != text.end())
+    return std::nullopt;
+  return value;
 }
 
 void appendNumber(std::string &text, double value) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace headrace {
 
@@ -8,6 +11,10 @@ namespace headrace {
 /// the nearest double; what exceeds all doubles is infinite. Returns where it ends, null if there
 /// is none.
 const char *parseNumber(const char *begin, const char *end, double &value);
+
+/// The number that is all of the text, if it is one.
+std::optional<double> numberOf(std::string_view text);
+std::optional<int64_t> wholeNumberOf(std::string_view text);
 
 /// Appends the shortest text that reads back as the same double.
 void appendNumber(std::string &text, double value);

@@ -2,7 +2,6 @@
 #include "runtime/matrix/Readers.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace headrace {
 
@@ -10,26 +9,21 @@ namespace {
 
 /// The next word as a 1-based index up to `size`; returns it 0-based.
 int64_t readIndex(const FileText &file, std::string_view &line, int64_t size, const char *which) {
-  const char *place = line.data();
   std::string_view word = takeWord(line);
-  int64_t index = 0;
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
-  if (word.empty() || error != std::errc() || end != word.data() + word.size() || index < 1 ||
-      index > size)
-    file.fail(place, std::string("expected a ") + which + " from 1 to " + std::to_string(size) +
-                         ", got " + (word.empty() ? "nothing" : inQuotes(word)));
-  return index - 1;
+  std::optional<int64_t> index = wholeNumberOf(word);
+  if (!index || *index < 1 || *index > size)
+    file.fail(word, std::string("expected a ") + which + " from 1 to " + std::to_string(size) +
+                        ", got " + (word.empty() ? "nothing" : inQuotes(word)));
+  return *index - 1;
 }
 
 double readValue(const FileText &file, std::string_view &line) {
-  const char *place = line.data();
   std::string_view word = takeWord(line);
-  double value = 0;
-  if (word.empty() ||
-      parseNumber(word.data(), word.data() + word.size(), value) != word.data() + word.size())
-    file.fail(place, "expected a number after row and column, got " +
-                         (word.empty() ? std::string("nothing") : inQuotes(word)));
-  return value;
+  std::optional<double> value = numberOf(word);
+  if (!value)
+    file.fail(word, "expected a number after row and column, got " +
+                        (word.empty() ? std::string("nothing") : inQuotes(word)));
+  return *value;
 }
 
 void readPiece(const FileText &file, std::string_view text, CellFormat format, CellList &cells) {
@@ -41,7 +35,7 @@ void readPiece(const FileText &file, std::string_view text, CellFormat format, C
     cells.cols.push_back(readIndex(file, line, format.cols, "column"));
     cells.values.push_back(format.hasValues ? readValue(file, line) : 1);
     if (!trimmed(line).empty())
-      file.fail(line.data(), "expected the end of the line, got " + inQuotes(trimmed(line)));
+      file.fail(line, "expected the end of the line, got " + inQuotes(trimmed(line)));
   }
 }
 

@@ -64,9 +64,8 @@ private:
     if (!anyFields && !description.cols)
       file.fail("expected rows of numbers, got an empty file");
     if (description.cols && cols != *description.cols)
-      file.fail(first.data(), "expected " + std::to_string(*description.cols) +
-                                  " fields, as many as the columns declared, got " +
-                                  std::to_string(cols));
+      file.fail(first, "expected " + std::to_string(*description.cols) +
+                           " fields, as many as the columns declared, got " + std::to_string(cols));
   }
 
   /// Counts the rows of every piece, so that each knows where its own begin.
@@ -116,7 +115,7 @@ private:
   }
 
   template <class Sink> void readPiece(std::string_view piece, Sink &sink) const {
-    const char *at = piece.data(), *end = at + piece.size();
+    const char *at = piece.begin(), *end = piece.end();
     while (at != end) {
       at = readRow(at, end, sink);
       sink.endRow();
@@ -155,13 +154,14 @@ private:
       value = fillValue;
       return stop;
     }
-    const char *fieldEnd = field.data() + field.size();
-    if (parseNumber(field.data(), fieldEnd, value) != fieldEnd) {
+    std::optional<double> number = numberOf(field);
+    if (!number) {
       if (col == 0 && (stop == end || *stop == '\n') && cols > 1)
         failAtFields(row, end);
-      file.fail(at, "field " + std::to_string(col + 1) + ": expected a number, got " +
-                        (field.empty() ? "nothing" : inQuotes(field)));
+      file.fail(field, "field " + std::to_string(col + 1) + ": expected a number, got " +
+                           (field.empty() ? "nothing" : inQuotes(field)));
     }
+    value = *number;
     return stop;
   }
 
@@ -171,15 +171,15 @@ private:
 
   [[noreturn]] void failAtFields(const char *row, const char *end) const {
     std::string_view rest(row, static_cast<size_t>(end - row)), line = takeLine(rest);
-    file.fail(row, "expected " + std::to_string(cols) + " fields, got " +
-                       (trimmed(line).empty() ? "an empty line" : std::to_string(fieldsIn(line))));
+    file.fail(line, "expected " + std::to_string(cols) + " fields, got " +
+                        (trimmed(line).empty() ? "an empty line" : std::to_string(fieldsIn(line))));
   }
 
   [[noreturn]] void failAtShortRow() const {
     for (std::string_view rest = body; !rest.empty();) {
-      const char *row = rest.data();
-      if (fieldsIn(takeLine(rest)) != cols)
-        failAtFields(row, body.data() + body.size());
+      std::string_view line = takeLine(rest);
+      if (fieldsIn(line) != cols)
+        failAtFields(line.begin(), body.end());
     }
     throw InternalError("no short row in " + file.name());
   }

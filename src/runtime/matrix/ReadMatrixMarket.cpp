@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 
 namespace headrace {
 
@@ -33,7 +32,7 @@ Banner readBanner(const FileText &file, std::string_view line) {
     word = lowerCase(takeWord(line));
   const auto &[magic, object, layout, field, symmetry] = words;
   if (magic != "%%matrixmarket")
-    file.fail(file.text().data(), "expected a line %%MatrixMarket, got " + inQuotes(magic));
+    file.fail(file.text(), "expected a line %%MatrixMarket, got " + inQuotes(magic));
   auto unsupported = [&](const char *expected, const std::string &found) {
     throw Error(ErrorKind::Unsupported,
                 file.name() + ":1: expected " + expected + ", got " + inQuotes(found));
@@ -48,7 +47,7 @@ Banner readBanner(const FileText &file, std::string_view line) {
     unsupported("real, integer or pattern values", field);
   banner.hasValues = field != "pattern";
   if (!banner.hasValues && !banner.coordinates)
-    file.fail(file.text().data(), "expected values in an array, got a pattern");
+    file.fail(file.text(), "expected values in an array, got a pattern");
   if (symmetry == "symmetric")
     banner.symmetry = Symmetry::Symmetric;
   else if (symmetry == "skew-symmetric")
@@ -70,13 +69,12 @@ Sizes readSizes(const FileText &file, std::string_view &text, const Banner &bann
       file.fail("expected a line of sizes after the first, got the end of the file");
     line = trimmed(takeLine(text));
   }
-  const char *place = line.data();
+  std::string_view place = line;
   std::array<int64_t, 3> sizes{};
   size_t count = banner.coordinates ? 3 : 2;
   for (size_t i = 0; i < count; ++i) {
-    std::string_view word = takeWord(line);
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), sizes[i]);
-    if (error != std::errc() || end != word.data() + word.size() || sizes[i] < 0)
+    sizes[i] = wholeNumberOf(takeWord(line)).value_or(-1);
+    if (sizes[i] < 0)
       file.fail(place, banner.coordinates ? "expected sizes: rows, columns, entries"
                                           : "expected sizes: rows, columns");
   }
@@ -118,10 +116,10 @@ std::vector<double> readValues(const FileText &file, std::string_view text, doub
     std::string_view line = trimmed(takeLine(text));
     if (line.empty() || line.front() == '%')
       continue;
-    double value = 0;
-    if (parseNumber(line.data(), line.data() + line.size(), value) != line.data() + line.size())
-      file.fail(line.data(), "expected a number, got " + inQuotes(line));
-    values.push_back(value);
+    std::optional<double> value = numberOf(line);
+    if (!value)
+      file.fail(line, "expected a number, got " + inQuotes(line));
+    values.push_back(*value);
   }
   if (static_cast<double>(values.size()) != expected)
     file.fail("expected " + std::to_string(static_cast<int64_t>(expected)) +

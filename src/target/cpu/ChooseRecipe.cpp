@@ -1,5 +1,6 @@
 #include "target/cpu/ChooseRecipe.h"
 
+#include "target/cpu/KernelShape.h"
 #include "target/cpu/StepWriter.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -341,38 +342,6 @@ private:
     });
   }
 
-  static bool isContraction(linalg::GenericOp op) {
-    return op.getNumDpsInputs() == 2 &&
-           llvm::any_of(op.getBody()->without_terminator(),
-                        [](Operation &o) { return isa<arith::MulFOp, arith::MulIOp>(o); });
-  }
-
-  /// A reduction along the dimension in which its inputs lie contiguously.
-  static bool reducesRows(linalg::GenericOp op) {
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
-      return false;
-    unsigned last = op.getNumLoops() - 1;
-    unsigned covering = 0;
-    for (AffineMap map : ArrayRef(maps).drop_back()) {
-      if (!map.isProjectedPermutation())
-        return false;
-      if (map.getNumResults() == op.getNumLoops() &&
-          map.getResults().back() == getAffineDimExpr(last, op.getContext()))
-        ++covering;
-    }
-    return covering > 0;
-  }
-
-  static SmallVector<std::string> reductionAxes(Operation *op) {
-    auto generic = cast<linalg::GenericOp>(op);
-    SmallVector<std::string> axes;
-    for (auto [dim, kind] : llvm::enumerate(generic.getIteratorTypesArray()))
-      if (kind == IteratorType::reduction)
-        axes.push_back(axisName(op, dim));
-    return axes;
-  }
-
   /// Whether the operation walks rows of that length.
   bool walksRow(linalg::GenericOp op, int64_t length) const {
     return op.getNumLoops() > 0 && op.getStaticLoopRanges().back() == length &&
@@ -381,32 +350,6 @@ private:
 
   bool isRowDim(size_t dim, int64_t length) const {
     return dim + 1 == ranges.size() && ranges[dim] == length;
-  }
-
-  /// Whether the last dimension of the result is the last one of what is read along it.
-  static bool readsAlong(linalg::GenericOp op, unsigned dim) {
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    for (AffineMap map : ArrayRef(maps).drop_back())
-      for (auto [i, expr] : llvm::enumerate(map.getResults()))
-        if (expr.isFunctionOfDim(dim) &&
-            (!isa<AffineDimExpr>(expr) || i + 1 != map.getNumResults()))
-          return false;
-    return true;
-  }
-
-  static bool hasDynamicReduction(linalg::GenericOp op) {
-    SmallVector<unsigned> dims;
-    op.getReductionDims(dims);
-    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-    return llvm::any_of(dims, [&](unsigned d) { return ShapedType::isDynamic(sizes[d]); });
-  }
-
-  /// A dimension of the second operand (weights) only.
-  static bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {
-    if (!isContraction(op))
-      return false;
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    return maps[1].isFunctionOfDim(dim) && !maps[0].isFunctionOfDim(dim);
   }
 
   /// The dimension of which several elements share what is read along the features.

@@ -132,6 +132,12 @@ public:
     return compileKernels(program, processor);
   }
 
+  std::vector<KernelObject> compileAhead(ModuleOp program) const override {
+    return compileObjects(program, processor);
+  }
+
+  ProcessorNeeds needs() const override { return processor.needs; }
+
 private:
   static void registerBufferization(DialectRegistry &registry) {
     arith::registerBufferizableOpInterfaceExternalModels(registry);

@@ -50,6 +50,11 @@ struct Loop {
   /// More than one where loops were fused.
   std::vector<LoopPart> parts;
   Kind kind = Kind::Serial;
+
+  /// How often it runs.
+  std::optional<int64_t> extent() const;
+  /// Part of a register tile, where everything inside it is as well.
+  bool isUnrolled() const { return kind == Kind::Unrolled || kind == Kind::Vectorized; }
 };
 
 struct Stage {
@@ -77,10 +82,6 @@ struct Stage {
     std::string source, loop;
   };
   std::vector<Pack> packs;
-  struct Intrinsic {
-    std::string loop, name;
-  };
-  std::optional<Intrinsic> intrinsic;
 
   bool reduces() const;
   int findLoop(const std::string &name) const;
@@ -145,7 +146,6 @@ private:
   void cacheRead(const std::string &reader, const RecipeStep &step);
   void cacheWrite(const std::string &writer, const RecipeStep &step);
   void pack(Stage &stage, const RecipeStep &step);
-  void tensorize(Stage &stage, const RecipeStep &step);
   void checkNesting(const Stage &stage) const;
   void checkVector(const Stage &stage, int loop) const;
   std::vector<std::optional<int64_t>> regionInside(const Stage &stage, const std::string &outer,

@@ -53,7 +53,7 @@ private:
     for (TilingInterface op : findStages(stage)) {
       if (grid > 0)
         op = tile(stage, op, 0, grid, /*isGrid=*/true).op;
-      if (!stage.isVectorized() && !stage.intrinsic)
+      if (!stage.isVectorized())
         end = reductions = leaveToOperation(stage, op);
     }
     while (stage.isVectorized() && reductions > grid && endsInTile(stage, reductions - 1))

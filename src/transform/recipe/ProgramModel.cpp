@@ -3,6 +3,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/Error.h"
+#include "transform/KernelGroup.h"
 #include "transform/recipe/KernelModel.h"
 
 using namespace mlir;
@@ -12,7 +13,9 @@ namespace headrace {
 namespace {
 
 bool isStage(Operation *op) {
-  return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp>(op);
+  auto slice = dyn_cast<hr::SliceOp>(op);
+  return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp>(op) &&
+         !(slice && isReadInPlace(slice));
 }
 
 /// A name as recipes can write it.
@@ -66,6 +69,10 @@ Stage stageOfOperator(hr::OperatorInterface op) {
 } // namespace
 
 std::string programSourceName(Value value) {
+  // A slice of an input is read in place.
+  if (auto slice = value.getDefiningOp<hr::SliceOp>();
+      slice && isReadInPlace(slice) && isa<BlockArgument>(slice.getInput()))
+    value = slice.getInput();
   if (Operation *op = value.getDefiningOp())
     return stageOf(op).empty() ? plainName(operatorName(op)) : stageOf(op).str();
   auto argument = cast<BlockArgument>(value);

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-enum class Operands { None, Axes, Sizes, Target };
+enum class Operands { None, Axes, Sizes };
 
 /// What follows a step's name: `[target] [axes] [keyword operands] [-> names]`.
 struct Grammar {
@@ -35,7 +35,6 @@ constexpr Grammar kSteps[] = {
     {RecipeStep::Kind::CacheWrite, "cache_write", false, 0, 0, nullptr, Operands::None, 1},
     {RecipeStep::Kind::ComputeAt, "compute_at", true, 0, 1, nullptr, Operands::None, 0},
     {RecipeStep::Kind::Pack, "pack", true, 0, 0, "at", Operands::Axes, 0},
-    {RecipeStep::Kind::Tensorize, "tensorize", false, 1, 1, "with", Operands::Target, 0},
 };
 
 const Grammar &grammarOf(RecipeStep::Kind kind) {
@@ -105,8 +104,6 @@ private:
     accept(grammar.keyword);
     if (grammar.operands == Operands::Axes)
       step.axes.push_back(name("an axis"));
-    else if (grammar.operands == Operands::Target)
-      step.target = name("an intrinsic");
     else
       for (size_t i = 0; i < step.axes.size(); ++i)
         step.sizes.push_back(number());
@@ -185,12 +182,10 @@ std::string RecipeStep::text() const {
     add(grammar.keyword);
   for (const std::string &axis : axes)
     add(axis);
-  if (grammar.operands == Operands::Sizes || grammar.operands == Operands::Target)
+  if (grammar.operands == Operands::Sizes)
     add(grammar.keyword);
   for (int64_t size : sizes)
     add(std::to_string(size));
-  if (grammar.operands == Operands::Target)
-    add(target);
   if (!names.empty())
     add("->");
   for (const std::string &name : names)

@@ -207,17 +207,13 @@ TEST(LoopModel, ComputeAtRefusals) {
             "'C' is computed inside it or inside a loop in it");
 }
 
-TEST(LoopModel, CachePackTensorizeRefusals) {
+TEST(LoopModel, CacheAndPackRefusals) {
   EXPECT_EQ(refusal("C: cache_read D"), "'C' does not read 'D'; it reads A, B");
   EXPECT_EQ(refusal("C: cache_read B -> D"), "there is a stage 'D' already");
   EXPECT_EQ(refusal("D: split i by 4\nD: cache_write"),
             "the loops of 'D' have been shaped already");
   EXPECT_EQ(refusal("C: pack D at j"), "'C' does not read 'D'");
   EXPECT_EQ(refusal("C: pack B at j\nC: pack B at i"), "'B' is packed already");
-  EXPECT_EQ(refusal("C: tile i j by 6 16\nC: unroll i.i\nC: tensorize i.i with t"),
-            "'i.i' is inside and not serial");
-  EXPECT_EQ(refusal("C: tile i j by 6 16\nC: tensorize i.o with t"),
-            "tiles of 'i.o' are not all of one size");
 }
 
 } // namespace

@@ -36,8 +36,20 @@ struct Explanation {
   /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
   int64_t peakBytes = -1;
   int64_t constantBytes = 0;
-  /// Milliseconds spent per phase, in order.
+  /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
+
+/// What the compiler knows of a program that the program itself does not say.
+struct ProgramNotes {
+  struct StepNote {
+    std::string kind, schedule, recipe, notes;
+  };
+  MovementReport before;
+  std::vector<StepNote> steps;
+};
+
+/// Puts both together; the phases are left to the caller.
+Explanation explainProgram(const Program &program, const ProgramNotes &notes);
 
 } // namespace headrace

@@ -1,0 +1,465 @@
+"""Tensor expressions: programs written as formulas over the elements of tensors.
+
+n, m, k = hr.var("n m k")
+A = hr.placeholder((n, k), "f32", name="A")
+B = hr.placeholder((k, m), "f32", name="B")
+r = hr.axis(k, name="r")
+C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
+f = hr.compile(C)
+c = f(a, b)
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from headrace import _core
+from headrace._arrays import NUMPY_NAMES
+from headrace._model import Model
+from headrace.errors import InvalidArgumentError, TypeMismatchError
+
+_SHORT_NAMES = {long: short for short, long in NUMPY_NAMES.items()}
+
+
+class Expr:
+    """A scalar expression: numbers, elements of tensors, positions along axes, sizes.
+
+    Python's operators apply to it, and the functions of this package (`hr.exp`, `hr.select`, ...).
+    """
+
+    __slots__ = ("_core",)
+    # NumPy's scalars leave arithmetic with expressions to the expressions.
+    __array_ufunc__ = None
+
+    def __init__(self, core: _core.Expr) -> None:
+        self._core = core
+
+    @property
+    def dtype(self) -> str:
+        """The element type, as "f32"."""
+        return self._core.dtype
+
+    def astype(self, dtype: Any) -> Expr:
+        """The value in another element type."""
+        return Expr(_core.expr_cast(self._core, type_name(dtype)))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeMismatchError(
+            f"expression {self}: expected hr.select, hr.all or hr.any, "
+            "got Python's if, and, or, not, or a chained comparison"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise TypeMismatchError(f"expression {self}: expected a scalar, got an iteration over it")
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return str(self._core)
+
+    def __add__(self, other: Any) -> Expr:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return apply("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return apply("sub", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return apply("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return apply("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return apply("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return apply("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Expr:
+        return apply("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Expr:
+        return apply("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Expr:
+        return apply("mod", other, self)
+
+    def __pow__(self, other: Any) -> Expr:
+        return apply("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Expr:
+        return apply("pow", other, self)
+
+    def __neg__(self) -> Expr:
+        return apply("neg", self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return apply("abs", self)
+
+    def __invert__(self) -> Expr:
+        return apply("not", self)
+
+    def __and__(self, other: Any) -> Expr:
+        return apply("and", self, other)
+
+    def __rand__(self, other: Any) -> Expr:
+        return apply("and", other, self)
+
+    def __or__(self, other: Any) -> Expr:
+        return apply("or", self, other)
+
+    def __ror__(self, other: Any) -> Expr:
+        return apply("or", other, self)
+
+    def __lt__(self, other: Any) -> Expr:
+        return apply("lt", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return apply("le", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return apply("gt", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return apply("ge", self, other)
+
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+        return apply("eq", self, other)
+
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+        return apply("ne", self, other)
+
+
+class Axis(Expr):
+    """An axis to reduce along; in expressions, the position along it."""
+
+    __slots__ = ("axis_core",)
+
+    def __init__(self, core: _core.Axis) -> None:
+        super().__init__(core.position)
+        self.axis_core = core
+
+    @property
+    def name(self) -> str:
+        return self.axis_core.name
+
+    @property
+    def extent(self) -> Expr:
+        return Expr(self.axis_core.extent)
+
+
+class Tensor:
+    """A tensor of a program: a placeholder or a stage that `hr.compute` made.
+
+    Indexing it with one expression per dimension reads an element.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Stage) -> None:
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def dtype(self) -> str:
+        return self._core.dtype
+
+    @property
+    def shape(self) -> tuple[int | Expr, ...]:
+        return tuple(plain(size) for size in self._core.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self._core.shape)
+
+    def __getitem__(self, indices: Any) -> Expr:
+        if not isinstance(indices, tuple):
+            indices = (indices,)
+        return Expr(self._core.read([to_core(index) for index in indices]))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeMismatchError(f"tensor '{self.name}': expected indices, got an iteration over it")
+
+    def __repr__(self) -> str:
+        kind = "placeholder" if self._core.is_input else "stage"
+        shape = ", ".join(map(str, self._core.shape))
+        return f"<headrace {kind} '{self.name}' {self.dtype}[{shape}]>"
+
+
+def var(names: str, *, least: int = 0) -> Expr | tuple[Expr, ...]:
+    """Free sizes, one for each name in `names`; calls bind them by the shapes of their arrays.
+
+    `least` is the smallest size the program is meant for.
+
+    >>> n, m = hr.var("n m")
+    """
+    found = [Expr(_core.expr_var(name, least)) for name in names.replace(",", " ").split()]
+    if not found:
+        raise InvalidArgumentError("size: expected a name, found none")
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def placeholder(shape: Any, dtype: Any = "f32", name: str | None = None) -> Tensor:
+    """An input of a program; its size in each dimension is a number or made of `hr.var`."""
+    return Tensor(_core.expr_placeholder(to_shape(shape), type_name(dtype), name or ""))
+
+
+def axis(extent: Any, name: str | None = None) -> Axis:
+    """An axis to reduce along: positions 0 to extent - 1, or of a pair (low, high) low to high - 1.
+
+    >>> r = hr.axis(k, name="r")
+    """
+    low, high = extent if isinstance(extent, tuple) else (0, extent)
+    return Axis(_core.expr_axis(to_core(low), to_core(high), name or ""))
+
+
+def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Tensor:
+    """A tensor whose element at each point is `body` of its indices.
+
+    >>> C = hr.compute((n, m), lambda i, j: A[i, j] + B[j], name="C")
+    """
+    sizes = to_shape(shape)
+    names = parameter_names(body, len(sizes), name or "without a name")
+
+    def call(point: list[_core.Expr]) -> _core.Expr:
+        return to_core(body(*map(Expr, point)))
+
+    return Tensor(_core.expr_compute(sizes, call, name or "", names))
+
+
+def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str]:
+    """What the function calls the dimensions, where it takes one parameter for each."""
+    try:
+        parameters = list(inspect.signature(body).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    if builtins.any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return []
+    names = [p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
+    if len(names) != rank:
+        raise InvalidArgumentError(
+            f"stage '{stage}': expected a function of {rank} parameters, one for each dimension, "
+            f"got {len(names)} ({', '.join(names)})"
+        )
+    return names
+
+
+def sum(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
+    """The sum along one axis or several; of bools, how many are true."""
+    return Expr(_core.expr_reduce("sum", to_core(value), to_axes(axis)))
+
+
+def prod(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
+    """The product along one axis or several."""
+    return Expr(_core.expr_reduce("prod", to_core(value), to_axes(axis)))
+
+
+def min(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
+    """The lesser of two values, or the least along axes. NaN wins."""
+    return extreme("min", value, other, axis)
+
+
+def max(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
+    """The greater of two values, or the greatest along axes. NaN wins."""
+    return extreme("max", value, other, axis)
+
+
+def extreme(kind: str, value: Any, other: Any, axis: Axis | Sequence[Axis] | None) -> Expr:
+    if (other is None) == (axis is None):
+        raise InvalidArgumentError(f"hr.{kind}: expected two values, or one value and axis=...")
+    if axis is None:
+        return apply(kind, value, other)
+    return Expr(_core.expr_reduce(kind, to_core(value), to_axes(axis)))
+
+
+def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[..., Expr]:
+    """A reduction of your own, used as `hr.sum` is.
+
+    `combine` must be associative and commutative; `identity` is what changes nothing.
+
+    >>> longest = hr.reducer(lambda a, b: hr.select(abs(a) > abs(b), a, b), identity=0.0)
+    >>> L = hr.compute((n,), lambda i: longest(A[i, r], axis=r))
+    """
+
+    def reduce(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
+        def call(a: _core.Expr, b: _core.Expr) -> _core.Expr:
+            return to_core(combine(Expr(a), Expr(b)))
+
+        return Expr(
+            _core.expr_custom_reduce(call, to_core(identity), to_core(value), to_axes(axis))
+        )
+
+    return reduce
+
+
+def select(condition: Any, yes: Any, no: Any) -> Expr:
+    """`yes` where the condition holds, `no` elsewhere. What is not chosen may lie outside."""
+    return apply("select", condition, yes, no)
+
+
+def all(*conditions: Any) -> Expr:
+    """Whether every condition holds."""
+    return joined("and", conditions, True)
+
+
+def any(*conditions: Any) -> Expr:
+    """Whether at least one condition holds."""
+    return joined("or", conditions, False)
+
+
+def joined(op: str, conditions: Sequence[Any], empty: bool) -> Expr:
+    result = Expr(to_core(conditions[0] if conditions else empty))
+    for condition in conditions[1:]:
+        result = apply(op, result, condition)
+    return result
+
+
+def exp(value: Any) -> Expr:
+    return apply("exp", value)
+
+
+def log(value: Any) -> Expr:
+    return apply("log", value)
+
+
+def sqrt(value: Any) -> Expr:
+    return apply("sqrt", value)
+
+
+def tanh(value: Any) -> Expr:
+    return apply("tanh", value)
+
+
+def erf(value: Any) -> Expr:
+    return apply("erf", value)
+
+
+def sin(value: Any) -> Expr:
+    return apply("sin", value)
+
+
+def cos(value: Any) -> Expr:
+    return apply("cos", value)
+
+
+def pow(value: Any, exponent: Any) -> Expr:
+    return apply("pow", value, exponent)
+
+
+def abs(value: Any) -> Expr:
+    return apply("abs", value)
+
+
+def floor(value: Any) -> Expr:
+    return apply("floor", value)
+
+
+def ceil(value: Any) -> Expr:
+    return apply("ceil", value)
+
+
+def round(value: Any) -> Expr:
+    """To the nearest whole number, halves to the even one."""
+    return apply("round", value)
+
+
+def compile(
+    outputs: Tensor | Sequence[Tensor],
+    *,
+    name: str | None = None,
+    target: str = "cpu",
+    expansion: str = "auto",
+    plan_cache_size: int = 16,
+) -> Model:
+    """A program that computes these tensors, called with the arrays of their placeholders.
+
+    The arrays come in the order in which the placeholders were made. It is compiled when it is
+    first called; the options are those of `hr.load`.
+
+    >>> f = hr.compile(C)
+    >>> c = f(a, b)
+    """
+    stages = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    for stage in stages:
+        if not isinstance(stage, Tensor):
+            raise TypeMismatchError(
+                f"hr.compile: expected tensors made by hr.compute, got {type(stage).__name__}"
+            )
+    title = name or (stages[0].name if stages else "") or "expression"
+    cores = [stage._core for stage in stages]
+    core = _core.expr_compile(cores, title, target, expansion, plan_cache_size)
+    return Model(core, "headrace.compile(...)")
+
+
+def apply(op: str, *operands: Any) -> Expr:
+    return Expr(_core.expr_apply(op, [to_core(operand) for operand in operands]))
+
+
+def to_core(value: Any) -> _core.Expr:
+    """Numbers of Python and NumPy stand for expressions."""
+    if isinstance(value, Expr):
+        return value._core
+    if isinstance(value, Tensor):
+        if value.ndim == 0:
+            return value._core.read([])
+        raise TypeMismatchError(
+            f"tensor '{value.name}': expected {value.ndim} indices, got the tensor itself"
+        )
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return _core.expr_bool(bool(value))
+    if hasattr(value, "__index__"):
+        number = operator.index(value)
+        if not -(2**63) <= number < 2**63:
+            raise InvalidArgumentError(f"expression: expected a number of 64 bits, got {number}")
+        return _core.expr_integer(number)
+    if isinstance(value, float) or (getattr(value, "ndim", None) == 0 and hasattr(value, "dtype")):
+        return _core.expr_float(float(value))
+    raise TypeMismatchError(
+        f"expression: expected numbers and expressions, got {type(value).__name__}"
+    )
+
+
+def to_shape(shape: Any) -> list[_core.Expr]:
+    if not isinstance(shape, (tuple, list)):
+        shape = (shape,)
+    return [to_core(size) for size in shape]
+
+
+def to_axes(axis: Axis | Sequence[Axis]) -> list[_core.Axis]:
+    axes = [axis] if isinstance(axis, Expr) or not isinstance(axis, (tuple, list)) else axis
+    for item in axes:
+        if not isinstance(item, Axis):
+            raise TypeMismatchError(f"reduction: expected axis=... made by hr.axis, got {item!r}")
+    return [item.axis_core for item in axes]
+
+
+def plain(size: _core.Expr) -> int | Expr:
+    text = str(size)
+    return int(text) if text.isdigit() else Expr(size)
+
+
+def type_name(dtype: Any) -> str:
+    """ "f32" from that, or from anything NumPy takes for a type."""
+    if isinstance(dtype, str):
+        return _SHORT_NAMES.get(dtype, dtype)
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
+    return _SHORT_NAMES.get(name, {"int": "i64", "float": "f64"}.get(name, name))

@@ -1,0 +1,16 @@
+// How reductions of each kind combine two scalars (level 2), and what they start from.
+#pragma once
+
+#include "dialect/Hr.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace headrace::hr {
+
+mlir::Value combineValues(mlir::OpBuilder &builder, mlir::Location loc, ReduceKind kind,
+                          mlir::Value sum, mlir::Value value);
+
+/// What changes nothing when it is combined.
+mlir::TypedAttr neutralValue(ReduceKind kind, mlir::Type type);
+
+} // namespace headrace::hr

@@ -1,0 +1,146 @@
+#include "frontend/expr/ImportExpression.h"
+
+#include "frontend/common/ProgramWriter.h"
+#include "frontend/expr/StageWriter.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace headrace::expr {
+
+namespace {
+
+using StagePtr = std::shared_ptr<const StageInfo>;
+
+/// All that the outputs depend on, in order of making: a stage reads only earlier ones.
+std::vector<StagePtr> reachable(const std::vector<Stage> &outputs) {
+  std::map<uint64_t, StagePtr> found;
+  std::vector<Expr> work;
+  std::set<const Node *> seen;
+  auto visit = [&](const StagePtr &stage) {
+    if (found.try_emplace(stage->serial, stage).second && !stage->isInput())
+      work.push_back(stage->body);
+  };
+  for (const Stage &output : outputs)
+    visit(output.shared());
+  while (!work.empty()) {
+    Expr expr = work.back();
+    work.pop_back();
+    if (!seen.insert(expr.get()).second)
+      continue;
+    if (expr->stage)
+      visit(expr->stage);
+    work.insert(work.end(), expr.operands().begin(), expr.operands().end());
+  }
+  std::vector<StagePtr> stages;
+  for (auto &[serial, stage] : found)
+    stages.push_back(stage);
+  return stages;
+}
+
+class ExpressionImporter {
+public:
+  ExpressionImporter(MLIRContext &context, const std::string &name)
+      : context(context), writer(context, name), sizes(writer.symbols, &context) {}
+
+  OwningOpRef<ModuleOp> run(const std::vector<Stage> &outputs) {
+    std::vector<StagePtr> stages = reachable(outputs);
+    nameStages(stages);
+    for (const StagePtr &stage : stages)
+      if (stage->isInput())
+        addInput(*stage);
+    for (const StagePtr &stage : stages)
+      if (!stage->isInput())
+        addStage(stage);
+    for (const Stage &output : outputs) {
+      if (output->isInput())
+        throw Error(ErrorKind::InvalidArgument, "output '" + names[output.get()] +
+                                                    "': expected a computed tensor, got a "
+                                                    "placeholder");
+      writer.addOutput(names[output.get()], values.at(output.get()));
+    }
+    checkSizesAreBound();
+    return writer.finish();
+  }
+
+private:
+  void nameStages(const std::vector<StagePtr> &stages) {
+    std::set<std::string> taken;
+    for (const StagePtr &stage : stages)
+      if (!stage->name.empty() && !taken.insert(stage->name).second)
+        throw Error(ErrorKind::InvalidArgument,
+                    "stage '" + stage->name + "': expected one tensor of this name, found two");
+    int inputs = 0, computed = 0;
+    for (const StagePtr &stage : stages) {
+      std::string name = stage->name;
+      while (name.empty() || (stage->name.empty() && !taken.insert(name).second))
+        name = stage->isInput() ? "input" + std::to_string(inputs++)
+                                : "stage" + std::to_string(computed++);
+      names[stage.get()] = name;
+    }
+  }
+
+  void addInput(const StageInfo &stage) {
+    OperatorBuilder operators = operatorsOf(names[&stage], "placeholder");
+    SymbolicShape shape;
+    for (const Expr &size : stage.shape) {
+      shape.push_back(sizes.convert(size));
+      operators.requireNonNegative(shape.back(), "size");
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(shape.back()))
+        bound.insert(symbol.getPosition());
+    }
+    values[&stage] = writer.addInput(
+        names[&stage], operators.checkedType(shape, toElementType(stage.dtype, &context)));
+  }
+
+  void addStage(const StagePtr &stage) {
+    try {
+      for (const FlatStage &flat : flattened(stage, names[stage.get()])) {
+        OperatorBuilder operators = operatorsOf(flat.name, "stage");
+        values[flat.info.get()] = writeStage(flat, operators, writer.symbols, sizes, values);
+        kept.push_back(flat.info);
+      }
+    } catch (const Error &error) {
+      std::string message = error.what();
+      if (message.starts_with("stage '"))
+        throw;
+      throw Error(error.kind(), "stage '" + names[stage.get()] + "': " + message);
+    }
+  }
+
+  OperatorBuilder operatorsOf(const std::string &name, const char *kind) {
+    return OperatorBuilder(writer.builder, writer.symbols, writer.diagnostics,
+                           NameLoc::get(writer.builder.getStringAttr(name)),
+                           std::string(kind) + " '" + name + "'");
+  }
+
+  /// A call gives sizes by its arrays alone.
+  void checkSizesAreBound() const {
+    for (auto [i, name] : llvm::enumerate(writer.symbols.names()))
+      if (!bound.contains(i))
+        throw Error(ErrorKind::InvalidArgument, "size '" + name +
+                                                    "': expected a placeholder with a dimension of "
+                                                    "this size, found none");
+  }
+
+  MLIRContext &context;
+  ProgramWriter writer;
+  SizeTable sizes;
+  StageValues values;
+  std::map<const StageInfo *, std::string> names;
+  std::vector<StagePtr> kept; // stages made here, which values are known by
+  std::set<size_t> bound;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> importExpression(const std::vector<Stage> &outputs, MLIRContext &context,
+                                       const std::string &name) {
+  if (outputs.empty())
+    throw Error(ErrorKind::InvalidArgument, "expected a tensor to compute, got none");
+  context.loadDialect<hr::HrDialect, func::FuncDialect>();
+  return ExpressionImporter(context, name).run(outputs);
+}
+
+} // namespace headrace::expr

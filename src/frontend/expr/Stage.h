@@ -1,0 +1,99 @@
+// Programs of tensor expressions: inputs, axes, stages that are computed from one another.
+//
+//   Expr n = var("n"), k = var("k"), m = var("m");
+//   Stage a = placeholder({n, k}, DType::F32, "A"), b = placeholder({k, m}, DType::F32, "B");
+//   Axis r = axis(k, "r");
+//   Stage c = compute({n, m}, [&](auto i) { return sum(a(i[0], r) * b(r, i[1]), {r}); }, "C");
+#pragma once
+
+#include "frontend/expr/Expr.h"
+
+namespace headrace::expr {
+
+/// The positions `low` to `low + extent - 1`.
+struct AxisInfo {
+  std::string name;
+  Expr low, extent;
+};
+
+class Axis {
+public:
+  explicit Axis(std::shared_ptr<const AxisInfo> info);
+  const AxisInfo &operator*() const { return *info; }
+  const AxisInfo *operator->() const { return info.get(); }
+  const AxisInfo *get() const { return info.get(); }
+  /// The position along the axis.
+  operator Expr() const { return position; }
+
+private:
+  std::shared_ptr<const AxisInfo> info;
+  Expr position;
+};
+
+/// An axis to reduce along: positions 0 to `extent` - 1, or `low` to `high` - 1.
+Axis axis(const Expr &extent, const std::string &name = "");
+Axis axis(const Expr &low, const Expr &high, const std::string &name = "");
+
+/// A tensor: an input of the program, or computed by an expression.
+struct StageInfo {
+  std::string name;
+  std::vector<Expr> shape;
+  DType dtype;
+  /// In order of making, which is the order of a program's inputs.
+  uint64_t serial = 0;
+  /// One axis per dimension and the value at a point of them; none of both for an input.
+  std::vector<Axis> axes;
+  Expr body;
+
+  bool isInput() const { return body.isNull(); }
+};
+
+class Stage {
+public:
+  explicit Stage(std::shared_ptr<const StageInfo> info) : info(std::move(info)) {}
+  const StageInfo &operator*() const { return *info; }
+  const StageInfo *operator->() const { return info.get(); }
+  const StageInfo *get() const { return info.get(); }
+  const std::shared_ptr<const StageInfo> &shared() const { return info; }
+
+  /// The element at these indices.
+  Expr read(std::vector<Expr> indices) const;
+  template <class... Indices> Expr operator()(Indices... indices) const {
+    return read({Expr(indices)...});
+  }
+
+private:
+  std::shared_ptr<const StageInfo> info;
+};
+
+/// An input of the program. Unnamed ones get a name from their place in it.
+Stage placeholder(std::vector<Expr> shape, DType dtype, const std::string &name = "");
+
+using PointFunction = std::function<Expr(const std::vector<Expr> &)>;
+/// A tensor whose element at each point is `body` of it. `axisNames` names the dimensions.
+Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::string &name = "",
+              std::vector<std::string> axisNames = {});
+
+/// How the values along reduced axes are combined.
+struct Reduction {
+  enum class Kind { Sum, Product, Min, Max, Custom };
+  Kind kind;
+  std::vector<Axis> axes;
+  Expr initial;
+  /// Custom: the two values, and what they become.
+  Expr first, second, combined;
+};
+
+Expr sum(const Expr &value, const std::vector<Axis> &axes);
+Expr product(const Expr &value, const std::vector<Axis> &axes);
+Expr minimum(const Expr &value, const std::vector<Axis> &axes);
+Expr maximum(const Expr &value, const std::vector<Axis> &axes);
+
+/// A user's reduction: `combine` must be associative and commutative, with `identity` neutral.
+struct Reducer {
+  std::function<Expr(const Expr &, const Expr &)> combine;
+  Expr identity;
+};
+Expr reduce(const Reducer &reducer, const Expr &value, const std::vector<Axis> &axes);
+
+} // namespace headrace::expr
