@@ -5,7 +5,8 @@
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
-#include "transform/Schedule.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -57,23 +58,9 @@ MovementReport movementBefore(func::FuncOp function) {
   return report;
 }
 
-std::string scheduleText(DictionaryAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (NamedAttribute entry : schedule) {
-    if (entry.getName() == "family")
-      continue;
-    if (!text.empty())
-      os << ", ";
-    os << entry.getName().getValue();
-    if (auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue())) {
-      os << " ";
-      llvm::interleave(list.asArrayRef(), os, "x");
-    } else if (auto number = dyn_cast<IntegerAttr>(entry.getValue())) {
-      os << " " << number.getInt();
-    }
-  }
-  return text;
+std::string textAttribute(ModuleOp module, StringRef name) {
+  auto text = module->getAttrOfType<StringAttr>(name);
+  return text ? text.str() : "";
 }
 
 } // namespace
@@ -123,8 +110,13 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
 }
 
 void Compiler::runPhases(ModuleOp program, StringRef last) {
+  func::FuncOp entry = entryFunction(program);
+  if (!settings.recipe.empty())
+    entry->setAttr(kRecipeAttr, StringAttr::get(context.get(), settings.recipe));
   for (const Phase &phase : compilerPhases()) {
     double start = now();
+    if (phase.name == "kernels")
+      (void)scheduledProgram(entry); // refuses an illegal recipe in the user's words
     PassManager manager(context.get(), ModuleOp::getOperationName());
     phase.build(manager, target, settings);
     runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
@@ -145,11 +137,12 @@ LoweredProgram Compiler::lower(ModuleOp program) {
     if (step.kind != Step::Kind::Kernel)
       continue;
     auto module = program.lookupSymbol<ModuleOp>(step.symbol);
-    auto schedule = module->getAttrOfType<DictionaryAttr>(kScheduleAttr);
-    note.kind = schedule.getAs<StringAttr>("family").str();
-    note.schedule = scheduleText(schedule);
-    if (auto refused = module->getAttrOfType<StringAttr>("hr.recipe_refused"))
-      note.schedule += " (refused: " + refused.str() + ")";
+    note.kind = textAttribute(module, kKindAttr);
+    note.schedule = textAttribute(module, kLoopsAttr);
+    note.recipe = textAttribute(module, kRecipeAttr);
+    note.notes = textAttribute(module, kRecipeNotesAttr);
+    if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
+      note.schedule += " (refused: " + refused + ")";
     step.workspaceBytes = workspaceOf(module);
   }
   return result;

@@ -221,7 +221,7 @@ Program programFromJson(const Json &json,
 Json notesToJson(const ProgramNotes &notes) {
   Json steps = Json::array();
   for (const ProgramNotes::StepNote &note : notes.steps)
-    steps.push_back({note.kind, note.schedule});
+    steps.push_back({note.kind, note.schedule, note.recipe, note.notes});
   return {{"operators", notes.before.kernels},
           {"bytes_moved", toJson(notes.before.bytesMoved)},
           {"operations", toJson(notes.before.operations)},
@@ -236,9 +236,9 @@ ProgramNotes notesFromJson(const Json &json, const Program &program) {
                   exprFromJson(member(json, "operations"), symbols),
                   exprFromJson(member(json, "intermediate_bytes"), symbols)};
   for (const Json &item : list(json, "steps")) {
-    if (!item.is_array() || item.size() != 2)
-      throw JsonFault("expected kind and schedule of a step");
-    notes.steps.push_back({text(item[0]), text(item[1])});
+    if (!item.is_array() || item.size() != 4)
+      throw JsonFault("expected kind, loops, recipe and notes of a step");
+    notes.steps.push_back({text(item[0]), text(item[1]), text(item[2]), text(item[3])});
   }
   if (notes.steps.size() != program.steps.size())
     throw JsonFault("program '" + program.name + "' has notes on other steps");

@@ -34,8 +34,8 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
     const ProgramNotes::StepNote &note = notes.steps[i];
-    KernelReport report{step.name,     step.operators, note.kind,
-                        note.schedule, step.cost,      step.workspaceBytes};
+    KernelReport report{step.name,   step.operators, note.kind, note.schedule,
+                        note.recipe, note.notes,     step.cost, step.workspaceBytes};
     // All that a kernel keeps in memory between its operators is a worker's workspace.
     if (step.kind == Step::Kind::Kernel)
       report.cost.intermediateBytes = DimExpr::constant(step.workspaceBytes);

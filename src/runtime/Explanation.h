@@ -8,10 +8,14 @@ namespace headrace {
 struct KernelReport {
   std::string name;
   std::vector<std::string> operators;
-  /// "loops", "elementwise", "rows", "tiles", "walk", or the library routine.
+  /// "loops", "vectors", "rows", "tiles", "walk", or the library routine.
   std::string kind;
-  /// The schedule's parameters as text; empty for library routines.
+  /// The loops of its result, outermost first; empty for library routines.
   std::string schedule;
+  /// The recipe that made them, as text.
+  std::string recipe;
+  /// What the recipe promises and the kernel does not keep; empty where all is well.
+  std::string notes;
   KernelCost cost;
   int64_t workspaceBytes = 0;
 };
@@ -39,7 +43,7 @@ struct Explanation {
 /// What the compiler knows of a program that the program itself does not say.
 struct ProgramNotes {
   struct StepNote {
-    std::string kind, schedule;
+    std::string kind, schedule, recipe, notes;
   };
   MovementReport before;
   std::vector<StepNote> steps;

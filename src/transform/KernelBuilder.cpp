@@ -3,6 +3,8 @@
 #include "dialect/KernelSizes.h"
 #include "dialect/SizeAlgebra.h"
 #include "transform/KernelPlan.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,6 +36,7 @@ private:
                                     const Rows *rows);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
                      const Rows *rows);
+  void nameStage(linalg::GenericOp generic, const OpPlan &plan);
   void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
   SmallVector<Value> valuesRead() const;
   SmallVector<Value> collectInputs();
@@ -162,7 +165,22 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
         body.create<linalg::YieldOp>(loc, op.buildBody(body, arguments));
       });
   placeIndices(generic, plan);
+  nameStage(generic, plan);
   return generic.getResult(0);
+}
+
+/// What recipes call the operation and its loops.
+void KernelBuilder::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
+  auto list = [&](ArrayRef<std::string> names) {
+    return b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
+  };
+  StringRef stage = stageOf(plan.op);
+  generic->setAttr(kStageAttr,
+                   b.getStringAttr(stage.empty() ? plan.op->getName().stripDialect() : stage));
+  if (!plan.names.empty())
+    generic->setAttr(kAxesAttr, list(plan.names));
+  if (!plan.units.empty())
+    generic->setAttr(kUnitAxesAttr, list(plan.units));
 }
 
 /// Positions along the operator's dimensions are positions along the kernel's axes.
@@ -248,6 +266,13 @@ hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> 
   auto kernel = b.create<hr::KernelOp>(
       root->getLoc(), results, inputs, b.getStringAttr(kernelName(named)),
       b.getStrArrayAttr(nameRefs), AffineMapAttr::get(symbolMap(cost, context)));
+  if (group.keepsAxes()) {
+    SmallVector<std::string> inputNames;
+    for (const Access &access : external)
+      inputNames.push_back(programSourceName(access.value));
+    kernel->setAttr(kInputNamesAttr, b.getStrArrayAttr(SmallVector<StringRef>(inputNames.begin(),
+                                                                              inputNames.end())));
+  }
   Block *block = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     block->addArgument(plainType(input.getType()), root->getLoc());
@@ -274,7 +299,7 @@ llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, Arra
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
       if (Value inside = computed.lookup(access.value))
-        operands.push_back(inside);
+        operands.push_back(rows ? inside : partOf(inner, access, inside));
       else
         operands.push_back(read[llvm::find(external, access) - external.begin()]);
     computed[plan.op->getResult(0)] = emitOperator(inner, plan, operands, rows);
@@ -370,7 +395,7 @@ Value KernelBuilder::combined(const OpPlan &plan, Value partial) {
   hr::ReduceKind kind = reduce ? reduce.getKind() : hr::ReduceKind::Sum;
   auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
                                     /*keep_dims=*/false);
-  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), /*whole=*/true);
+  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), KernelGroup::Loops::Whole);
   Value result = buildKernel(b, small, machine).front().second;
   all.erase();
   return result;

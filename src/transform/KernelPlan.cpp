@@ -1,5 +1,9 @@
 #include "transform/KernelPlan.h"
 
+#include "transform/recipe/KernelModel.h"
+
+#include <numeric>
+
 using namespace mlir;
 using utils::IteratorType;
 
@@ -10,8 +14,10 @@ KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine)
   for (const Axis &axis : group.getAxes())
     sizes.push_back(axis.size);
   planOperators();
-  mergeAxes();
-  splitFeatures();
+  if (!group.keepsAxes()) {
+    mergeAxes();
+    splitFeatures();
+  }
   orderAxes();
 }
 
@@ -62,16 +68,20 @@ void KernelPlan::planOperators() {
   for (hr::OperatorInterface op : operators) {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}, {}};
+    OpPlan plan{op, {}, {}, {}, {}, {}, {}};
     plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
                     return !group.contains(user);
                   });
     plan.accumulates = group.accumulates(op);
-    for (auto [ref, kind] : llvm::zip(domain, m.iterators))
+    bool hasNames = op->hasAttr(kAxesAttr) || group.keepsAxes();
+    for (auto [dim, ref, kind] : llvm::enumerate(domain, m.iterators)) {
       if (ref.isAxis()) {
         plan.axes.push_back(ref.getId());
         plan.iterators.push_back(kind);
       }
+      if (hasNames)
+        (ref.isAxis() ? plan.names : plan.units).push_back(axisName(op, dim));
+    }
     for (unsigned dim : m.indexed)
       if (domain[dim].isAxis())
         plan.indexed.push_back(domain[dim].getId());
@@ -126,7 +136,13 @@ void KernelPlan::mergeAxes() {
         sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
         for (OpPlan &plan : plans) {
           if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
-            plan.iterators.erase(plan.iterators.begin() + (at - plan.axes.begin()));
+            size_t position = at - plan.axes.begin();
+            if (!plan.names.empty()) {
+              plan.names[llvm::find(plan.axes, a) - plan.axes.begin()] +=
+                  "_" + plan.names[position];
+              plan.names.erase(plan.names.begin() + position);
+            }
+            plan.iterators.erase(plan.iterators.begin() + position);
             plan.axes.erase(at);
           }
           for (Access &access : plan.accesses)
@@ -174,6 +190,8 @@ void KernelPlan::splitFeatures() {
     sizes.push_back(constantDim(tile, context));
     for (OpPlan &plan : plans) {
       if (auto at = llvm::find(plan.axes, outer); at != plan.axes.end()) {
+        if (!plan.names.empty())
+          plan.names.push_back(plan.names[at - plan.axes.begin()] + "_t");
         plan.axes.push_back(inner);
         plan.iterators.push_back(IteratorType::parallel);
       }
@@ -213,12 +231,17 @@ void KernelPlan::orderAxes() {
   for (auto [rank, axis] : llvm::enumerate(sequence))
     order[axis] = rank;
   for (OpPlan &plan : plans) {
-    SmallVector<std::pair<int, IteratorType>> sorted;
-    for (auto [axis, iterator] : llvm::zip(plan.axes, plan.iterators))
-      sorted.emplace_back(axis, iterator);
-    llvm::sort(sorted, [&](auto x, auto y) { return order[x.first] < order[y.first]; });
-    for (auto [i, entry] : llvm::enumerate(sorted))
-      std::tie(plan.axes[i], plan.iterators[i]) = entry;
+    SmallVector<size_t> sorted(plan.axes.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    llvm::sort(sorted,
+               [&](size_t x, size_t y) { return order[plan.axes[x]] < order[plan.axes[y]]; });
+    OpPlan unsorted = plan;
+    for (auto [i, from] : llvm::enumerate(sorted)) {
+      plan.axes[i] = unsorted.axes[from];
+      plan.iterators[i] = unsorted.iterators[from];
+      if (!plan.names.empty())
+        plan.names[i] = unsorted.names[from];
+    }
   }
 }
 

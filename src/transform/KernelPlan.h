@@ -41,6 +41,8 @@ public:
     hr::OperatorInterface op;
     llvm::SmallVector<int> axes;                            // of its domain
     llvm::SmallVector<mlir::utils::IteratorType> iterators; // beside each axis
+    llvm::SmallVector<std::string> names;                   // what recipes call each, if they do
+    llvm::SmallVector<std::string> units;                   // names of dimensions of one point
     llvm::SmallVector<Access> accesses;                     // operands, then the result
     llvm::SmallVector<int> indexed;                         // axes whose position the body reads
     bool stored = false;                                    // others read the result

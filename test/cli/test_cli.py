@@ -290,9 +290,20 @@ def test_explain_json():
     assert report["after"]["kernels"] == len(report["kernels"]) < report["before"]["kernels"]
     assert report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
     for kernel in report["kernels"]:
-        assert {"name", "operators", "kind", "schedule", "bytes_read", "bytes_written", "operations",
+        assert {"name", "operators", "kind", "schedule", "recipe", "notes", "bytes_read", "bytes_written", "operations",
                 "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity"} == kernel.keys()  # fmt: skip
     assert all(phase["milliseconds"] >= 0 and phase["name"] for phase in report["phases"])
+
+
+def test_recipes_are_printed_and_applied(tmp_path):
+    text = good("explain", MODEL, "--size", "batch=4", "--recipes")
+    assert ": vectorize " in text and ": parallel " in text
+    recipe = tmp_path / "recipe.txt"
+    recipe.write_text("nothing: parallel i\n")
+    assert "there is no stage 'nothing'" in bad("run", MODEL, "--random", "0", "--recipe", recipe)
+    recipe.write_text("nothing: paralel i\n")
+    assert "line 1, column 10" in bad("run", MODEL, "--random", "0", "--recipe", recipe)
+    assert "cannot be read" in bad("run", MODEL, "--recipe", tmp_path / "none.txt")
 
 
 def test_explain_json_has_expressions_for_open_sizes():

@@ -23,6 +23,7 @@ struct ExplainOptions {
   bool weights = false;
   GradientOptions gradients;
   bool phases = false;
+  bool recipes = false;
 };
 
 void printPhases() {
@@ -87,7 +88,9 @@ int explainModel(const ExplainOptions &options) {
     explanation = model->explain(sizes);
   }
   Sizes open = openSizes(explanation, *model, sizes);
-  if (options.json)
+  if (options.recipes)
+    printRecipes(explanation);
+  else if (options.json)
     printJson(explanation, open);
   else
     printTables(explanation, open);
@@ -106,6 +109,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
       command->add_option("--to", options->phase, "Print the program after this phase instead")
           ->type_name("PHASE");
   command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
+  command->add_flag("--recipes", options->recipes, "Print how the loops of every kernel run")
+      ->excludes(phase);
   command->add_flag("--phases", options->phases, "List the phases of the compiler (no MODEL)")
       ->excludes(phase);
   CLI::Option *gradient = command->add_flag(

@@ -101,6 +101,9 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                kernel.schedule});
   }
   table.print(stdout);
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.notes.empty())
+      fmt::print("{}: {}\n", kernel.name, kernel.notes);
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
 }
@@ -129,6 +132,8 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"operators", kernel.operators},
           {"kind", kernel.kind},
           {"schedule", kernel.schedule},
+          {"recipe", kernel.recipe},
+          {"notes", kernel.notes},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
           {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},
@@ -170,6 +175,12 @@ DimExpr bytesOf(const std::vector<TensorSpec> &specs) {
 }
 
 } // namespace
+
+void printRecipes(const Explanation &explanation) {
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.recipe.empty())
+      fmt::print("# {}\n{}\n", kernel.name, kernel.recipe);
+}
 
 void printTables(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
