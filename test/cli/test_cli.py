@@ -300,10 +300,10 @@ def test_recipes_are_printed_and_applied(tmp_path):
     assert ": vectorize " in text and ": parallel " in text
     recipe = tmp_path / "recipe.txt"
     recipe.write_text("nothing: parallel i\n")
-    assert "there is no stage 'nothing'" in bad("run", MODEL, "--random", "0", "--recipe", recipe)
+    assert "there is no stage 'nothing'" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
     recipe.write_text("nothing: paralel i\n")
-    assert "line 1, column 10" in bad("run", MODEL, "--random", "0", "--recipe", recipe)
-    assert "cannot be read" in bad("run", MODEL, "--recipe", tmp_path / "none.txt")
+    assert "line 1, column 10" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
+    assert "cannot be read" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")
 
 
 def test_explain_json_has_expressions_for_open_sizes():

@@ -76,12 +76,12 @@ public:
   }
 
   void addTilePasses(OpPassManager &manager) const override {
-    manager.addPass(createCpuApplyRecipePass());
     CpuWalkRowsPassOptions walk;
     // As many rows as have an accumulator each in a register, with room for what is read.
     walk.rows = machine().vectorRegisters / 4;
     walk.vectorBytes = machine().vectorBytes;
     manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
+    manager.addPass(createCpuApplyRecipePass());
     manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
   }
 
