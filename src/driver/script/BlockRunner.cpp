@@ -13,9 +13,6 @@
 
 namespace headrace::script {
 
-// About what compiling a block takes.
-static constexpr double kCompileNanoseconds = 20e6;
-
 namespace {
 class Stopwatch {
 public:
@@ -105,6 +102,9 @@ BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &
           headrace::script::hostNanoseconds(plan.dag, plan.dag.nodes[step.node], signature.symbols);
   if (settings.explainGraphs)
     settings.explain(graphText(plan, block, first, signature.symbols));
+  if (settings.explainRuntime && settings.compile != CompileWhen::Always &&
+      plan.hostNanoseconds < compileNanoseconds)
+    settings.explain(hostText(plan, block, first, signature.symbols));
   return plan;
 }
 
@@ -113,7 +113,7 @@ void BlockRunner::prepare(BlockPlan &plan, std::span<const int64_t> symbols) {
   plan.spentNanoseconds += plan.hostNanoseconds;
   bool wanted =
       settings.compile == CompileWhen::Always ||
-      (settings.compile == CompileWhen::Worthwhile && plan.spentNanoseconds >= kCompileNanoseconds);
+      (settings.compile == CompileWhen::Worthwhile && plan.spentNanoseconds >= compileNanoseconds);
   if (plan.partitioned || !wanted)
     return;
   Stopwatch watch;
@@ -188,9 +188,12 @@ void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
   times.seconds += watch.seconds();
 }
 
-static Tensor toTensor(const Value &value) {
-  if (value.matrix())
-    return denseOf(*value.matrix());
+/// As the segment wants it: columns may be of rank 1.
+static Tensor toTensor(const Value &value, const TensorSpec &spec) {
+  if (value.matrix()) {
+    Tensor dense = denseOf(*value.matrix());
+    return spec.dims.size() == 1 ? dense.reshaped({dense.elements()}) : dense;
+  }
   Tensor scalar = Tensor::allocate(DType::F64, {});
   *scalar.as<double>() = value.number("a compiled block");
   return scalar;
@@ -198,7 +201,7 @@ static Tensor toTensor(const Value &value) {
 
 static Value fromTensor(const Node &node, const Tensor &tensor) {
   if (node.isMatrix())
-    return tensor;
+    return tensor.shape().size() == 1 ? tensor.reshaped({tensor.elements(), 1}) : tensor;
   double number = *tensor.as<double>();
   if (node.known.type.value == ValueType::Boolean)
     return number != 0;
@@ -213,14 +216,16 @@ void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
   const Segment &segment = compiled.segment;
   std::vector<Tensor> inputs;
   for (int input : segment.inputs)
-    inputs.push_back(toTensor(values[input]));
+    inputs.push_back(toTensor(values[input], compiled.model->inputs()[inputs.size()]));
   for (int symbol : segment.hiddenSymbols)
     inputs.push_back(newMatrix(symbols[symbol], 0));
   Stopwatch compiling;
   size_t before = compiled.model->compiledVersions();
   std::shared_ptr<const Executable> executable = compiled.model->compile(inputs);
-  if (compiled.model->compiledVersions() != before)
+  if (compiled.model->compiledVersions() != before) {
     statistics.compileSeconds += compiling.seconds();
+    compileNanoseconds = (compileNanoseconds + 1e9 * compiling.seconds()) / 2;
+  }
   std::vector<double> microseconds;
   std::vector<Tensor> outputs = executable->run(inputs, ThreadPool::global(), &microseconds);
   const auto &steps = executable->program().steps;

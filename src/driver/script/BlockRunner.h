@@ -45,6 +45,8 @@ private:
   Statistics &statistics;
   std::unique_ptr<SegmentCompiler> compiler;
   std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
+  /// About what compiling a segment takes: a guess at first, then what it took lately.
+  double compileNanoseconds = 100e6;
   size_t planCount = 0;
   uint64_t clock = 0;
 };

@@ -33,6 +33,17 @@ std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t 
          symbolsText(symbols) + "\n" + print(plan.dag, "  ");
 }
 
+std::string hostText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+                     std::span<const int64_t> symbols) {
+  char time[64];
+  std::snprintf(time, sizeof time, "%.1f us", plan.hostNanoseconds * 1e-3);
+  std::string text = "block at " + block.statements[first]->place.text() + symbolsText(symbols) +
+                     ": on the host, about " + time + " a run of what could be compiled\n ";
+  for (const PlanStep &step : plan.steps)
+    text += " " + operationName(plan.dag.nodes[step.node]);
+  return text + "\n";
+}
+
 static std::string bytesText(int64_t bytes) {
   char text[32];
   if (bytes < 10'000)

@@ -15,6 +15,10 @@ std::string kernelName(const std::vector<std::string> &operators);
 std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t first,
                       std::span<const int64_t> symbols);
 
+/// -explain runtime of a plan that is not compiled (yet), and why.
+std::string hostText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+                     std::span<const int64_t> symbols);
+
 /// -explain runtime: the steps; of segments their kernels and what fusing them saves.
 std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols);
 
