@@ -50,7 +50,7 @@ def test_python_for_pytorch_runs(code: str, tmp_path: Path) -> None:
     """In a file of its own, as a user would have it."""
     pytest.importorskip("headrace")
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    assert len(code.splitlines()) <= 13
+    assert len([line for line in code.splitlines() if line]) <= 10
     script = tmp_path / "script.py"
     script.write_text(code)
     done = subprocess.run(
@@ -70,13 +70,6 @@ def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     exec("".join(blocks), names)
     names.clear()  # functions keep the names, and those the functions
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
-
-
-def test_python_of_the_page_on_scripts_runs(capsys) -> None:
-    pytest.importorskip("headrace")
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/scripts.md").read_text(), re.S)
-    exec(code, {})
-    assert "[0. 1. 2. 3. 4.]" in capsys.readouterr().out
 
 
 def test_steps_to_add_an_operator_are_real() -> None:
