@@ -58,6 +58,7 @@ from headrace._gradient import (
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._script import Script, Variables, script
+from headrace._schedules import Schedule, StageSchedule, schedule
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
@@ -92,7 +93,9 @@ __all__ = [
     "Model",
     "Phase",
     "Script",
+    "Schedule",
     "SessionOptions",
+    "StageSchedule",
     "ShapeMismatchError",
     "Tensor",
     "TensorSpec",
@@ -126,6 +129,8 @@ __all__ = [
     "prod",
     "reducer",
     "round",
+    "schedule",
+    "script",
     "select",
     "set_threads",
     "sin",

@@ -89,8 +89,34 @@ def expr_compute(
     shape: list[Expr], body: Callable[[list[Expr]], Expr], name: str, axis_names: list[str], /
 ) -> Stage: ...
 def expr_compile(
-    outputs: list[Stage], name: str, target: str, expansion: str, plan_cache_size: int, /
+    outputs: list[Stage],
+    name: str,
+    target: str,
+    expansion: str,
+    plan_cache_size: int,
+    recipe: str,
+    /,
 ) -> Model: ...
+
+class Schedule:
+    def __init__(self, outputs: list[Stage], /) -> None: ...
+    def apply_step(
+        self,
+        kind: str,
+        stage: str,
+        target: str,
+        axes: list[str],
+        sizes: list[int],
+        names: list[str],
+        /,
+    ) -> None: ...
+    def apply_text(self, text: str, /) -> None: ...
+    @property
+    def recipe(self) -> str: ...
+    @property
+    def stages(self) -> list[str]: ...
+    def loops(self, stage: str, /) -> list[str]: ...
+    def summary(self, stage: str, /) -> str: ...
 
 class ScriptVariables:
     def names(self) -> list[str]: ...

@@ -17,6 +17,7 @@ void registerModel(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
+void registerSchedules(nanobind::module_ &module);
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);

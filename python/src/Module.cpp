@@ -11,4 +11,5 @@ NB_MODULE(_core, module) {
   headrace::python::registerScript(module);
   headrace::python::registerExpressions(module);
   headrace::python::registerGraph(module);
+  headrace::python::registerSchedules(module);
 }
