@@ -80,3 +80,21 @@ def test_steps_to_add_an_operator_are_real() -> None:
     for name, path in rows:
         # "one("Softmax", ...)" stands for any arguments.
         assert name.removesuffix(", ...)") in (ROOT / path).read_text(), (name, path)
+
+
+def test_tutorial_on_schedules_runs(capsys) -> None:
+    hr = pytest.importorskip("headrace")
+    import numpy as np
+
+    page = (ROOT / "docs/tutorial-schedules.md").read_text()
+    names: dict[str, object] = {}
+    exec("".join(re.findall(r"```python\n(.*?)```", page, re.S)), names)
+    printed = capsys.readouterr().out
+    recipes = re.findall(r"```recipe\n(.*?)```", page, re.S)
+    assert len(recipes) == 5 and all(line in printed for line in recipes[-1].splitlines())
+    assert "reduction" in printed, "the refusal says why"
+    a = np.random.default_rng(0).random((1024, 1024), "f4")
+    for recipe in recipes[1:]:  # plain loops take seconds
+        f = hr.compile(names["C"], recipe=recipe)
+        np.testing.assert_allclose(f(a, a), a @ a, rtol=1e-4)
+    names.clear()
