@@ -262,6 +262,14 @@ bool WalkPlan::isKept(WalkOp &op) const {
   });
 }
 
+bool WalkPlan::isFirstRead(Value value, const WalkOp &op) const {
+  return value.getDefiningOp<tensor::ExtractSliceOp>() &&
+         llvm::none_of(ops, [&](const WalkOp &other) {
+           linalg::GenericOp reader = other.op;
+           return other.stage < op.stage && llvm::is_contained(reader->getOperands(), value);
+         });
+}
+
 scf::ForallOp findWalk(func::FuncOp kernel) {
   auto loops = kernel.getOps<scf::ForallOp>();
   bool linalgOutside =

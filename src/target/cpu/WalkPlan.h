@@ -62,6 +62,9 @@ struct WalkPlan {
   /// Whether the result must be in memory: it is the kernel's, or another stage reads it.
   bool isKept(WalkOp &op) const;
 
+  /// Whether no stage before the operator's reads the value or computes it.
+  bool isFirstRead(mlir::Value value, const WalkOp &op) const;
+
   /// Fails, and says why, where the kernel is no such loop or holds something it cannot have.
   static mlir::FailureOr<WalkPlan> of(mlir::func::FuncOp kernel);
 };

@@ -19,13 +19,11 @@
 // alone.
 #include "dialect/Hr.h"
 #include "target/cpu/Passes.h"
-#include "target/cpu/WalkPlan.h"
+#include "target/cpu/WalkPoints.h"
 #include "transform/recipe/KernelModel.h"
 
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -36,23 +34,11 @@ namespace headrace {
 
 namespace {
 
-/// A row of the tile that is being computed: its number in all of the rows and in the tile. Where
-/// vectors lie along the rows, the first of a vector of them.
-struct Row {
-  Value absolute, inTile;
-};
-
-/// Carried accumulators: of each operator in turn, one per row.
-struct Accumulators {
-  SmallVector<Value> values;
-  size_t rows = 1;
-};
-
-class WalkEmitter {
+class WalkEmitter : private WalkPoints {
 public:
   WalkEmitter(func::FuncOp kernel, WalkPlan plan, int64_t tileRows, int64_t vectorBytes)
-      : kernel(kernel), plan(std::move(plan)), tileRows(tileRows), vectorBytes(vectorBytes),
-        loc(kernel.getLoc()), b(this->plan.loop) {}
+      : WalkPoints(std::move(plan), kernel.getLoc(), vectorBytes), kernel(kernel),
+        tileRows(tileRows) {}
 
   void run() {
     auto emitBody = [&](OpBuilder &builder, Location, ValueRange ids) {
@@ -66,8 +52,6 @@ public:
   }
 
 private:
-  using Axes = std::map<int, Value>;
-
   //===------------------------------------------------------------------------===//
   // Blocks, tiles, stages
   //===------------------------------------------------------------------------===//
@@ -108,7 +92,7 @@ private:
     int64_t lanes = lanesOf(stage);
     int64_t vectors = isHeavy(stage, 4) ? 1 : 4, step = lanes * vectors;
     auto rowsAt = [&](Value row, int64_t count) {
-      SmallVector<Row> rows;
+      SmallVector<WalkRow> rows;
       for (int64_t i = 0; i < count; ++i)
         rows.push_back({offset(row, i * lanes), {}});
       return rows;
@@ -127,10 +111,11 @@ private:
   }
 
   void emitTile(Value row, int64_t count) {
+    aheadRows = count > 1 ? count : 0;
     for (WalkStage &stage : plan.stages) {
       if (stage.axes.empty()) {
         // One number per row: the tile's rows are one vector.
-        SmallVector<Row> rows{{row, constant(0)}};
+        SmallVector<WalkRow> rows{{row, constant(0)}};
         int64_t width = count > 1 ? count : 0;
         SmallVector<Value> state = emitPoint(stage, rows, {}, width, startOf(stage, 1, width));
         finish(stage, rows, {}, {{state, 1}});
@@ -143,7 +128,7 @@ private:
         });
         continue;
       }
-      SmallVector<Row> rows;
+      SmallVector<WalkRow> rows;
       for (int64_t i = 0; i < count; ++i)
         rows.push_back({offset(row, i), constant(i)});
       emitLoops(stage, rows);
@@ -152,7 +137,7 @@ private:
 
   /// Loops over the stage's axes: what the results have outside, what is combined away inside,
   /// carried in registers.
-  void emitLoops(WalkStage &stage, ArrayRef<Row> rows) {
+  void emitLoops(WalkStage &stage, ArrayRef<WalkRow> rows) {
     SmallVector<int> outer, inner;
     for (int axis : stage.axes)
       if (axis != stage.vectorAxis)
@@ -255,7 +240,6 @@ private:
 
   /// The length of whole vectors along the stage's axis and of what is left over: kNone where there
   /// is nothing, 0 (no vector) where only the run tells.
-  static constexpr int64_t kNone = -1;
   std::pair<int64_t, int64_t> splitOf(WalkStage &stage) {
     if (stage.vectorAxis < 0)
       return {kNone, 0};
@@ -268,209 +252,16 @@ private:
     return {size >= lanes ? lanes : kNone, left ? left : kNone};
   }
 
-  //===------------------------------------------------------------------------===//
-  // Points
-  //===------------------------------------------------------------------------===//
-
-  /// Whether the operator's accumulator is carried in registers over the stage's loops.
-  bool isCarried(WalkStage &stage, WalkOp &op) {
-    return llvm::any_of(op.axes, [&](int axis) {
-      return op.reduces(axis) && (axis != plan.rowAxis || stage.vectorAxis == plan.rowAxis);
-    });
-  }
-
-  /// What carried accumulators start from, one per operator and row.
-  SmallVector<Value> startOf(WalkStage &stage, int64_t rows, int64_t width) {
-    SmallVector<Value> state;
-    if (width == kNone)
-      return state;
-    for (size_t index : stage.ops) {
-      WalkOp &op = plan.ops[index];
-      if (!isCarried(stage, op))
-        continue;
-      Value start = initOf(op);
-      if (width)
-        start = splat(start, width);
-      state.append(rows, start);
-    }
-    return state;
-  }
-
-  /// All operators of the stage at one place of every row; returns the accumulators.
-  SmallVector<Value> emitPoint(WalkStage &stage, ArrayRef<Row> rows, const Axes &at, int64_t width,
-                               ValueRange state) {
-    computed.clear();
-    loaded.clear();
-    SmallVector<Value> next;
-    size_t position = 0;
-    for (size_t index : stage.ops) {
-      WalkOp &op = plan.ops[index];
-      if (isCarried(stage, op)) {
-        for (size_t i = 0; i < rows.size(); ++i)
-          next.push_back(emitBody(stage, op, rows, i, at, width, state[position++]));
-      } else if (op.accumulates) {
-        Value sum = read(stage, op, op.result, op.resultMap(), rows.front(), at, width);
-        for (size_t i = 0; i < rows.size(); ++i)
-          sum = emitBody(stage, op, rows, i, at, width, sum);
-        write(stage, op, rows.front(), at, width, sum);
-      } else {
-        for (size_t i = 0; i < rows.size(); ++i) {
-          Value value = emitBody(stage, op, rows, i, at, width, {});
-          computed[{op.result, i}] = value;
-          if (plan.isKept(op))
-            write(stage, op, rows[i], at, width, value);
-        }
-      }
-    }
-    return next;
-  }
-
-  /// The scalar function of an operator on vectors; what is the same for a whole vector stays
-  /// scalar.
-  Value emitBody(WalkStage &stage, WalkOp &op, ArrayRef<Row> rows, size_t row, const Axes &at,
-                 int64_t width, Value accumulator) {
-    Block *body = op.op.getBody();
-    IRMapping mapping;
-    for (auto [operand, argument] : llvm::zip(op.op.getDpsInputOperands(), body->getArguments())) {
-      Value value = computed.lookup({operand->get(), row});
-      if (!value) {
-        AffineMap map = op.op.getMatchingIndexingMap(operand);
-        bool perRow = indexes(op, map, plan.rowAxis);
-        Value &known = loaded[{operand->get(), perRow ? row : 0}];
-        if (!known)
-          known = read(stage, op, operand->get(), map, rows[perRow ? row : 0], at, width);
-        value = known;
-      }
-      mapping.map(argument, value);
-    }
-    for (auto [argument, init] : llvm::zip(op.op.getRegionOutputArgs(), op.inits))
-      if (init)
-        mapping.map(argument, scalars.lookupOrDefault(init));
-    if (accumulator)
-      mapping.map(op.op.getRegionOutputArgs()[op.result.getResultNumber()], accumulator);
-    for (Operation &inner : body->without_terminator()) {
-      bool onVectors = llvm::any_of(inner.getOperands(), [&](Value operand) {
-        return isa<VectorType>(mapping.lookupOrDefault(operand).getType());
-      });
-      IRMapping local;
-      for (Value operand : inner.getOperands()) {
-        Value value = outside(mapping, operand);
-        if (onVectors && !isa<VectorType>(value.getType()))
-          value = splat(value, width);
-        local.map(operand, value);
-      }
-      Operation *clone = b.clone(inner, local);
-      for (auto [from, to] : llvm::zip(inner.getResults(), clone->getResults())) {
-        if (onVectors)
-          to.setType(VectorType::get({width}, from.getType()));
-        mapping.map(from, to);
-      }
-    }
-    return outside(mapping, body->getTerminator()->getOperand(op.result.getResultNumber()));
-  }
-
-  /// A value of a body: one of its own, or one from around it.
-  Value outside(const IRMapping &mapping, Value value) {
-    return mapping.contains(value) ? mapping.lookup(value) : scalars.lookupOrDefault(value);
-  }
-
-  /// Brings carried accumulators to the results: vectors into one number where they lie along what
-  /// is combined, all rows into one where those are.
-  void finish(WalkStage &stage, ArrayRef<Row> rows, const Axes &at, ArrayRef<Accumulators> parts) {
-    size_t position = 0;
-    for (size_t index : stage.ops) {
-      WalkOp &op = plan.ops[index];
-      if (!isCarried(stage, op))
-        continue;
-      bool across = stage.vectorAxis >= 0 && op.reduces(stage.vectorAxis);
-      SmallVector<Value> totals(op.accumulates ? 1 : rows.size());
-      for (const Accumulators &part : parts) {
-        if (part.values.empty())
-          continue;
-        SmallVector<Value> values(ArrayRef(part.values).slice(position * part.rows, part.rows));
-        if (op.accumulates) {
-          for (size_t i = 1; i < values.size(); ++i)
-            values[0] = combine(op, values[0], values[i]);
-          values.truncate(1);
-        }
-        for (auto [total, value] : llvm::zip(totals, values)) {
-          Value number = across ? reduceVector(op, value) : value;
-          total = total ? combine(op, total, number) : number;
-        }
-      }
-      ++position;
-      if (op.accumulates) {
-        int64_t width = widthOf(totals.front());
-        Value before = read(stage, op, op.result, op.resultMap(), rows.front(), at, width);
-        totals.front() = combine(op, before, totals.front());
-      }
-      for (auto [row, total] : llvm::zip(rows, totals))
-        write(stage, op, row, at, widthOf(total), total);
-    }
-  }
-
-  Value reduceVector(WalkOp &op, Value vector) {
-    if (!isa<VectorType>(vector.getType()))
-      return vector;
-    auto kind = linalg::getCombinerOpKind(op.combiner);
-    return b.create<vector::ReductionOp>(loc, *kind, vector, arith::FastMathFlags::reassoc);
-  }
-
-  Value combine(WalkOp &op, Value x, Value y) {
-    Operation *clone = b.clone(*op.combiner);
-    clone->setOperands({x, y});
-    clone->getResult(0).setType(x.getType());
-    return clone->getResult(0);
+  /// Where the last whole step from `first` ends.
+  Value wholeSteps(Value first, Value end, int64_t step) {
+    Value count = b.create<arith::SubIOp>(loc, end, first);
+    Value left = b.create<arith::RemUIOp>(loc, count, constant(step));
+    return b.create<arith::SubIOp>(loc, end, left);
   }
 
   //===------------------------------------------------------------------------===//
   // Memory
   //===------------------------------------------------------------------------===//
-
-  static bool indexes(WalkOp &op, AffineMap map, int axis) {
-    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
-      return op.axes[cast<AffineDimExpr>(expr).getPosition()] == axis;
-    });
-  }
-
-  SmallVector<Value> indicesOf(WalkOp &op, const WalkPlace &place, AffineMap map, const Row &row,
-                               const Axes &at) {
-    SmallVector<Value> indices;
-    if (place.kind == WalkPlace::Kind::Block)
-      indices.push_back(block);
-    for (AffineExpr expr : map.getResults()) {
-      int axis = op.axes[cast<AffineDimExpr>(expr).getPosition()];
-      if (axis != plan.rowAxis)
-        indices.push_back(at.at(axis));
-      else
-        indices.push_back(place.kind == WalkPlace::Kind::Tile ? row.inTile : row.absolute);
-    }
-    return indices;
-  }
-
-  Value read(WalkStage &stage, WalkOp &op, Value value, AffineMap map, const Row &row,
-             const Axes &at, int64_t width) {
-    const WalkPlace &place = plan.places[value];
-    SmallVector<Value> indices = indicesOf(op, place, map, row, at);
-    Type element = cast<MemRefType>(place.memory.getType()).getElementType();
-    if (width == 0 || !indexes(op, map, stage.vectorAxis))
-      return b.create<memref::LoadOp>(loc, place.memory, indices);
-    return b.create<vector::LoadOp>(loc, VectorType::get({width}, element), place.memory, indices);
-  }
-
-  void write(WalkStage &stage, WalkOp &op, const Row &row, const Axes &at, int64_t width,
-             Value value) {
-    const WalkPlace &place = plan.places[op.result];
-    AffineMap map = op.resultMap();
-    SmallVector<Value> indices = indicesOf(op, place, map, row, at);
-    bool asVector = width && indexes(op, map, stage.vectorAxis);
-    if (asVector && !isa<VectorType>(value.getType()))
-      value = splat(value, width);
-    if (asVector)
-      b.create<vector::StoreOp>(loc, value, place.memory, indices);
-    else
-      b.create<memref::StoreOp>(loc, value, place.memory, indices);
-  }
 
   void startAccumulator(WalkOp &op) {
     SmallVector<int> axes;
@@ -503,48 +294,6 @@ private:
     return b.create<memref::AllocOp>(loc, MemRefType::get(shape, type.getElementType()), dynamic);
   }
 
-  //===------------------------------------------------------------------------===//
-  // Numbers
-  //===------------------------------------------------------------------------===//
-
-  Value constant(int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
-  Value offset(Value value, int64_t by) {
-    return by ? b.create<arith::AddIOp>(loc, value, constant(by)).getResult() : value;
-  }
-  Value splat(Value scalar, int64_t width) {
-    return b.create<vector::BroadcastOp>(loc, VectorType::get({width}, scalar.getType()), scalar);
-  }
-  static int64_t widthOf(Value value) {
-    auto type = dyn_cast<VectorType>(value.getType());
-    return type ? type.getNumElements() : 0;
-  }
-  Value initOf(WalkOp &op) { return scalars.lookupOrDefault(op.init()); }
-
-  /// Where the last whole step from `first` ends.
-  Value wholeSteps(Value first, Value end, int64_t step) {
-    Value count = b.create<arith::SubIOp>(loc, end, first);
-    Value left = b.create<arith::RemUIOp>(loc, count, constant(step));
-    return b.create<arith::SubIOp>(loc, end, left);
-  }
-
-  Value sizeOf(int axis) {
-    auto [tensor, dim] = plan.sizes[axis];
-    int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
-    if (!ShapedType::isDynamic(size))
-      return constant(size);
-    if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
-      return scalars.lookupOrDefault(empty.getDynamicSize(dim));
-    return b.create<memref::DimOp>(loc, plan.places[tensor].memory, dim);
-  }
-
-  int64_t lanesOf(WalkStage &stage) {
-    int64_t bytes = 1;
-    for (size_t index : stage.ops)
-      for (Type type : plan.ops[index].op.getBody()->getArgumentTypes())
-        bytes = std::max<int64_t>(bytes, type.getIntOrFloatBitWidth() / 8);
-    return vectorBytes / bytes;
-  }
-
   /// Whether the stage's body is too long to be written out for several rows.
   bool isHeavy(WalkStage &stage, int64_t rows) {
     constexpr int64_t kMostOperations = 128, kOperationsOfFunction = 20;
@@ -568,14 +317,7 @@ private:
   }
 
   func::FuncOp kernel;
-  WalkPlan plan;
-  int64_t tileRows, vectorBytes;
-  Location loc;
-  OpBuilder b;
-  Value block;
-  IRMapping scalars; // indices and constants of the loop's body
-  llvm::DenseMap<std::pair<Value, size_t>, Value> computed;
-  llvm::DenseMap<std::pair<Value, size_t>, Value> loaded;
+  int64_t tileRows;
 };
 
 struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
