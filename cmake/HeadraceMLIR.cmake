@@ -2,6 +2,8 @@
 # one precompiled header for all of them, linked against the shared libMLIR and libLLVM.
 find_package(MLIR 19.1 REQUIRED CONFIG
              HINTS /usr/lib/llvm-19/lib/cmake/mlir)
+# The linker of packages.
+find_package(LLD 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/lld)
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)

@@ -48,10 +48,20 @@ from headrace._expressions import (
     tanh,
     var,
 )
-from headrace._model import Model, Phase, TensorSpec, load, phases
+from headrace._gradient import (
+    ForwardBackward,
+    ValueAndGrad,
+    forward_backward,
+    grad,
+    value_and_grad,
+    vjp,
+)
+from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
 from headrace._script import Script, Variables, script
+from headrace._schedules import Schedule, StageSchedule, schedule
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
+from headrace._torch import module
 from headrace.errors import (
     Error,
     InternalError,
@@ -70,6 +80,7 @@ __all__ = [
     "Axis",
     "Error",
     "Explanation",
+    "ForwardBackward",
     "Expr",
     "InferenceSession",
     "InternalError",
@@ -82,14 +93,18 @@ __all__ = [
     "Model",
     "Phase",
     "Script",
+    "Schedule",
     "SessionOptions",
+    "StageSchedule",
     "ShapeMismatchError",
     "Tensor",
     "TensorSpec",
     "TypeMismatchError",
     "UnsupportedError",
+    "ValueAndGrad",
     "Variables",
     "__version__",
+    "forward_backward",
     "abs",
     "all",
     "any",
@@ -102,21 +117,28 @@ __all__ = [
     "exp",
     "floor",
     "get_threads",
+    "grad",
     "load",
     "log",
     "max",
     "min",
+    "module",
     "phases",
     "placeholder",
     "pow",
     "prod",
     "reducer",
     "round",
+    "schedule",
+    "script",
     "select",
     "set_threads",
     "sin",
     "sqrt",
     "sum",
     "tanh",
+    "value_and_grad",
     "var",
+    "vjp",
+    "write_package",
 ]

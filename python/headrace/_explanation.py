@@ -11,9 +11,9 @@ class Explanation(dict[str, Any]):
     """What the compiler did with a program; see `Model.explain`.
 
     Keys: name, symbols; before and after (each with kernels, bytes_moved, operations,
-    intermediate_bytes); kernels, a list (each with name, operators, kind, schedule, bytes_read,
-    bytes_written, bytes_saved, operations, intermediate_bytes, workspace_bytes); peak_bytes (None
-    where sizes are open), constant_bytes; phase_milliseconds.
+    intermediate_bytes); kernels, a list (each with name, operators, kind, schedule, recipe, notes,
+    bytes_read, bytes_written, bytes_saved, operations, intermediate_bytes, workspace_bytes);
+    peak_bytes (None where sizes are open), constant_bytes; phase_milliseconds.
     """
 
     def __str__(self) -> str:

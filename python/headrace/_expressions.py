@@ -1,12 +1,12 @@
 """Tensor expressions: programs written as formulas over the elements of tensors.
 
-    n, m, k = hr.var("n m k")
-    A = hr.placeholder((n, k), "f32", name="A")
-    B = hr.placeholder((k, m), "f32", name="B")
-    r = hr.axis(k, name="r")
-    C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
-    f = hr.compile(C)
-    c = f(a, b)
+n, m, k = hr.var("n m k")
+A = hr.placeholder((n, k), "f32", name="A")
+B = hr.placeholder((k, m), "f32", name="B")
+r = hr.axis(k, name="r")
+C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
+f = hr.compile(C)
+c = f(a, b)
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import builtins
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace import _core
 from headrace._arrays import NUMPY_NAMES
 from headrace._model import Model
 from headrace.errors import InvalidArgumentError, TypeMismatchError
+
+if TYPE_CHECKING:
+    from headrace._schedules import Schedule
 
 _SHORT_NAMES = {long: short for short, long in NUMPY_NAMES.items()}
 
@@ -389,25 +392,33 @@ def compile(
     target: str = "cpu",
     expansion: str = "auto",
     plan_cache_size: int = 16,
+    recipe: str | Schedule = "",
 ) -> Model:
     """A program that computes these tensors, called with the arrays of their placeholders.
 
     The arrays come in the order in which the placeholders were made. It is compiled when it is
-    first called; the options are those of `hr.load`.
+    first called; the options are those of `hr.load`. `recipe` says how its loops run, as text or as
+    made by `hr.schedule`; what it does not speak of, the compiler decides.
 
     >>> f = hr.compile(C)
     >>> c = f(a, b)
     """
+    first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
+    cores = to_stages("hr.compile", outputs)
+    title = name or getattr(first, "name", "") or "expression"
+    text = recipe if isinstance(recipe, str) else recipe.recipe
+    core = _core.expr_compile(cores, title, target, expansion, plan_cache_size, text)
+    return Model(core, "headrace.compile(...)")
+
+
+def to_stages(function: str, outputs: Tensor | Sequence[Tensor]) -> list[_core.Stage]:
     stages = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     for stage in stages:
         if not isinstance(stage, Tensor):
             raise TypeMismatchError(
-                f"hr.compile: expected tensors made by hr.compute, got {type(stage).__name__}"
+                f"{function}: expected tensors made by hr.compute, got {type(stage).__name__}"
             )
-    title = name or (stages[0].name if stages else "") or "expression"
-    cores = [stage._core for stage in stages]
-    core = _core.expr_compile(cores, title, target, expansion, plan_cache_size)
-    return Model(core, "headrace.compile(...)")
+    return [stage._core for stage in stages]
 
 
 def apply(op: str, *operands: Any) -> Expr:
@@ -448,9 +459,7 @@ def to_axes(axis: Axis | Sequence[Axis]) -> list[_core.Axis]:
     axes = [axis] if isinstance(axis, Expr) or not isinstance(axis, (tuple, list)) else axis
     for item in axes:
         if not isinstance(item, Axis):
-            raise TypeMismatchError(
-                f"reduction: expected axis=... made by hr.axis, got {item!r}"
-            )
+            raise TypeMismatchError(f"reduction: expected axis=... made by hr.axis, got {item!r}")
     return [item.axis_core for item in axes]
 
 

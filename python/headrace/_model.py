@@ -53,8 +53,10 @@ def load(
     target: str = "cpu",
     expansion: str = "auto",
     plan_cache_size: int = 16,
+    program: str = "",
 ) -> Model:
-    """Read a program from a file. It is compiled when it is first called.
+    """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
+    package, which is compiled already (see `write_package`) and may hold several programs.
 
     `expansion` says how matrix products are computed: "generated" code, "openblas", or "auto" for
     whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
@@ -65,7 +67,35 @@ def load(
     ('batch', 1, 8, 8)
     """
     path = os.fspath(path)
-    return Model(_core.load(path, target, expansion, plan_cache_size), f"headrace.load({path!r})")
+    return Model(
+        _core.load(path, target, expansion, plan_cache_size, program), f"headrace.load({path!r})"
+    )
+
+
+def write_package(
+    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    processors: Sequence[str] = (),
+    expansion: str = "generated",
+    sizes: Mapping[str, int] | None = None,
+) -> None:
+    """Compile ONNX models ahead of time into one package, which runs without the compiler.
+
+    `processors` are levels of x86-64, or "native"; without them the package has code for all levels
+    and the best is chosen when it is loaded. `sizes` fixes open sizes.
+
+    >>> hr.write_package("digits.onnx", "digits.hrpkg")
+    >>> hr.load("digits.hrpkg")(images)
+    """
+    paths = [models] if isinstance(models, (str, os.PathLike)) else models
+    _core.write_package(
+        [os.fspath(path) for path in paths],
+        os.fspath(output),
+        list(processors),
+        expansion,
+        [(name, operator.index(size)) for name, size in (sizes or {}).items()],
+    )
 
 
 class Model:
@@ -101,6 +131,11 @@ class Model:
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         return self._outputs
+
+    @property
+    def weights(self) -> tuple[TensorSpec, ...]:
+        """The program's named constants of floating-point type; `headrace.grad` takes their names."""
+        return tuple(TensorSpec(*spec) for spec in self._core.weights)
 
     @property
     def symbols(self) -> tuple[str, ...]:

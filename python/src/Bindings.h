@@ -1,7 +1,7 @@
 // The parts of the extension module; each file of this folder registers one.
 #pragma once
 
-#include "driver/Explanation.h"
+#include "runtime/Explanation.h"
 
 #include <nanobind/nanobind.h>
 #include <optional>
@@ -16,6 +16,8 @@ void registerErrors();
 void registerModel(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
+void registerGraph(nanobind::module_ &module);
+void registerSchedules(nanobind::module_ &module);
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);

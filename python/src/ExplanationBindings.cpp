@@ -52,6 +52,8 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["operators"] = report.operators;
   dict["kind"] = report.kind;
   dict["schedule"] = report.schedule;
+  dict["recipe"] = report.recipe;
+  dict["notes"] = report.notes;
   dict["bytes_read"] = amount(report.cost.bytesRead);
   dict["bytes_written"] = amount(report.cost.bytesWritten);
   dict["bytes_saved"] = amount(report.cost.bytesSaved);

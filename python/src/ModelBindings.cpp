@@ -1,10 +1,12 @@
 #include "driver/Model.h"
+#include "driver/PackageCompiler.h"
 #include "runtime/ThreadPool.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -24,11 +26,13 @@ template <class Work> auto unlocked(Work work) {
 }
 
 std::shared_ptr<Model> load(const std::filesystem::path &path, const std::string &target,
-                            const std::string &expansion, size_t planCacheSize) {
+                            const std::string &expansion, size_t planCacheSize,
+                            const std::string &program) {
   Settings settings;
   settings.target = target;
   settings.expansion = expansion;
   settings.planCacheSize = planCacheSize;
+  settings.program = program;
   return unlocked([&] { return Model::load(path, settings); });
 }
 
@@ -81,6 +85,39 @@ void compile(Model &model, const nb::list &values, const nb::callable &convert) 
   unlocked([&] { model.compile(inputs); });
 }
 
+void writePackage(const std::vector<std::filesystem::path> &models,
+                  const std::filesystem::path &output, const std::vector<std::string> &processors,
+                  const std::string &expansion,
+                  const std::vector<std::pair<std::string, int64_t>> &sizes) {
+  PackageSettings settings;
+  if (!processors.empty())
+    settings.processors = processors;
+  settings.expansion = expansion;
+  settings.sizes = sizes;
+  unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
+}
+
+std::shared_ptr<Model> withGradient(const Model &model, std::vector<std::string> wrt, bool values) {
+  GradientOptions options;
+  options.wrt = std::move(wrt);
+  options.values = values;
+  return unlocked([&] { return model.withGradient(options); });
+}
+
+// The two models; for each tensor kept, whether it is an input of the forward one, and its number
+// among those or the outputs; and the operators computed again.
+nb::tuple forwardAndBackward(const Model &model, std::vector<std::string> wrt,
+                             std::optional<int64_t> memoryBudget) {
+  GradientOptions options;
+  options.wrt = std::move(wrt);
+  options.memoryBudget = memoryBudget;
+  ForwardBackward pair = unlocked([&] { return model.forwardAndBackward(options); });
+  nb::list kept;
+  for (const KeptTensor &tensor : pair.kept)
+    kept.append(nb::make_tuple(tensor.place == KeptTensor::Place::Input, tensor.index));
+  return nb::make_tuple(pair.forward, pair.backward, kept, pair.computedAgain);
+}
+
 nb::list phaseList() {
   nb::list list;
   for (const PhaseInfo &phase : phases())
@@ -99,11 +136,17 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro(
           "outputs",
           [](const Model &model) { return specsToPython(model.outputs(), model.symbols()); })
+      .def_prop_ro(
+          "weights",
+          [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
       .def("run", &run)
       .def("reference", &reference)
       .def("compile", &compile)
+      .def("with_gradient", &withGradient)
+      .def("forward_and_backward", &forwardAndBackward, nb::arg("wrt"),
+           nb::arg("memory_budget").none())
       .def("ir",
            [](Model &model, const std::string &phase, const Sizes &sizes) {
              return unlocked([&] { return model.ir(phase, sizes); });
@@ -113,6 +156,7 @@ void registerModel(nb::module_ &module) {
         return explanationToPython(explanation, model.symbols(), sizes);
       });
   module.def("load", &load);
+  module.def("write_package", &writePackage);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
 }

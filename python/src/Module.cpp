@@ -4,8 +4,12 @@
 
 NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
+  // Expressions and programs that are kept until the interpreter ends are no leaks.
+  nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);
   headrace::python::registerExpressions(module);
+  headrace::python::registerGraph(module);
+  headrace::python::registerSchedules(module);
 }

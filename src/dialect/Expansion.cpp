@@ -17,6 +17,8 @@ static Value reduce(OpBuilder &b, Location loc, ReduceKind kind, Value input,
   return b.create<ReduceOp>(loc, input, kind, axes, /*keep_dims=*/true);
 }
 
+FailureOr<Value> DetachOp::expand(OpBuilder &) { return getInput(); }
+
 /// softmax(x) = exp(x - max) * (1 / sum(exp(x - max))), one division a row; its logarithm is
 /// x - max - log(sum).
 FailureOr<Value> SoftmaxOp::expand(OpBuilder &b) {

@@ -12,22 +12,22 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 // A structured operator: data movement and body say everything.
 class Hr_StructuredOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "gradient"]>]>;
 
 // A structured operator that combines elements.
 class Hr_ReductionOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "gradient"]>]>;
 
 // An operator that is rewritten into finer ones before level 2.
 class Hr_CoarseOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["expand", "gradient"]>]>;
 
 // An operator with movement of its own kind.
 class Hr_IrregularOp<string mnemonic, list<Trait> traits = []>
     : Hr_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor,
-        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]>;
+        DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]>;
 
 //===--------------------------------------------------------------------------===//
 // Values
@@ -78,7 +78,7 @@ def Hr_MapOp : Hr_StructuredOp<"map", [IsolatedFromAbove,
 }
 
 def Hr_ReduceOp : Hr_Op<"reduce", [Pure, InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "expand"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "expand", "gradient"]>]> {
   let summary = "combines the elements along some axes";
   let arguments = (ins AnyRankedTensor:$input, Hr_ReduceKindAttr:$kind,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
@@ -184,6 +184,58 @@ def Hr_ElementOp : Hr_Op<"element", [Pure]> {
 }
 
 //===--------------------------------------------------------------------------===//
+// Windows seen from their results: what gradients of convolutions and poolings are made of
+//===--------------------------------------------------------------------------===//
+
+def Hr_ConvFilterOp : Hr_Op<"conv_filter", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "gradient"]>]> {
+  let summary = "the filter whose every element sums image times output over what a convolution pairs them for";
+  let description = [{
+    The convolution's movement with filter and result exchanged: with `y = hr.conv x, w`, the
+    gradient of `w` is `hr.conv_filter x, dy`. The result has the filter's layout and shape.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$output,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout $input `,` $output attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hr_PoolIndexOp : Hr_Op<"pool_index", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]> {
+  let summary = "which element of each window is its maximum: the first, counted row-major";
+  let description = [{
+    `maximum` is the pooling's result; `positions` numbers the elements of a window. Of the shape of
+    the maximum, and of the type of the positions.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$maximum,
+                       AnyRankedTensor:$positions,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $layout $input `,` $maximum `,` $positions attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Hr_UnpoolOp : Hr_Op<"unpool", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "every element of an image sums what the windows that contain it hold";
+  let description = [{
+    With `indices` (see `hr.pool_index`), a window gives what it holds to that one of its elements
+    only. The gradient of a pooling.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$indices,
+                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads,
+                       Hr_ChannelLayoutAttr:$layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$layout $input (`at` $indices^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===--------------------------------------------------------------------------===//
 // Coarse operators, expanded at level 1
 //===--------------------------------------------------------------------------===//
 
@@ -212,6 +264,13 @@ def Hr_BatchNormOp : Hr_CoarseOp<"batch_norm"> {
   let assemblyFormat = "$layout operands attr-dict `:` functional-type(operands, results)";
 }
 
+def Hr_DetachOp : Hr_CoarseOp<"detach"> {
+  let summary = "its input; no gradient goes through it";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
 //===--------------------------------------------------------------------------===//
 // Pure data movement
 //===--------------------------------------------------------------------------===//
@@ -224,7 +283,8 @@ def Hr_TransposeOp : Hr_StructuredOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def Hr_ReshapeOp : Hr_Op<"reshape", [Pure, DeclareOpInterfaceMethods<Hr_OperatorInterface>]> {
+def Hr_ReshapeOp : Hr_Op<"reshape", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["gradient"]>]> {
   let summary = "the same elements in row-major order under another shape; moves nothing";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -234,7 +294,7 @@ def Hr_ReshapeOp : Hr_Op<"reshape", [Pure, DeclareOpInterfaceMethods<Hr_Operator
 }
 
 def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "gradient"]>]> {
   let summary = "repeats dimensions of size 1 and adds leading ones, as in NumPy";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -244,7 +304,7 @@ def Hr_BroadcastOp : Hr_Op<"broadcast", [Pure,
 }
 
 def Hr_SliceOp : Hr_Op<"slice", [Pure,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
   let summary = "every `steps`-th element from `starts` on; a step may be negative";
   let description = [{ `starts` holds one affine expression of the symbols per dimension. }];
   let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
@@ -273,6 +333,29 @@ def Hr_GatherOp : Hr_IrregularOp<"gather"> {
   let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+def Hr_PlaceOp : Hr_Op<"place", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "zeros, with the input's elements at every `steps`-th position from `starts` on";
+  let description = [{ What a slice takes out, put back: steps are positive. }];
+  let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $starts `steps` $steps attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hr_ScatterAddOp : Hr_Op<"scatter_add", [Pure,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["lowerToLinalg", "gradient"]>]> {
+  let summary = "adds the rows of `updates` [outer, T, inner] to the rows of zeros that `indices` [T] name";
+  let description = [{
+    What a gather picks, added back: the result is [outer, size, inner]. Negative indices count from
+    the end; one outside the axis means its nearest end.
+  }];
+  let arguments = (ins AnyRankedTensor:$updates, AnyRankedTensor:$indices);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$updates `,` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif

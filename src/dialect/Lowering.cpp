@@ -3,6 +3,7 @@
 #include "dialect/Combine.h"
 #include "dialect/Hr.h"
 #include "dialect/KernelSizes.h"
+#include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -11,24 +12,6 @@
 using namespace mlir;
 
 namespace headrace::hr {
-
-using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-/// An uninitialized tensor of the result's shape.
-static Value emptyLike(OpBuilder &b, Location loc, Value result) {
-  return emptyTensor(b, loc, shapeOf(result),
-                     cast<RankedTensorType>(result.getType()).getElementType());
-}
-
-static Value generic(OpBuilder &b, Location loc, const Movement &m, ValueRange inputs, Value init,
-                     Body body) {
-  auto op = b.create<linalg::GenericOp>(
-      loc, TypeRange{init.getType()}, inputs, ValueRange{init}, m.maps, m.iterators,
-      [&](OpBuilder &inner, Location innerLoc, ValueRange args) {
-        inner.create<linalg::YieldOp>(innerLoc, body(inner, innerLoc, args));
-      });
-  return op.getResult(0);
-}
 
 static Type elementOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
@@ -47,10 +30,10 @@ bool OperatorInterface::isStructured() {
         return map ? map.getNumSymbols() == 0 : hasTables;
       });
   bool reduces = llvm::is_contained(m.iterators, utils::IteratorType::reduction);
-  if (auto conv = dyn_cast<ConvOp>(getOperation()))
-    affine &= llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
-  if (auto pool = dyn_cast<PoolOp>(getOperation()))
-    affine &= llvm::all_of(pool.getPads(), [](int64_t pad) { return pad == 0; });
+  llvm::TypeSwitch<Operation *>(getOperation())
+      .Case<ConvOp, ConvFilterOp, PoolOp, PoolIndexOp>([&](auto window) {
+        affine &= llvm::all_of(window.getPads(), [](int64_t pad) { return pad == 0; });
+      });
   return affine && (!reduces || getInitialValue());
 }
 
@@ -96,6 +79,24 @@ Value ConvOp::buildBody(OpBuilder &b, ValueRange scalars) {
 }
 TypedAttr ConvOp::getInitialValue() {
   return neutralValue(ReduceKind::Sum, elementOf(getResult()));
+}
+
+Value ConvFilterOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return multiplyAdd(b, getLoc(), scalars);
+}
+TypedAttr ConvFilterOp::getInitialValue() {
+  return neutralValue(ReduceKind::Sum, elementOf(getResult()));
+}
+
+/// The least position of those that hold the maximum, or something that is no number.
+Value PoolIndexOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  Value holds =
+      b.create<arith::CmpFOp>(getLoc(), arith::CmpFPredicate::UEQ, scalars[0], scalars[1]);
+  Value least = b.create<arith::MinSIOp>(getLoc(), scalars[3], scalars[2]);
+  return b.create<arith::SelectOp>(getLoc(), holds, least, scalars[3]);
+}
+TypedAttr PoolIndexOp::getInitialValue() {
+  return neutralValue(ReduceKind::Min, elementOf(getResult()));
 }
 
 /// Averages are sums by now (see SeparatePadding).

@@ -84,14 +84,15 @@ Movement ContractOp::getMovement() {
   return m;
 }
 
-/// Domain of a convolution: batch, outputs..., group, feature of the group, window..., channel.
-Movement ConvOp::getMovement() {
-  MLIRContext *context = getContext();
-  SymbolicShape input = shapeOf(getInput()), filter = shapeOf(getFilter());
-  SymbolicShape result = shapeOf(getResult());
+/// A convolution's movement, its maps those of input, filter and result. Domain: batch, outputs...,
+/// group, feature of the group, window..., channel.
+template <class Conv> static Movement convMovement(Conv op, Value filterValue, Value resultValue) {
+  MLIRContext *context = op.getContext();
+  SymbolicShape input = shapeOf(op.getInput()), filter = shapeOf(filterValue);
+  SymbolicShape result = shapeOf(resultValue);
   unsigned spatial = input.size() - 2;
-  bool first = getLayout() == ChannelLayout::First;
-  int64_t groups = getGroups();
+  bool first = op.getLayout() == ChannelLayout::First;
+  int64_t groups = op.getGroups();
   AffineExpr groupChannels = first ? filter[1] : filter[spatial];
   AffineExpr features = first ? filter[0] : filter.back();
 
@@ -117,8 +118,8 @@ Movement ConvOp::getMovement() {
     windows.push_back(dim(filter[(first ? 2 : 0) + i], IteratorType::reduction));
   AffineExpr c = dim(groupChannels, IteratorType::reduction);
   for (unsigned i = 0; i < spatial; ++i)
-    positions.push_back(outputs[i] * getStrides()[i] + windows[i] * getDilations()[i] -
-                        getPads()[i]);
+    positions.push_back(outputs[i] * op.getStrides()[i] + windows[i] * op.getDilations()[i] -
+                        op.getPads()[i]);
 
   AffineExpr channel = g * *constantValue(groupChannels) + c;
   AffineExpr feature = g * groupFeatures + f;
@@ -143,24 +144,64 @@ Movement ConvOp::getMovement() {
   return m;
 }
 
+Movement ConvOp::getMovement() { return convMovement(*this, getFilter(), getResult()); }
+
+/// The same pairs of elements; what the filter lacks is summed over.
+Movement ConvFilterOp::getMovement() {
+  Movement m = convMovement(*this, getResult(), getOutput());
+  std::swap(m.maps[1], m.maps[2]);
+  for (auto [i, kind] : llvm::enumerate(m.iterators))
+    kind = m.maps[2].isFunctionOfDim(i) ? IteratorType::parallel : IteratorType::reduction;
+  return m;
+}
+
 /// Domain of pooling: the result's dimensions, then the window's.
-Movement PoolOp::getMovement() {
-  MLIRContext *context = getContext();
-  Movement m = overResult(getResult());
-  unsigned rank = m.domain.size(), offset = getLayout() == ChannelLayout::First ? 2 : 1;
+template <class Pool> static Movement poolMovement(Pool op, ArrayRef<AffineExpr> window) {
+  MLIRContext *context = op.getContext();
+  Movement m = overResult(op.getResult());
+  unsigned rank = m.domain.size(), offset = op.getLayout() == ChannelLayout::First ? 2 : 1;
   m.operationsPerPoint = 1;
   SmallVector<AffineExpr> in;
   for (unsigned i = 0; i < rank; ++i)
     in.push_back(getAffineDimExpr(i, context));
-  for (auto [i, size] : llvm::enumerate(getWindow())) {
-    m.domain.push_back(constantDim(size, context));
+  for (auto [i, size] : llvm::enumerate(window)) {
+    m.domain.push_back(size);
     m.iterators.push_back(IteratorType::reduction);
-    in[offset + i] = in[offset + i] * getStrides()[i] +
-                     getAffineDimExpr(rank + i, context) * getDilations()[i] - getPads()[i];
+    in[offset + i] = in[offset + i] * op.getStrides()[i] +
+                     getAffineDimExpr(rank + i, context) * op.getDilations()[i] - op.getPads()[i];
   }
   unsigned dims = m.domain.size();
   m.maps = {AffineMap::get(dims, 0, in, context),
             AffineMap::getMultiDimIdentityMap(dims, context).getMajorSubMap(rank)};
+  return m;
+}
+
+Movement PoolOp::getMovement() {
+  SymbolicShape window;
+  for (int64_t size : getWindow())
+    window.push_back(constantDim(size, getContext()));
+  return poolMovement(*this, window);
+}
+
+Movement PoolIndexOp::getMovement() {
+  Movement m = poolMovement(*this, shapeOf(getPositions()));
+  unsigned dims = m.domain.size(), spatial = getStrides().size();
+  m.operationsPerPoint = 3;
+  AffineMap position =
+      AffineMap::getMultiDimIdentityMap(dims, getContext()).getMinorSubMap(spatial);
+  AffineMap result = m.maps.back();
+  m.maps = {m.maps.front(), result, position, result};
+  return m;
+}
+
+/// As many points as its windows have elements; which ones meet an element depends on the strides.
+Movement UnpoolOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps.assign(getNumOperands(), AffineMap());
+  m.maps.push_back(identityMap(getResult()));
+  m.operationsPerPoint = 1;
+  for (auto [extent, stride] : llvm::zip(getWindow(), getStrides()))
+    m.operationsPerPoint *= (extent + stride - 1) / stride;
   return m;
 }
 
@@ -170,6 +211,12 @@ Movement SoftmaxOp::getMovement() {
   Movement m = overResult(getResult());
   m.maps = {AffineMap(), identityMap(getResult())};
   m.operationsPerPoint = 5;
+  return m;
+}
+
+Movement DetachOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps = {identityMap(getResult()), identityMap(getResult())};
   return m;
 }
 
@@ -192,9 +239,13 @@ Movement BatchNormOp::getMovement() {
 
 Movement TransposeOp::getMovement() {
   Movement m = overResult(getResult());
-  SmallVector<unsigned> permutation(getPermutation().begin(), getPermutation().end());
-  AffineMap map = AffineMap::getPermutationMap(permutation, getContext());
-  m.maps = {inversePermutation(map), identityMap(getResult())};
+  AffineMap read = identityMap(getResult());
+  // MLIR has no permutation of no dimensions.
+  if (!getPermutation().empty()) {
+    SmallVector<unsigned> permutation(getPermutation().begin(), getPermutation().end());
+    read = inversePermutation(AffineMap::getPermutationMap(permutation, getContext()));
+  }
+  m.maps = {read, identityMap(getResult())};
   return m;
 }
 
@@ -218,6 +269,22 @@ Movement SliceOp::getMovement() {
     exprs.push_back(getAffineDimExpr(i, getContext()) * getSteps()[i] + start);
   m.maps = {AffineMap::get(m.domain.size(), symbols, exprs, getContext()),
             identityMap(getResult())};
+  return m;
+}
+
+/// The result is walked as zeros, and the input's part of it once more.
+Movement PlaceOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps = {AffineMap(), identityMap(getResult())};
+  return m;
+}
+
+/// Rows go where the indices say.
+Movement ScatterAddOp::getMovement() {
+  Movement m = overResult(getUpdates());
+  m.operationsPerPoint = 1;
+  m.maps = {identityMap(getUpdates()), AffineMap::get(3, 0, getAffineDimExpr(1, getContext())),
+            AffineMap()};
   return m;
 }
 

@@ -183,6 +183,12 @@ LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   return success();
 }
 
+LogicalResult DetachOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getInput().getType());
+  return success();
+}
+
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                           Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   auto type = typeOf(adaptor.getInput());
@@ -335,6 +341,76 @@ LogicalResult SliceOp::verify() {
       return emitOpError("takes ") << *want << " elements from " << *start << " in steps of "
                                    << getSteps()[i] << " of a dimension of size " << *have;
   }
+  return success();
+}
+
+/// The output's shape must be the one the convolution of the input with such a filter has.
+LogicalResult ConvFilterOp::verify() {
+  SmallVector<Type> inferred;
+  OpBuilder b(getContext());
+  auto probe = [&](Value filter) {
+    OperationState state(getLoc(), ConvOp::getOperationName());
+    ConvOp::build(b, state, getInput(), filter, getStrides(), getDilations(), getPads(),
+                  getGroups(), getLayout());
+    return state.types.empty() ? Type() : state.types.front();
+  };
+  auto type = probe(getResult());
+  auto tensor = dyn_cast_or_null<RankedTensorType>(type);
+  if (!tensor || !llvm::equal(shapeOf(tensor), shapeOf(getOutput())))
+    return emitOpError("expected an output of the shape its convolution has, got ")
+           << shapeText(shapeOf(getOutput()));
+  return success();
+}
+
+LogicalResult UnpoolOp::verify() {
+  size_t spatial = typeOf(getResult()).getRank() - 2;
+  if (getWindow().size() != spatial || getStrides().size() != spatial ||
+      getDilations().size() != spatial || getPads().size() != 2 * spatial)
+    return emitOpError("expected a window, strides, dilations and pads for each of the ")
+           << spatial << " spatial dimensions";
+  if (!allPositive(getWindow()) || !allPositive(getStrides()) || !allPositive(getDilations()))
+    return emitOpError("expected a window, strides and dilations of 1 or more");
+  SymbolicShape expected = shapeOf(getResult());
+  size_t offset = getLayout() == ChannelLayout::First ? 2 : 1;
+  for (size_t i = 0; i < spatial; ++i)
+    expected[offset + i] = slide(expected[offset + i], getPads()[i], getPads()[spatial + i],
+                                 getWindow()[i], getDilations()[i], getStrides()[i]);
+  for (Value operand : getOperands())
+    if (!llvm::all_of(llvm::zip_equal(expected, shapeOf(operand)),
+                      [](auto pair) { return sameSize(std::get<0>(pair), std::get<1>(pair)); }))
+      return emitOpError("expected one value per window (")
+             << shapeText(expected) << "), got " << shapeText(shapeOf(operand));
+  return success();
+}
+
+LogicalResult PlaceOp::verify() {
+  size_t rank = typeOf(getInput()).getRank();
+  if (getStarts().getNumResults() != rank || getSteps().size() != rank ||
+      static_cast<size_t>(typeOf(getResult()).getRank()) != rank)
+    return emitOpError("expected a start and a step for each of ") << rank << " dimensions";
+  if (!allPositive(getSteps()))
+    return emitOpError("expected steps of 1 or more");
+  SymbolicShape input = shapeOf(getInput()), result = shapeOf(getResult());
+  for (size_t i = 0; i < rank; ++i) {
+    auto have = constantValue(input[i]), room = constantValue(result[i]),
+         start = constantValue(getStarts().getResult(i));
+    if (have && room && start && *have > 0 &&
+        (*start < 0 || *start + (*have - 1) * getSteps()[i] >= *room))
+      return emitOpError("places ") << *have << " elements from " << *start << " in steps of "
+                                    << getSteps()[i] << " in a dimension of size " << *room;
+  }
+  return success();
+}
+
+LogicalResult ScatterAddOp::verify() {
+  SymbolicShape updates = shapeOf(getUpdates()), indices = shapeOf(getIndices());
+  SymbolicShape result = shapeOf(getResult());
+  if (updates.size() != 3 || indices.size() != 1 || result.size() != 3 ||
+      !sameSize(updates[1], indices[0]) || !sameSize(updates[0], result[0]) ||
+      !sameSize(updates[2], result[2]))
+    return emitOpError("expected updates [outer, T, inner], indices [T] and a result [outer, size, "
+                       "inner], got ")
+           << shapeText(updates) << ", " << shapeText(indices) << " and " << shapeText(result);
   return success();
 }
 

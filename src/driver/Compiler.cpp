@@ -5,7 +5,8 @@
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
-#include "transform/Schedule.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -57,36 +58,9 @@ MovementReport movementBefore(func::FuncOp function) {
   return report;
 }
 
-MovementReport movementAfter(const Program &program) {
-  MovementReport report;
-  report.kernels = static_cast<int64_t>(program.steps.size());
-  for (const Step &step : program.steps) {
-    report.bytesMoved = report.bytesMoved + step.cost.bytesRead + step.cost.bytesWritten;
-    report.operations = report.operations + step.cost.operations;
-  }
-  for (const BufferInfo &buffer : program.buffers)
-    if (buffer.kind == BufferInfo::Kind::Temporary)
-      report.intermediateBytes = report.intermediateBytes + buffer.bytes;
-  return report;
-}
-
-std::string scheduleText(DictionaryAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (NamedAttribute entry : schedule) {
-    if (entry.getName() == "family")
-      continue;
-    if (!text.empty())
-      os << ", ";
-    os << entry.getName().getValue();
-    if (auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue())) {
-      os << " ";
-      llvm::interleave(list.asArrayRef(), os, "x");
-    } else if (auto number = dyn_cast<IntegerAttr>(entry.getValue())) {
-      os << " " << number.getInt();
-    }
-  }
-  return text;
+std::string textAttribute(ModuleOp module, StringRef name) {
+  auto text = module->getAttrOfType<StringAttr>(name);
+  return text ? text.str() : "";
 }
 
 } // namespace
@@ -114,9 +88,10 @@ Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &setting
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
       target(findTarget(settings.target)) {}
 
-void Compiler::runPhases(ModuleOp program, StringRef last) {
+void runPasses(PassManager &manager, ModuleOp program, const std::string &modelName,
+               const std::string &stage) {
   std::string refused, broken;
-  ScopedDiagnosticHandler collect(context.get(), [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler collect(program.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     std::string name = nameOf(diagnostic.getLocation());
@@ -126,76 +101,87 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
       broken = diagnostic.str();
     return success();
   });
+  manager.enableVerifier(true);
+  if (succeeded(manager.run(program)))
+    return;
+  if (!refused.empty())
+    throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
+  throw InternalError(modelName + ": " + stage + " failed: " + broken);
+}
+
+void Compiler::runPhases(ModuleOp program, StringRef last) {
+  func::FuncOp entry = entryFunction(program);
+  if (!settings.recipe.empty())
+    entry->setAttr(kRecipeAttr, StringAttr::get(context.get(), settings.recipe));
   for (const Phase &phase : compilerPhases()) {
     double start = now();
+    if (phase.name == "kernels")
+      (void)scheduledProgram(entry); // refuses an illegal recipe in the user's words
     PassManager manager(context.get(), ModuleOp::getOperationName());
-    manager.enableVerifier(true);
     phase.build(manager, target, settings);
-    if (failed(manager.run(program))) {
-      if (!refused.empty())
-        throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
-      throw InternalError(modelName + ": phase '" + phase.name.str() + "' failed: " + broken);
-    }
+    runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
     phaseMilliseconds.emplace_back(phase.name.str(), now() - start);
     if (phase.name == last)
       return;
   }
 }
 
-std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
+LoweredProgram Compiler::lower(ModuleOp program) {
+  LoweredProgram result;
   runPhases(program, compilerPhases().back().name);
-  Program plan = buildProgram(entryFunction(program));
-  plan.name = modelName;
+  result.program = buildProgram(entryFunction(program));
+  result.program.name = modelName;
+  for (Step &step : result.program.steps) {
+    ProgramNotes::StepNote &note = result.notes.steps.emplace_back();
+    note.kind = step.symbol;
+    if (step.kind != Step::Kind::Kernel)
+      continue;
+    auto module = program.lookupSymbol<ModuleOp>(step.symbol);
+    note.kind = textAttribute(module, kKindAttr);
+    note.schedule = textAttribute(module, kLoopsAttr);
+    note.recipe = textAttribute(module, kRecipeAttr);
+    note.notes = textAttribute(module, kRecipeNotesAttr);
+    if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
+      note.schedule += " (refused: " + refused + ")";
+    step.workspaceBytes = workspaceOf(module);
+  }
+  return result;
+}
+
+std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
+  Program plan = lower(program).program;
   CompiledKernels compiled = target.compile(program);
   std::vector<KernelFn> kernels;
-  for (Step &step : plan.steps) {
-    auto found = compiled.kernels.find(step.symbol);
-    bool generated = step.kind == Step::Kind::Kernel;
-    kernels.push_back(generated ? found->second.function : nullptr);
-    if (generated)
-      step.workspaceBytes = found->second.workspaceBytes;
-  }
+  for (const Step &step : plan.steps)
+    kernels.push_back(step.kind == Step::Kind::Kernel ? compiled.kernels.lookup(step.symbol)
+                                                      : nullptr);
   // Constants may lie in the context's memory.
   auto keep = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
       compiled.code, context);
   return std::make_shared<Executable>(std::move(plan), std::move(kernels), keep);
 }
 
+LoweredProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject> &objects) {
+  MovementReport before = movementBefore(entryFunction(program));
+  LoweredProgram result = lower(program);
+  result.notes.before = before;
+  llvm::StringMap<std::string> symbols;
+  for (KernelObject &object : target.compileAhead(program)) {
+    symbols[object.kernel] = object.symbol;
+    objects.push_back(std::move(object));
+  }
+  for (Step &step : result.program.steps)
+    if (step.kind == Step::Kind::Kernel)
+      step.symbol = symbols.lookup(step.symbol);
+  return result;
+}
+
 Explanation Compiler::explain(ModuleOp program) {
-  Explanation result;
-  result.name = modelName;
-  result.symbols = symbolNames(entryFunction(program));
-  result.before = movementBefore(entryFunction(program));
-  runPhases(program, compilerPhases().back().name);
-  Program plan = buildProgram(entryFunction(program));
-  result.after = movementAfter(plan);
-  for (const Step &step : plan.steps) {
-    KernelReport report{step.name, step.operators, step.symbol, "", step.cost, 0};
-    if (step.kind == Step::Kind::Kernel) {
-      auto module = program.lookupSymbol<ModuleOp>(step.symbol);
-      auto schedule = module->getAttrOfType<DictionaryAttr>(kScheduleAttr);
-      report.kind = schedule.getAs<StringAttr>("family").str();
-      report.schedule = scheduleText(schedule);
-      if (auto refused = module->getAttrOfType<StringAttr>("hr.recipe_refused"))
-        report.schedule += " (refused: " + refused.str() + ")";
-      report.workspaceBytes = workspaceOf(module);
-      // All that a kernel keeps in memory between its operators is a worker's workspace.
-      report.cost.intermediateBytes = DimExpr::constant(report.workspaceBytes);
-    }
-    result.kernels.push_back(std::move(report));
-  }
-  for (const Tensor &constant : plan.constants)
-    result.constantBytes += static_cast<int64_t>(constant.bytes());
+  MovementReport before = movementBefore(entryFunction(program));
+  LoweredProgram compiled = lower(program);
+  compiled.notes.before = before;
+  Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
-  if (plan.symbols.empty()) {
-    std::vector<KernelFn> none(
-        plan.steps.size(),
-        [](void *const *, const int64_t *, int64_t, int64_t, void *) -> int64_t { return 0; });
-    for (size_t i = 0; i < plan.steps.size(); ++i)
-      if (plan.steps[i].kind == Step::Kind::Library)
-        none[i] = nullptr;
-    result.peakBytes = Executable(std::move(plan), std::move(none), nullptr).peakBytes({});
-  }
   return result;
 }
 

@@ -1,10 +1,10 @@
 // Runs the phases over a level-1 program.
 #pragma once
 
-#include "driver/Explanation.h"
 #include "driver/Phases.h"
 #include "driver/Settings.h"
 #include "runtime/Executable.h"
+#include "runtime/Explanation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -12,6 +12,12 @@ namespace headrace {
 
 /// Dialects of every level and of the target.
 std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
+
+/// A program as data, without the code of its kernels.
+struct LoweredProgram {
+  Program program;
+  ProgramNotes notes;
+};
 
 class Compiler {
 public:
@@ -25,16 +31,28 @@ public:
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
+  /// All phases, then code for a package, added to `objects`. Constants may lie in the context's
+  /// memory.
+  LoweredProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
+
   /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 
 private:
+  /// All phases; says nothing of what was before.
+  LoweredProgram lower(mlir::ModuleOp program);
+
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;
   std::string modelName;
   const Target &target;
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
+
+/// Runs passes over a program of the model. Throws Error where an operator is refused,
+/// InternalError where a pass fails; `stage` says in which part of the compiler that was.
+void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
+               const std::string &stage);
 
 /// The entry function of a program.
 mlir::func::FuncOp entryFunction(mlir::ModuleOp program);

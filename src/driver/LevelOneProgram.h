@@ -1,9 +1,13 @@
 // What a front end hands to the driver.
 #pragma once
 
+#include "driver/Settings.h"
+#include "runtime/Program.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -13,6 +17,15 @@ struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  /// Name, symbols of any size allowed, inputs and outputs.
+  Program interface() const;
 };
+
+/// Reads and imports a file. Throws Error.
+LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings);
+
+/// Throws Error where a setting has no meaning.
+void checkSettings(const Settings &settings);
 
 } // namespace headrace

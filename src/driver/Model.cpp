@@ -2,11 +2,11 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/Gradient.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/Specialize.h"
-#include "frontend/onnx/Importer.h"
-#include "frontend/onnx/OnnxReader.h"
+#include "package/Package.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
 
@@ -27,13 +27,12 @@ const std::vector<PhaseInfo> &phases() {
   return list;
 }
 
-using Sizes = std::vector<std::optional<int64_t>>;
-
 struct Model::Impl {
   std::string name;
   Settings settings;
-  std::shared_ptr<MLIRContext> context;
-  OwningOpRef<ModuleOp> imported;
+  /// The program to compile; nothing where it is out of a package.
+  std::optional<LevelOneProgram> source;
+  std::shared_ptr<const PackageProgram> packaged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
   std::vector<std::string> symbols;
@@ -41,8 +40,14 @@ struct Model::Impl {
   /// Versions compiled so far, most recently used first.
   std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
   mutable std::mutex versionsMutex;
-  /// One compilation at a time: they share the context.
-  std::mutex compileMutex;
+  /// One compilation at a time in a context, which the models of gradients share.
+  std::shared_ptr<std::mutex> compileMutex = std::make_shared<std::mutex>();
+
+  void setInterface(const Program &program) {
+    interface = program;
+    for (const Symbol &symbol : interface.symbols)
+      symbols.push_back(symbol.name);
+  }
 
   Sizes checked(const Sizes &sizes) const {
     if (sizes.size() > symbols.size())
@@ -52,6 +57,14 @@ struct Model::Impl {
     Sizes full = sizes;
     full.resize(symbols.size());
     return full;
+  }
+
+  /// What only the source of a program can answer.
+  LevelOneProgram &sourceFor(const char *what) {
+    if (!source)
+      throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
+                                              ", got a package, which holds compiled code only");
+    return *source;
   }
 
   std::shared_ptr<const Executable> find(const Sizes &key) {
@@ -72,41 +85,51 @@ struct Model::Impl {
   }
 };
 
-Model::~Model() = default;
-
-static void checkSettings(const Settings &settings) {
-  const std::string &expansion = settings.expansion;
-  if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
+/// A package is compiled for what it is compiled for.
+static std::shared_ptr<const PackageProgram> openProgram(const std::filesystem::path &path,
+                                                         const Settings &settings) {
+  const Settings defaults;
+  if (settings.target != defaults.target || settings.expansion != defaults.expansion)
     throw Error(ErrorKind::InvalidArgument,
-                "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
+                path.filename().string() +
+                    ": expected no target and no expansion for a package, which is compiled "
+                    "already");
+  return Package::open(path)->program(settings.program);
 }
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
-  checkSettings(settings);
-  std::string name = path.filename().string();
-  onnx::Model file = onnx::readModel(path);
-  LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
-  program.module = onnx::importModel(file, *program.context, name);
-  return std::make_shared<Model>(std::move(program), settings);
+  if (!Package::looksLikeOne(path)) {
+    if (!settings.program.empty())
+      throw Error(ErrorKind::InvalidArgument, path.filename().string() +
+                                                  ": expected a package to choose program '" +
+                                                  settings.program + "' from");
+    return std::make_shared<Model>(importFile(path, settings), settings);
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->name = path.filename().string();
+  impl->settings = settings;
+  impl->packaged = openProgram(path, settings);
+  impl->setInterface(impl->packaged->interface());
+  return std::shared_ptr<Model>(new Model(std::move(impl)));
 }
+
+Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Model::~Model() = default;
 
 Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make_unique<Impl>()) {
   checkSettings(settings);
-  impl->name = std::move(program.name);
+  impl->name = program.name;
   impl->settings = settings;
-  impl->context = std::move(program.context);
-  impl->imported = std::move(program.module);
-  func::FuncOp main = entryFunction(*impl->imported);
-  impl->symbols = symbolNames(main);
-  impl->interface.name = impl->name;
-  impl->interface.inputs = inputSpecs(main);
-  impl->interface.outputs = outputSpecs(main);
-  impl->interface.symbols = symbolGuards(main, /*least=*/0);
+  impl->setInterface(program.interface());
+  impl->source = std::move(program);
 }
 
 const std::string &Model::name() const { return impl->name; }
 const std::vector<TensorSpec> &Model::inputs() const { return impl->interface.inputs; }
 const std::vector<TensorSpec> &Model::outputs() const { return impl->interface.outputs; }
+std::vector<TensorSpec> Model::weights() const {
+  return weightSpecs(entryFunction(*impl->sourceFor("its weights").module));
+}
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
@@ -117,17 +140,19 @@ std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
 }
 
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
+  if (impl->packaged)
+    return impl->packaged->find(inputs);
   // Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
   Sizes key;
   for (int64_t size : bind(inputs))
     key.push_back(size < 2 ? std::optional(size) : std::nullopt);
   if (auto known = impl->find(key))
     return known;
-  std::lock_guard lock(impl->compileMutex);
+  std::lock_guard lock(*impl->compileMutex);
   if (auto known = impl->find(key))
     return known;
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, key);
-  auto executable = Compiler(impl->context, impl->settings, impl->name).compile(*program);
+  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, key);
+  auto executable = Compiler(impl->source->context, impl->settings, impl->name).compile(*program);
   impl->keep(key, executable);
   return executable;
 }
@@ -137,9 +162,10 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
+  LevelOneProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
-  std::lock_guard lock(impl->compileMutex);
-  return evaluateFunction(entryFunction(*impl->imported), ArrayRef(inputs.data(), inputs.size()),
+  std::lock_guard lock(*impl->compileMutex);
+  return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
                           symbols, keepDouble);
 }
 
@@ -152,9 +178,10 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
     throw Error(ErrorKind::InvalidArgument,
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
-  std::lock_guard lock(impl->compileMutex);
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
-  Compiler(impl->context, impl->settings, impl->name).runPhases(*program, phase);
+  LevelOneProgram &source = impl->sourceFor("its phases");
+  std::lock_guard lock(*impl->compileMutex);
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
+  Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text;
   llvm::raw_string_ostream os(text);
   program->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
@@ -162,14 +189,45 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 }
 
 Explanation Model::explain(const Sizes &sizes) {
-  std::lock_guard lock(impl->compileMutex);
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->imported, impl->checked(sizes));
-  return Compiler(impl->context, impl->settings, impl->name).explain(*program);
+  if (impl->packaged)
+    return impl->packaged->explain(impl->checked(sizes));
+  std::lock_guard lock(*impl->compileMutex);
+  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, impl->checked(sizes));
+  return Compiler(impl->source->context, impl->settings, impl->name).explain(*program);
 }
 
 size_t Model::compiledVersions() const {
+  if (impl->packaged)
+    return impl->packaged->versionCount();
   std::lock_guard lock(impl->versionsMutex);
   return impl->versions.size();
+}
+
+/// A model of a program that was made from this one's.
+static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &settings) {
+  return std::make_shared<Model>(std::move(program), settings);
+}
+
+std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  auto model = derived(differentiated(std::move(program), options), impl->settings);
+  model->impl->compileMutex = impl->compileMutex;
+  return model;
+}
+
+ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileMutex);
+  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  SplitProgram split = splitByDirection(std::move(program), options);
+  ForwardBackward result{derived(std::move(split.forward), impl->settings),
+                         derived(std::move(split.backward), impl->settings), std::move(split.kept),
+                         std::move(split.computedAgain)};
+  for (Model *model : {result.forward.get(), result.backward.get()})
+    model->impl->compileMutex = impl->compileMutex;
+  return result;
 }
 
 } // namespace headrace

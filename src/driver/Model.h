@@ -2,9 +2,9 @@
 // Python package are made of; no MLIR header.
 #pragma once
 
-#include "driver/Explanation.h"
 #include "driver/Settings.h"
 #include "runtime/Executable.h"
+#include "runtime/Explanation.h"
 #include "runtime/Program.h"
 
 #include <filesystem>
@@ -21,9 +21,31 @@ const std::vector<PhaseInfo> &phases();
 
 struct LevelOneProgram;
 
+/// Which gradients, and what may be kept for them.
+struct GradientOptions {
+  /// Names of inputs or weights; none: every input of floating-point type.
+  std::vector<std::string> wrt;
+  /// Whether the program's own outputs stand before the gradients.
+  bool values = true;
+  /// Forward and backward: most bytes kept between them beyond inputs and outputs (sizes that are
+  /// open count as 16); nullopt: what is fastest.
+  std::optional<int64_t> memoryBudget;
+};
+
+/// A tensor that a backward program takes, and where the forward program has it.
+struct KeptTensor {
+  enum class Place { Input, Output };
+  Place place;
+  size_t index;
+  TensorSpec spec;
+};
+
+struct ForwardBackward;
+
 class Model {
 public:
-  /// Reads and imports the file; compiles nothing yet. Throws Error.
+  /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
+  /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
   /// A program that a front end wrote (see LevelOneProgram.h).
@@ -33,6 +55,8 @@ public:
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
   const std::vector<TensorSpec> &outputs() const;
+  /// The named constants of floating-point type, which gradients may be asked for.
+  std::vector<TensorSpec> weights() const;
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
@@ -49,6 +73,13 @@ public:
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
 
+  /// The program with the gradients of its results. A result of one element has the gradient 1;
+  /// for every other of floating-point type there is one more input, NAME.grad. Throws Error where
+  /// an operator has no gradient.
+  std::shared_ptr<Model> withGradient(const GradientOptions &options = {}) const;
+  /// The same as two programs. The first has further outputs, which the second takes; see there.
+  ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
+
   /// The values of the symbols for these inputs. Throws Error where an input does not fit.
   std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
   /// How many versions are compiled now.
@@ -56,7 +87,18 @@ public:
 
 private:
   struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
+};
+
+/// A program and its gradient. `forward` has the outputs of the program, then what is kept besides;
+/// `backward` takes the tensors `kept` names, in that order, then the gradients of the program's
+/// outputs of floating-point type, and yields the gradients asked for.
+struct ForwardBackward {
+  std::shared_ptr<Model> forward, backward;
+  std::vector<KeptTensor> kept;
+  /// Operators of the forward program whose results the backward one computes again.
+  std::vector<std::string> computedAgain;
 };
 
 } // namespace headrace

@@ -14,8 +14,13 @@ void import(OpPassManager &manager, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
 }
 
-void simplify(OpPassManager &manager, const Target &, const Settings &) {
+void simplify(OpPassManager &manager, const Target &, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  if (!settings.recipe.empty()) {
+    // A recipe speaks of the stages its author wrote: they stay what they are.
+    program.addPass(createExpandOperatorsPass());
+    return;
+  }
   // While a normalization still is one operator, it can move into weights.
   program.addPass(createFoldBatchNormPass());
   // Coarse operators become maps and reductions, which fuse with their neighbours.
@@ -25,8 +30,13 @@ void simplify(OpPassManager &manager, const Target &, const Settings &) {
   program.addPass(createCSEPass());
 }
 
-void layout(OpPassManager &manager, const Target &, const Settings &) {
+void layout(OpPassManager &manager, const Target &, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  if (!settings.recipe.empty()) {
+    program.addPass(createSeparatePaddingPass());
+    program.addPass(createVerifyLevel1Pass());
+    return;
+  }
   // Channels last: vectors run over channels, whatever the image's size.
   program.addPass(createChannelsLastPass());
   program.addPass(createFoldConstantsPass());
@@ -42,7 +52,7 @@ void layout(OpPassManager &manager, const Target &, const Settings &) {
 void kernels(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ChooseExpansionsPassOptions choice;
-  choice.prefer = settings.expansion;
+  choice.prefer = settings.recipe.empty() ? settings.expansion : "generated";
   choice.vectorBytes = target.machine().vectorBytes;
   program.addPass(createChooseExpansionsPass(choice));
   FormKernelsPassOptions options;
@@ -82,7 +92,7 @@ constexpr Phase kPhases[] = {
      simplify},
     {"layout", "level 1: channels last, padding apart", layout},
     {"kernels", "level 2: operators fused into kernels over linalg, weights packed", kernels},
-    {"schedule", "level 3: every kernel outlined, with its schedule and recipe", schedule},
+    {"schedule", "level 3: every kernel outlined, with its recipe", schedule},
     {"tiles", "level 3: recipes applied; tiles, loops, vectors", tiles},
     {"buffers", "level 3: memory in place of values, temporaries from workspaces", buffers},
     {"llvm", "level 4: the host's own code, as LLVM dialect", lower},

@@ -153,6 +153,15 @@ std::vector<TensorSpec> outputSpecs(func::FuncOp function) {
   return specs;
 }
 
+std::vector<TensorSpec> weightSpecs(func::FuncOp function) {
+  std::vector<TensorSpec> specs;
+  for (auto constant : function.getOps<hr::ConstantOp>())
+    if (isa<NameLoc>(constant.getLoc()) &&
+        isa<FloatType>(cast<RankedTensorType>(constant.getType()).getElementType()))
+      specs.push_back(specOf(constant.getType(), operatorName(constant)));
+  return specs;
+}
+
 std::vector<std::string> symbolNames(func::FuncOp function) {
   std::vector<std::string> names;
   if (auto symbols = function->getAttrOfType<ArrayAttr>(kSymbolsAttr))

@@ -11,6 +11,8 @@ namespace headrace {
 /// The function's inputs and outputs, with their names.
 std::vector<TensorSpec> inputSpecs(mlir::func::FuncOp function);
 std::vector<TensorSpec> outputSpecs(mlir::func::FuncOp function);
+/// Constants of floating-point type that have a name.
+std::vector<TensorSpec> weightSpecs(mlir::func::FuncOp function);
 std::vector<std::string> symbolNames(mlir::func::FuncOp function);
 /// The symbols with the sizes the function is valid for, and at least `least`.
 std::vector<Symbol> symbolGuards(mlir::func::FuncOp function, int64_t least);

@@ -11,6 +11,11 @@ struct Settings {
   std::string target = "cpu";
   /// Contractions: "auto" chooses by estimated time, "generated" or "openblas" insist.
   std::string expansion = "auto";
+  /// How the program's loops run, as the text of a recipe (transform/recipe/Recipe.h); what it does
+  /// not speak of is scheduled by the compiler, as all is where it is empty.
+  std::string recipe;
+  /// Which program of a package; empty for the only one.
+  std::string program;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
 };

@@ -76,12 +76,16 @@ void AtomicFile::putInPlace() {
   placed = true;
 }
 
-void writeFileAtomically(const fs::path &path,
-                         std::initializer_list<std::span<const std::byte>> pieces) {
+void writeFileAtomically(const fs::path &path, std::span<const std::span<const std::byte>> pieces) {
   AtomicFile file(path);
   for (std::span<const std::byte> piece : pieces)
     file.write(piece);
   file.putInPlace();
+}
+
+void writeFileAtomically(const fs::path &path,
+                         std::initializer_list<std::span<const std::byte>> pieces) {
+  writeFileAtomically(path, std::span(pieces.begin(), pieces.size()));
 }
 
 } // namespace headrace

@@ -31,6 +31,8 @@ private:
 
 /// Writes the pieces one after the other as an AtomicFile.
 void writeFileAtomically(const std::filesystem::path &path,
+                         std::span<const std::span<const std::byte>> pieces);
+void writeFileAtomically(const std::filesystem::path &path,
                          std::initializer_list<std::span<const std::byte>> pieces);
 
 } // namespace headrace

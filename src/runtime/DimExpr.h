@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace {
@@ -42,6 +43,8 @@ public:
 
   /// E.g. "2*batch + 3"; symbols without a name are s0, s1, ...
   std::string str(std::span<const std::string> names) const;
+  /// The inverse of str({}), for a program of that many symbols; throws Error on anything else.
+  static DimExpr parse(std::string_view text, size_t symbols);
 
   friend bool operator==(const DimExpr &a, const DimExpr &b);
 

@@ -69,8 +69,8 @@ class Executable::Impl {
 public:
   Impl(Program givenProgram, std::vector<KernelFn> givenKernels, std::shared_ptr<void> givenCode);
 
-  std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool &pool,
-                          std::vector<double> *stepMicroseconds);
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+           std::vector<double> *stepMicroseconds);
 
   Program program;
 
@@ -78,8 +78,9 @@ private:
   class Lease;
 
   std::shared_ptr<const Binding> bindingFor(std::span<const int64_t> symbols);
+  void prepareOutputs(const Binding &binding, std::span<Tensor> outputs) const;
   void resolveBuffers(Scratch &scratch, const Binding &binding, std::span<const Tensor> inputs,
-                      std::vector<Tensor> &outputs) const;
+                      std::span<Tensor> outputs) const;
   void runStep(size_t index, const Binding::StepFacts &facts, Scratch &scratch,
                std::byte *workspace, ThreadPool &pool) const;
 
@@ -143,8 +144,8 @@ Executable::Impl::Impl(Program givenProgram, std::vector<KernelFn> givenKernels,
     constant = elementAligned(constant);
 }
 
-std::vector<Tensor> Executable::Impl::run(std::span<const Tensor> inputs, ThreadPool &pool,
-                                          std::vector<double> *stepMicroseconds) {
+void Executable::Impl::run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                           ThreadPool &pool, std::vector<double> *stepMicroseconds) {
   using Clock = std::chrono::steady_clock;
   Lease lease(*this);
   Scratch &scratch = *lease;
@@ -152,10 +153,7 @@ std::vector<Tensor> Executable::Impl::run(std::span<const Tensor> inputs, Thread
     throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(program, scratch.symbols));
   std::shared_ptr<const Binding> binding = bindingFor(scratch.symbols);
 
-  std::vector<Tensor> outputs;
-  outputs.reserve(program.outputs.size());
-  for (size_t i = 0; i < program.outputs.size(); ++i)
-    outputs.push_back(Tensor::allocate(program.outputs[i].dtype, binding->outputShapes[i]));
+  prepareOutputs(*binding, outputs);
   resolveBuffers(scratch, *binding, inputs, outputs);
   std::byte *workspace =
       workspaceStride == 0
@@ -171,7 +169,31 @@ std::vector<Tensor> Executable::Impl::run(std::span<const Tensor> inputs, Thread
       (*stepMicroseconds)[i] =
           std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   }
-  return outputs;
+}
+
+void Executable::Impl::prepareOutputs(const Binding &binding, std::span<Tensor> outputs) const {
+  if (outputs.size() != program.outputs.size())
+    throw Error(ErrorKind::InvalidArgument, "program '" + program.name + "': expected " +
+                                                std::to_string(program.outputs.size()) +
+                                                " outputs, got " + std::to_string(outputs.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSpec &spec = program.outputs[i];
+    const Shape &shape = binding.outputShapes[i];
+    Tensor &output = outputs[i];
+    if (!output) {
+      output = Tensor::allocate(spec.dtype, shape);
+      continue;
+    }
+    if (output.dtype() != spec.dtype || output.shape() != shape)
+      throw Error(ErrorKind::ShapeMismatch,
+                  "output '" + spec.name + "': expected memory for " +
+                      std::string(nameOf(spec.dtype)) + " " + shapeString(shape) + ", got " +
+                      std::string(nameOf(output.dtype())) + " " + shapeString(output.shape()));
+    if (!isElementAligned(output))
+      throw Error(ErrorKind::InvalidArgument, "output '" + spec.name +
+                                                  "': expected memory aligned to " +
+                                                  std::to_string(sizeOf(spec.dtype)) + " bytes");
+  }
 }
 
 std::shared_ptr<const Binding> Executable::Impl::bindingFor(std::span<const int64_t> symbols) {
@@ -197,7 +219,7 @@ std::shared_ptr<const Binding> Executable::Impl::bindingFor(std::span<const int6
 
 void Executable::Impl::resolveBuffers(Scratch &scratch, const Binding &binding,
                                       std::span<const Tensor> inputs,
-                                      std::vector<Tensor> &outputs) const {
+                                      std::span<Tensor> outputs) const {
   std::byte *arena = scratch.arena.reserve(binding.plan.totalBytes, "intermediate results");
   scratch.buffers.resize(program.buffers.size());
   for (size_t id = 0; id < program.buffers.size(); ++id) {
@@ -213,7 +235,7 @@ void Executable::Impl::resolveBuffers(Scratch &scratch, const Binding &binding,
       }
       break;
     case BufferInfo::Kind::Output:
-      scratch.buffers[id] = outputs[index].data();
+      scratch.buffers[id] = pointerTo(outputs[index]);
       break;
     case BufferInfo::Kind::Constant:
       scratch.buffers[id] = pointerTo(program.constants[index]);
@@ -258,7 +280,14 @@ const Program &Executable::program() const { return impl->program; }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, ThreadPool &pool,
                                     std::vector<double> *stepMicroseconds) const {
-  return impl->run(inputs, pool, stepMicroseconds);
+  std::vector<Tensor> outputs(impl->program.outputs.size());
+  impl->run(inputs, outputs, pool, stepMicroseconds);
+  return outputs;
+}
+
+void Executable::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                         ThreadPool &pool) const {
+  impl->run(inputs, outputs, pool, nullptr);
 }
 
 std::optional<std::vector<int64_t>> Executable::bind(std::span<const Tensor> inputs) const {

@@ -29,6 +29,12 @@ public:
   std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool &pool = ThreadPool::global(),
                           std::vector<double> *stepMicroseconds = nullptr) const;
 
+  /// The same, with results in `outputs` where those are tensors: of the types and shapes of the
+  /// program, in the caller's memory. Empty ones become fresh tensors. Throws Error where a tensor
+  /// does not fit.
+  void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               ThreadPool &pool = ThreadPool::global()) const;
+
   /// The symbols' values for these inputs; nothing if they are outside the guards. Throws Error
   /// like run when the inputs fit no sizes at all.
   std::optional<std::vector<int64_t>> bind(std::span<const Tensor> inputs) const;

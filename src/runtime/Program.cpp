@@ -8,6 +8,11 @@ namespace headrace {
 
 namespace {
 
+/// What is wrong, on its way to programFault.
+struct Fault {
+  std::string what;
+};
+
 class Verifier {
 public:
   explicit Verifier(const Program &program) : program(program) {}
@@ -29,9 +34,9 @@ public:
   }
 
 private:
-  void require(bool holds, const std::string &what) const {
+  static void require(bool holds, const std::string &what) {
     if (!holds)
-      throw InternalError("program '" + program.name + "': " + what);
+      throw Fault{what};
   }
 
   void verifySymbols() const {
@@ -87,6 +92,18 @@ private:
 
 } // namespace
 
-void verifyProgram(const Program &program) { Verifier(program).verify(); }
+std::string programFault(const Program &program) {
+  try {
+    Verifier(program).verify();
+  } catch (const Fault &fault) {
+    return fault.what;
+  }
+  return "";
+}
+
+void verifyProgram(const Program &program) {
+  if (std::string fault = programFault(program); !fault.empty())
+    throw InternalError("program '" + program.name + "': " + fault);
+}
 
 } // namespace headrace

@@ -64,8 +64,11 @@ struct Program {
   std::vector<Step> steps;
 };
 
-/// Throws InternalError when the parts do not fit together: an index out of range, a symbol that
-/// no input determines, a temporary used outside its lifetime.
+/// What does not fit together: an index out of range, a symbol that no input determines, a
+/// temporary used outside its lifetime. Empty for a sound program.
+std::string programFault(const Program &program);
+
+/// Throws InternalError where there is a fault.
 void verifyProgram(const Program &program);
 
 } // namespace headrace

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "analysis/Machine.h"
+#include "runtime/Processor.h"
 #include "runtime/Program.h"
 
+#include "llvm/Support/MemoryBuffer.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -11,12 +13,15 @@ namespace headrace {
 
 /// Kernels as callable code, with what keeps the code alive.
 struct CompiledKernels {
-  struct Kernel {
-    KernelFn function = nullptr;
-    int64_t workspaceBytes = 0;
-  };
-  llvm::StringMap<Kernel> kernels;
+  llvm::StringMap<KernelFn> kernels;
   std::shared_ptr<void> code;
+};
+
+/// A kernel as an object file, for linking into a package.
+struct KernelObject {
+  std::string kernel; // the name of its module
+  std::string symbol; // of its code: equal symbols are equal code
+  std::shared_ptr<const llvm::MemoryBuffer> object;
 };
 
 class Target {
@@ -34,8 +39,13 @@ public:
   virtual void addBufferPasses(mlir::OpPassManager &manager) const = 0;
   /// Level 4: the target's own dialect.
   virtual void addLoweringPasses(mlir::OpPassManager &manager) const = 0;
-  /// Code of every kernel module of the program.
+  /// Code of every kernel module of the program, linked into the process. Throws Error where this
+  /// machine cannot run it.
   virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
+  /// Code of every kernel module of the program, for a package.
+  virtual std::vector<KernelObject> compileAhead(mlir::ModuleOp program) const = 0;
+  /// What a machine needs to run that code.
+  virtual ProcessorNeeds needs() const = 0;
 };
 
 /// Attribute of a kernel's function: bytes of workspace a worker needs for it.

@@ -103,6 +103,10 @@ private:
     Operation *moved = builder.clone(*op);
     moved->setOperands(operands);
     permuteAttributes(moved, channelsLastPermutation(rank));
+    if (isa<hr::ConvFilterOp>(op)) {
+      result.replaceAllUsesWith(filterAsWritten(moved));
+      return;
+    }
     if (!chosen.at(op).resultIsImage) {
       result.replaceAllUsesWith(moved->getResult(0));
       return;
@@ -124,16 +128,31 @@ private:
 
   /// [F, C, window...] -> [window..., C, F]
   Value transposedFilter(Location loc, Value filter) {
-    Permutation permutation = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(filter)));
+    return transposed(builder, loc, filter, filterPermutation(rankOf(filter)));
+  }
+
+  static Permutation filterPermutation(int64_t rank) {
+    Permutation permutation = llvm::to_vector(llvm::seq<int64_t>(2, rank));
     permutation.append({1, 0});
-    return transposed(builder, loc, filter, permutation);
+    return permutation;
+  }
+
+  /// An operator that yields a filter channels last; the filter as the program has it.
+  Value filterAsWritten(Operation *op) {
+    Value result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Permutation permutation = filterPermutation(type.getRank());
+    result.setType(tensorType(permuted(ArrayRef<AffineExpr>(shapeOf(type)), permutation),
+                              type.getElementType()));
+    builder.setInsertionPointAfter(op);
+    return transposed(builder, op->getLoc(), result, inverse(permutation));
   }
 
   void permuteAttributes(Operation *op, ArrayRef<int64_t> permutation) {
     Permutation newPosition = inverse(permutation);
     TypeSwitch<Operation *>(op)
-        .Case<hr::ConvOp, hr::PoolOp, hr::BatchNormOp>(
-            [](auto window) { window.setLayout(hr::ChannelLayout::Last); })
+        .Case<hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp, hr::UnpoolOp,
+              hr::BatchNormOp>([](auto window) { window.setLayout(hr::ChannelLayout::Last); })
         .Case<hr::ConcatOp, hr::SoftmaxOp>(
             [&](auto along) { along.setAxis(newPosition[along.getAxis()]); })
         .Case<hr::ReduceOp>([&](hr::ReduceOp reduce) {
@@ -147,12 +166,12 @@ private:
           pad.setLow(permuted(pad.getLow(), permutation));
           pad.setHigh(permuted(pad.getHigh(), permutation));
         })
-        .Case<hr::SliceOp>([&](hr::SliceOp slice) {
-          AffineMap starts = slice.getStarts();
-          slice.setStarts(AffineMap::get(0, starts.getNumSymbols(),
-                                         permuted(starts.getResults(), permutation),
-                                         op->getContext()));
-          slice.setSteps(permuted(slice.getSteps(), permutation));
+        .Case<hr::SliceOp, hr::PlaceOp>([&](auto part) {
+          AffineMap starts = part.getStarts();
+          part.setStarts(AffineMap::get(0, starts.getNumSymbols(),
+                                        permuted(starts.getResults(), permutation),
+                                        op->getContext()));
+          part.setSteps(permuted(part.getSteps(), permutation));
         });
   }
 

@@ -10,9 +10,12 @@
 // groups refuse those.
 #include "analysis/Machine.h"
 #include "dialect/KernelSizes.h"
+#include "runtime/Error.h"
 #include "transform/KernelBuilder.h"
 #include "transform/Partition.h"
 #include "transform/Passes.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -26,6 +29,13 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
+
+/// The kernel that computes a value, which may be a view of its result.
+hr::KernelOp kernelOf(Value value) {
+  if (auto reshape = value.getDefiningOp<hr::ReshapeOp>())
+    value = reshape.getInput();
+  return value.getDefiningOp<hr::KernelOp>();
+}
 
 /// The result of an operator without a point to compute: nothing, or what its reduction starts
 /// from.
@@ -108,13 +118,42 @@ bool dropIdentity(hr::KernelOp kernel) {
   return true;
 }
 
-void numberOperations(hr::KernelOp kernel) {
+/// Gives every stage a name by which recipes refer to it: the operator's kind, numbered where there
+/// are several. Names do not depend on nodes, so that equal kernels stay equal.
+void nameStages(hr::KernelOp kernel) {
   Builder b(kernel.getContext());
-  int64_t id = 0;
+  llvm::StringMap<int> count;
+  SmallVector<Operation *> stages;
   kernel.walk([&](Operation *op) {
-    if (isa<linalg::LinalgOp, tensor::PadOp>(op))
-      op->setAttr(kKernelOpIdAttr, b.getI64IntegerAttr(id++));
+    if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op))
+      stages.push_back(op);
   });
+  for (Operation *op : stages) {
+    std::string name = stageOf(op).str();
+    if (name.empty()) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      name = !generic                             ? op->getName().stripDialect().str()
+             : generic.getNumReductionLoops() > 0 ? "reduce"
+                                                  : "map";
+    }
+    if (int number = count[name]++)
+      name += std::to_string(number);
+    op->setAttr(kStageAttr, b.getStringAttr(name));
+    for (Value operand : op->getOperands())
+      if (auto fill = operand.getDefiningOp<linalg::FillOp>())
+        fill->setAttr(kStageAttr, b.getStringAttr(name));
+  }
+}
+
+/// What the recipe says of a kernel's stages goes with it, and the names of what it reads.
+void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel &model) {
+  Builder b(kernel.getContext());
+  std::string root = stageOf(group.root()).str();
+  Recipe recipe;
+  for (const RecipeStep &step : model.recipe().steps)
+    if (model.kernelRoot(step.stage).name == root)
+      recipe.steps.push_back(step);
+  kernel->setAttr(kRecipeAttr, b.getStringAttr(recipe.text()));
 }
 
 struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
@@ -125,13 +164,23 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     Machine machine;
     machine.vectorBytes = vectorBytes;
     machine.vectorRegisters = vectorRegisters;
-    SmallVector<KernelGroup> groups = partition(func);
+    std::optional<LoopModel> model;
+    try {
+      model = scheduledProgram(func);
+    } catch (const Error &error) {
+      func.emitError(error.what());
+      return signalPassFailure();
+    }
+    SmallVector<KernelGroup> groups = partition(func, model);
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
       OpBuilder b(group.root());
       if (group.isStructured()) {
-        for (auto [op, result] : buildKernel(b, group, machine))
+        for (auto [op, result] : buildKernel(b, group, machine)) {
+          if (group.keepsAxes())
+            attachRecipe(kernelOf(result), group, *model);
           op->getResult(0).replaceAllUsesWith(result);
+        }
       } else {
         FailureOr<Value> result = buildIrregularKernel(b, group.root());
         if (failed(result))
@@ -149,9 +198,10 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     // A kernel of several results may stand behind a view of one of them.
     sortTopologically(&func.getBody().front());
     func.walk([](hr::KernelOp kernel) {
-      fuseElementwise(kernel);
+      if (!kernel->hasAttr(kRecipeAttr))
+        fuseElementwise(kernel);
       if (!dropIdentity(kernel))
-        numberOperations(kernel);
+        nameStages(kernel);
     });
   }
 };

@@ -2,6 +2,9 @@
 
 #include "dialect/KernelSizes.h"
 #include "dialect/SizeAlgebra.h"
+#include "transform/KernelPlan.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,68 +16,19 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-/// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
-/// size in memory where that is not the size of an axis (a window or a step, which need not cover
-/// it).
-struct ViewDim {
-  AffineExpr expr;
-  AffineExpr memorySize;
-
-  /// The axis along which all of the dimension is walked.
-  std::optional<int> axis() const {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !memorySize)
-      return dim.getPosition();
-    return std::nullopt;
-  }
-  /// A window whose only position is the first: the beginning of the dimension is walked.
-  bool isBeginning() const { return isa<AffineDimExpr>(expr) && memorySize; }
-  bool operator==(const ViewDim &other) const { return expr == other.expr; }
-};
-using View = SmallVector<ViewDim>;
-
-class KernelBuilder {
+class KernelBuilder : private KernelPlan {
 public:
   KernelBuilder(OpBuilder &b, const KernelGroup &group, const Machine &machine)
-      : b(b), group(group), machine(machine), context(b.getContext()) {
-    for (const Axis &axis : group.getAxes())
-      sizes.push_back(axis.size);
-  }
+      : KernelPlan(group, machine), b(b) {}
 
   SmallVector<Replacement> build();
 
 private:
-  struct Access {
-    Value value;
-    View view;
-    bool isTable = false; // read by index in the body, not by the loops
-    /// The slice that the kernel takes itself, and which of its dimensions the view has.
-    hr::SliceOp slice;
-    SmallVector<unsigned> sliceDims;
-    bool operator==(const Access &) const = default;
-  };
-  struct OpPlan {
-    hr::OperatorInterface op;
-    SmallVector<int> axes;               // of its domain
-    SmallVector<IteratorType> iterators; // beside each axis
-    SmallVector<Access> accesses;        // operands, then the result
-    SmallVector<int> indexed;            // axes whose position the body reads
-    bool stored = false;                 // others read the result
-    bool accumulates = false;            // over all rows of a walking group
-
-    bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
-  };
   /// The rows a block of a walking group covers.
   struct Rows {
     Value block, first, count;
   };
 
-  void planOperators();
-  Access accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain);
-  void mergeAxes();
-  bool mergeable(int a, int b) const;
-  void splitFeatures();
-  void orderAxes();
-  SmallVector<AffineExpr> sizesOf(const Access &access) const;
   Value asView(const Access &access);
   Value packed(const Access &access);
   Value partOf(OpBuilder &inner, const Access &access, Value operand);
@@ -82,6 +36,7 @@ private:
                                     const Rows *rows);
   Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
                      const Rows *rows);
+  void nameStage(linalg::GenericOp generic, const OpPlan &plan);
   void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
   SmallVector<Value> valuesRead() const;
   SmallVector<Value> collectInputs();
@@ -96,239 +51,10 @@ private:
     return llvm::any_of(plans, [](const OpPlan &plan) { return plan.accumulates; });
   }
   AffineExpr rowsPerBlock() const;
-  bool startsWithRows(const Access &access) const {
-    return group.walkAxis() && !access.view.empty() &&
-           access.view.front().axis() == group.walkAxis();
-  }
-  AffineExpr axisExpr(int axis) const { return getAffineDimExpr(axis, context); }
-  ViewDim axisDim(int axis) const { return {axisExpr(axis), AffineExpr()}; }
 
   OpBuilder &b;
-  const KernelGroup &group;
-  const Machine &machine;
-  MLIRContext *context;
-  SmallVector<AffineExpr> sizes; // of each axis
-  std::vector<OpPlan> plans;     // in program order
-  SmallVector<int> order;        // rank of each axis in loop order
-  SmallVector<Access> external;  // what the kernel reads, an argument each
-  /// How the dimensions of constant weights are permuted when they are packed; empty: they are not.
-  SmallVector<int64_t> packPermutation;
+  SmallVector<Access> external; // what the kernel reads, an argument each
 };
-
-KernelBuilder::Access KernelBuilder::accessOf(Value value, AffineMap map,
-                                              ArrayRef<AxisRef> domain) {
-  Access access{value, {}, !map, {}, {}};
-  if (!map)
-    return access;
-  if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
-    access.slice = slice;
-  SmallVector<AffineExpr> replacements;
-  for (AxisRef ref : domain)
-    replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
-  SymbolicShape shape = shapeOf(value);
-  View &view = access.view;
-  for (auto [i, size, result] : llvm::enumerate(shape, map.getResults())) {
-    AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
-    if (constantValue(expr) == 0 && constantValue(size) == 1)
-      continue; // a unit dimension
-    // group * width + position: two dimensions in one, told apart by a reshape.
-    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
-    auto product = sum && expr.getKind() == AffineExprKind::Add
-                       ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
-                       : AffineBinaryOpExpr(nullptr);
-    if (!access.slice && product && product.getKind() == AffineExprKind::Mul) {
-      auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
-      auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
-      if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
-          sameSize(size, sizes[outer.getPosition()] * sizes[inner.getPosition()])) {
-        view.push_back({outer, AffineExpr()});
-        view.push_back({inner, AffineExpr()});
-        continue;
-      }
-    }
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
-    view.push_back({expr, whole ? AffineExpr() : size});
-    if (access.slice)
-      access.sliceDims.push_back(i);
-  }
-  return access;
-}
-
-void KernelBuilder::planOperators() {
-  SmallVector<hr::OperatorInterface> operators(group.getOperators());
-  llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
-    return a->isBeforeInBlock(b);
-  });
-  for (hr::OperatorInterface op : operators) {
-    Movement m = op.getMovement();
-    ArrayRef<AxisRef> domain = group.domainOf(op);
-    OpPlan plan{op, {}, {}, {}, {}};
-    plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
-                    return !group.contains(user);
-                  });
-    plan.accumulates = group.accumulates(op);
-    for (auto [ref, kind] : llvm::zip(domain, m.iterators))
-      if (ref.isAxis()) {
-        plan.axes.push_back(ref.getId());
-        plan.iterators.push_back(kind);
-      }
-    for (unsigned dim : m.indexed)
-      if (domain[dim].isAxis())
-        plan.indexed.push_back(domain[dim].getId());
-    for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
-      plan.accesses.push_back(accessOf(value, map, domain));
-    plan.accesses.push_back(accessOf(op->getResult(0), m.maps.back(), domain));
-    plans.push_back(std::move(plan));
-  }
-}
-
-/// Whether `b` directly follows `a` wherever either is walked.
-bool KernelBuilder::mergeable(int a, int b) const {
-  if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value() &&
-      group.walkAxis() != a)
-    return false;
-  for (const OpPlan &plan : plans) {
-    if (plan.reads(a) || plan.reads(b))
-      return false;
-    auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
-    if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
-      return false;
-    if (atA != plan.axes.end() &&
-        plan.iterators[atA - plan.axes.begin()] != plan.iterators[atB - plan.axes.begin()])
-      return false;
-    for (const Access &access : plan.accesses) {
-      bool follows = false;
-      for (const ViewDim &dim : access.view) {
-        auto axis = dim.axis();
-        if ((!axis || access.slice) && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
-          return false;
-        if (follows != (axis == b))
-          return false;
-        follows = axis == a;
-      }
-      if (follows)
-        return false;
-    }
-  }
-  return true;
-}
-
-void KernelBuilder::mergeAxes() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int a = 0; a < static_cast<int>(sizes.size()) && !changed; ++a)
-      for (int b = 0; b < static_cast<int>(sizes.size()) && !changed; ++b) {
-        bool used = llvm::any_of(plans, [&](const OpPlan &plan) {
-          return llvm::is_contained(plan.axes, a) && llvm::is_contained(plan.axes, b);
-        });
-        if (a == b || !used || !mergeable(a, b))
-          continue;
-        sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
-        for (OpPlan &plan : plans) {
-          if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
-            plan.iterators.erase(plan.iterators.begin() + (at - plan.axes.begin()));
-            plan.axes.erase(at);
-          }
-          for (Access &access : plan.accesses)
-            llvm::erase(access.view, axisDim(b));
-        }
-        changed = true;
-      }
-  }
-}
-
-static bool isConstant(Value value) {
-  return value.getDefiningOp() && isa<hr::ConstantOp>(value.getDefiningOp());
-}
-
-/// Splits the features of constant weights into register tiles: the result [.., F] is walked as
-/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
-/// order they are used.
-void KernelBuilder::splitFeatures() {
-  if (group.walkAxis() || !group.anchor() ||
-      isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
-    return;
-  OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
-  Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
-  if (!isConstant(rhs.value) || result.view.empty())
-    return;
-  auto feature = result.view.back().axis();
-  if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
-      llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
-    return;
-  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
-    return;
-  auto features = constantValue(sizes[*feature]);
-  Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
-  if (!features || !element.isIntOrFloat())
-    return;
-  int64_t tile =
-      chooseFeatureTile(machine, *features, std::max(1u, element.getIntOrFloatBitWidth() / 8));
-  if (tile == 0)
-    return;
-
-  int outer = *feature, inner = outer;
-  if (tile != *features) {
-    inner = sizes.size();
-    sizes[outer] = constantDim(*features / tile, context);
-    sizes.push_back(constantDim(tile, context));
-    for (OpPlan &plan : plans) {
-      if (auto at = llvm::find(plan.axes, outer); at != plan.axes.end()) {
-        plan.axes.push_back(inner);
-        plan.iterators.push_back(IteratorType::parallel);
-      }
-      for (Access &access : plan.accesses)
-        if (auto at = llvm::find(access.view, axisDim(outer)); at != access.view.end())
-          access.view.insert(at + 1, axisDim(inner));
-    }
-  }
-  // Pack: outer tile first, the tile itself last, what is summed over in between.
-  View target;
-  for (const ViewDim &dim : rhs.view)
-    if (dim.axis() != outer && dim.axis() != inner)
-      target.push_back(dim);
-  if (inner != outer)
-    target.insert(target.begin(), axisDim(outer));
-  target.push_back(axisDim(inner));
-  for (const ViewDim &dim : target)
-    packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
-}
-
-/// Loop order: the result's dimensions as they lie in memory, then what is combined away.
-void KernelBuilder::orderAxes() {
-  SmallVector<int> sequence;
-  auto add = [&](int axis) {
-    if (!llvm::is_contained(sequence, axis))
-      sequence.push_back(axis);
-  };
-  if (group.walkAxis())
-    add(*group.walkAxis());
-  for (const ViewDim &dim : plans.back().accesses.back().view)
-    if (auto axis = dim.axis())
-      add(*axis);
-  for (const OpPlan &plan : llvm::reverse(plans))
-    for (int axis : plan.axes)
-      add(axis);
-  order.assign(sizes.size(), 0);
-  for (auto [rank, axis] : llvm::enumerate(sequence))
-    order[axis] = rank;
-  for (OpPlan &plan : plans) {
-    SmallVector<std::pair<int, IteratorType>> sorted;
-    for (auto [axis, iterator] : llvm::zip(plan.axes, plan.iterators))
-      sorted.emplace_back(axis, iterator);
-    llvm::sort(sorted, [&](auto x, auto y) { return order[x.first] < order[y.first]; });
-    for (auto [i, entry] : llvm::enumerate(sorted))
-      std::tie(plan.axes[i], plan.iterators[i]) = entry;
-  }
-}
-
-SmallVector<AffineExpr> KernelBuilder::sizesOf(const Access &access) const {
-  SmallVector<AffineExpr> result;
-  for (const ViewDim &dim : access.view)
-    result.push_back(dim.axis() ? sizes[*dim.axis()] : dim.memorySize);
-  return result;
-}
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelBuilder::asView(const Access &access) {
@@ -439,7 +165,22 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
         body.create<linalg::YieldOp>(loc, op.buildBody(body, arguments));
       });
   placeIndices(generic, plan);
+  nameStage(generic, plan);
   return generic.getResult(0);
+}
+
+/// What recipes call the operation and its loops.
+void KernelBuilder::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
+  auto list = [&](ArrayRef<std::string> names) {
+    return b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
+  };
+  StringRef stage = stageOf(plan.op);
+  generic->setAttr(kStageAttr,
+                   b.getStringAttr(stage.empty() ? plan.op->getName().stripDialect() : stage));
+  if (!plan.names.empty())
+    generic->setAttr(kAxesAttr, list(plan.names));
+  if (!plan.units.empty())
+    generic->setAttr(kUnitAxesAttr, list(plan.units));
 }
 
 /// Positions along the operator's dimensions are positions along the kernel's axes.
@@ -524,8 +265,14 @@ hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> 
   hr::OperatorInterface root = group.root(), named = group.anchor() ? group.anchor() : root;
   auto kernel = b.create<hr::KernelOp>(
       root->getLoc(), results, inputs, b.getStringAttr(kernelName(named)),
-      b.getStrArrayAttr(nameRefs),
-      AffineMapAttr::get(symbolMap(cost, context)));
+      b.getStrArrayAttr(nameRefs), AffineMapAttr::get(symbolMap(cost, context)));
+  if (group.keepsAxes()) {
+    SmallVector<std::string> inputNames;
+    for (const Access &access : external)
+      inputNames.push_back(programSourceName(access.value));
+    kernel->setAttr(kInputNamesAttr, b.getStrArrayAttr(SmallVector<StringRef>(inputNames.begin(),
+                                                                              inputNames.end())));
+  }
   Block *block = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     block->addArgument(plainType(input.getType()), root->getLoc());
@@ -552,7 +299,7 @@ llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, Arra
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
       if (Value inside = computed.lookup(access.value))
-        operands.push_back(inside);
+        operands.push_back(rows ? inside : partOf(inner, access, inside));
       else
         operands.push_back(read[llvm::find(external, access) - external.begin()]);
     computed[plan.op->getResult(0)] = emitOperator(inner, plan, operands, rows);
@@ -648,18 +395,13 @@ Value KernelBuilder::combined(const OpPlan &plan, Value partial) {
   hr::ReduceKind kind = reduce ? reduce.getKind() : hr::ReduceKind::Sum;
   auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
                                     /*keep_dims=*/false);
-  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), /*whole=*/true);
+  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), KernelGroup::Loops::Whole);
   Value result = buildKernel(b, small, machine).front().second;
   all.erase();
   return result;
 }
 
 SmallVector<Replacement> KernelBuilder::build() {
-  planOperators();
-  mergeAxes();
-  splitFeatures();
-  orderAxes();
-
   SmallVector<Value> inputs = collectInputs();
   SmallVector<Type> results;
   for (const OpPlan &plan : plans)

@@ -20,7 +20,4 @@ using Replacement = std::pair<mlir::Operation *, mlir::Value>;
 llvm::SmallVector<Replacement> buildKernel(mlir::OpBuilder &builder, const KernelGroup &group,
                                            const Machine &machine);
 
-/// The attribute that numbers the linalg operations of a kernel; recipes refer to them by it.
-inline constexpr llvm::StringLiteral kKernelOpIdAttr = "hr.id";
-
 } // namespace headrace

@@ -7,7 +7,8 @@ namespace headrace {
 
 bool isAnchor(Operation *op) {
   auto compute = dyn_cast<hr::ComputeOp>(op);
-  return isa<hr::ContractOp, hr::ConvOp, hr::PoolOp>(op) || (compute && compute.getReduced() > 0);
+  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op) ||
+         (compute && compute.getReduced() > 0);
 }
 
 bool isElementwise(Operation *op) {
@@ -35,7 +36,7 @@ bool isReadInPlace(hr::SliceOp slice) {
   });
 }
 
-KernelGroup::KernelGroup(hr::OperatorInterface root, bool whole) {
+KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops) : loops(loops) {
   structured = root.isStructured() && !doesNothing(root);
   if (!structured) {
     operators.push_back(root);
@@ -43,12 +44,12 @@ KernelGroup::KernelGroup(hr::OperatorInterface root, bool whole) {
   }
   Movement m = root.getMovement();
   add(root, m, resolveRoot(m));
-  if (!whole)
+  if (loops == Loops::Shared)
     walkFromRoot();
 }
 
 bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
-  if (!structured || !op.isStructured() || doesNothing(op))
+  if (keepsAxes() || !structured || !op.isStructured() || doesNothing(op))
     return false;
   KernelGroup before = *this;
   if (!walk && !escapes) {
@@ -71,6 +72,11 @@ bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
     *this = before;
   }
   return false;
+}
+
+void KernelGroup::join(hr::OperatorInterface op) {
+  domains[op] = resolveRoot(op.getMovement());
+  operators.push_back(op);
 }
 
 void KernelGroup::add(hr::OperatorInterface op, const Movement &m, const Refs &domain) {

@@ -47,9 +47,13 @@ struct Axis {
 
 class KernelGroup {
 public:
-  /// A group of one operator. One that combines many rows walks them, so that all threads share the
-  /// work; unless `whole` says that it is to be one loop nest.
-  explicit KernelGroup(hr::OperatorInterface root, bool whole = false);
+  enum class Loops {
+    Shared, // as this class finds; what combines many rows walks them, so that all threads work
+    Whole,  // the same, as one loop nest in any case
+    Own,    // as a recipe says: every operator walks axes of its own, neither merged nor split
+  };
+  /// A group of one operator.
+  explicit KernelGroup(hr::OperatorInterface root, Loops loops = Loops::Shared);
 
   /// Adds a producer of which the group reads the result; false (and no change) where its loops
   /// cannot be shared or sharing would not pay. `escapes`: others read the result as well.
@@ -57,6 +61,8 @@ public:
   /// Takes over the operators of a group that reads the same rows; false (and no change) where they
   /// cannot walk together.
   bool tryMerge(const KernelGroup &other);
+  /// Adds a producer to a group whose operators have loops of their own.
+  void join(hr::OperatorInterface op);
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
@@ -65,6 +71,7 @@ public:
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
   bool isStructured() const { return structured; }
+  bool keepsAxes() const { return loops == Loops::Own; }
   llvm::ArrayRef<Axis> getAxes() const { return axes; }
   llvm::ArrayRef<AxisRef> domainOf(mlir::Operation *op) const { return domains.find(op)->second; }
   bool contains(mlir::Operation *op) const { return domains.contains(op) || root() == op; }
@@ -101,6 +108,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Refs> domains;
   hr::OperatorInterface anchorOp;
   std::optional<int> walk;
+  Loops loops;
   bool structured = false;
 };
 

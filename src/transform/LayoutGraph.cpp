@@ -62,9 +62,13 @@ LayoutRole layoutRole(Operation *op) {
   if (std::max(rankOf(op->getOperand(0)), rankOf(op->getResult(0))) < 3)
     return fixed;
   return TypeSwitch<Operation *, LayoutRole>(op)
-      .Case<hr::ConvOp, hr::PoolOp>(wantsIfFirst)
-      .Case<hr::MapOp, hr::PadOp, hr::SliceOp, hr::ConcatOp, hr::SoftmaxOp, hr::BroadcastOp>(
-          [&](Operation *) { return follows; })
+      .Case<hr::ConvOp, hr::PoolOp, hr::PoolIndexOp, hr::UnpoolOp>(wantsIfFirst)
+      .Case<hr::ConvFilterOp>([&](hr::ConvFilterOp filter) {
+        bool first = filter.getLayout() == hr::ChannelLayout::First;
+        return first ? LayoutRole{true, true, false} : fixed;
+      })
+      .Case<hr::MapOp, hr::PadOp, hr::SliceOp, hr::PlaceOp, hr::ConcatOp, hr::SoftmaxOp,
+            hr::BroadcastOp>([&](Operation *) { return follows; })
       .Case<hr::ReduceOp>(reduceRole)
       .Case<hr::ReshapeOp>([&](hr::ReshapeOp reshape) {
         auto type = cast<RankedTensorType>(reshape.getInput().getType());
@@ -78,6 +82,8 @@ LayoutRole layoutRole(Operation *op) {
 
 bool isImageOperand(Operation *op, unsigned index) {
   // Filters and parameters of normalizations come after the image.
+  if (isa<hr::PoolIndexOp>(op))
+    return index < 2;
   return index == 0 || !isa<hr::ConvOp, hr::BatchNormOp>(op);
 }
 

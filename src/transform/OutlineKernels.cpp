@@ -14,6 +14,7 @@
 // Kernels with equal bodies share one module: a network repeats its blocks, and compiling is what
 // takes time. Modules are compiled independently, so on all cores.
 #include "transform/Passes.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -41,6 +42,9 @@ std::string fingerprint(hr::KernelOp kernel) {
     os << type << ";";
   for (Type type : kernel->getResultTypes())
     os << type << ";";
+  for (StringRef name : {kRecipeAttr, kInputNamesAttr})
+    if (Attribute attribute = kernel->getAttr(name))
+      os << attribute << ";";
   for (Operation &op : kernel.getBody().front())
     op.print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
   return text;
@@ -69,6 +73,11 @@ ModuleOp outline(OpBuilder &b, hr::KernelOp kernel, StringRef symbol) {
   for (auto [i, type] : llvm::enumerate(outer))
     if (Attribute sizes = cast<RankedTensorType>(type).getEncoding())
       func.setArgAttr(i, kSizesAttr, sizes);
+  if (auto names = kernel->getAttrOfType<ArrayAttr>(kInputNamesAttr))
+    for (auto [i, name] : llvm::enumerate(names))
+      func.setArgAttr(i, kNameAttr, name);
+  if (Attribute recipe = kernel->getAttr(kRecipeAttr))
+    module->setAttr(kRecipeAttr, recipe);
   inner.setInsertionPointToStart(func.addEntryBlock());
   IRMapping mapping;
   for (BlockArgument argument : body.getArguments()) {

@@ -1,6 +1,9 @@
 #include "transform/Partition.h"
 
+#include "transform/recipe/KernelModel.h"
+
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -23,9 +26,22 @@ int64_t bytesOf(Value value) {
   return known.value_or(kGuessedSize);
 }
 
+/// The stages a recipe speaks of.
+llvm::StringSet<> stagesOf(const Recipe &recipe) {
+  llvm::StringSet<> names;
+  for (const RecipeStep &step : recipe.steps) {
+    names.insert(step.stage);
+    if (step.kind == RecipeStep::Kind::ComputeAt)
+      names.insert(step.target);
+  }
+  return names;
+}
+
 class Partitioner {
 public:
-  explicit Partitioner(func::FuncOp function) : body(function.getBody().front()) {}
+  Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule)
+      : body(function.getBody().front()), schedule(schedule),
+        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())) {}
 
   SmallVector<KernelGroup> run() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
@@ -38,6 +54,8 @@ public:
 
 private:
   void assign(hr::OperatorInterface op) {
+    if (std::string stage = stageOf(op).str(); scheduled.contains(stage))
+      return assignAsScheduled(op, stage);
     llvm::SmallSetVector<size_t, 4> readers;
     for (Operation *user : op->getUsers())
       if (auto found = groupOf.find(user); found != groupOf.end())
@@ -54,6 +72,17 @@ private:
     }
     groupOf[op] = groups.size();
     groups.emplace_back(op);
+  }
+
+  void assignAsScheduled(hr::OperatorInterface op, const std::string &stage) {
+    const Stage &root = schedule->kernelRoot(stage);
+    if (root.name == stage) {
+      scheduledGroup[stage] = groups.size();
+      groups.emplace_back(op, KernelGroup::Loops::Own);
+    } else {
+      groups[scheduledGroup[root.name]].join(op);
+    }
+    groupOf[op] = scheduledGroup[root.name];
   }
 
   SmallVector<Operation *> usersOutside(Operation *op, size_t group) const {
@@ -191,6 +220,9 @@ private:
   }
 
   Block &body;
+  const std::optional<LoopModel> &schedule;
+  llvm::StringSet<> scheduled;
+  llvm::StringMap<size_t> scheduledGroup;
   SmallVector<KernelGroup> groups;
   llvm::DenseMap<Operation *, size_t> groupOf;
   llvm::DenseSet<size_t> merged;
@@ -198,6 +230,9 @@ private:
 
 } // namespace
 
-SmallVector<KernelGroup> partition(func::FuncOp function) { return Partitioner(function).run(); }
+SmallVector<KernelGroup> partition(func::FuncOp function,
+                                   const std::optional<LoopModel> &schedule) {
+  return Partitioner(function, schedule).run();
+}
 
 } // namespace headrace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "transform/KernelGroup.h"
+#include "transform/recipe/LoopModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,7 +13,9 @@ namespace headrace {
 /// Walks the program backwards; a producer joins the kernel of its users where the group accepts it
 /// (KernelGroup says when loops can be shared). One that others read as well may join too and is
 /// stored besides. Then groups that read the same values are merged where the bytes that saves are
-/// worth it. No two groups ever wait for each other.
-llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function);
+/// worth it. No two groups ever wait for each other. The stages that a recipe speaks of are grouped
+/// as it says, and with nothing else.
+llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function,
+                                         const std::optional<LoopModel> &schedule);
 
 } // namespace headrace

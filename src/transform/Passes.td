@@ -17,6 +17,15 @@ def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
   ];
 }
 
+def DifferentiatePass : Pass<"differentiate", "::mlir::func::FuncOp"> {
+  let summary = "adds the gradients of a program's results with respect to its inputs";
+  let options = [
+    ListOption<"wrt", "wrt", "int64_t", "the inputs, by number; none: all of floating-point type">,
+    Option<"seedScalars", "seed-scalars", "bool", "false",
+           "results of one element have the gradient 1 and need no argument">
+  ];
+}
+
 def ExpandOperatorsPass : Pass<"expand-operators", "::mlir::func::FuncOp"> {
   let summary = "writes coarse operators in terms of maps and reductions";
 }
@@ -36,6 +45,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
   ];
+}
+
+def MergeMapsPass : Pass<"merge-maps", "::mlir::func::FuncOp"> {
+  let summary = "makes chains of maps one map";
 }
 
 def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
@@ -59,6 +72,14 @@ def SimplifyScalarsPass : Pass<"simplify-scalars", "::mlir::func::FuncOp"> {
 def SliceStridedOperandsPass : Pass<"slice-strided-operands", "::mlir::func::FuncOp"> {
   let summary = "reads with a step become plain reads of a strided slice (level 3)";
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def SplitGradientPass : Pass<"split-gradient", "::mlir::ModuleOp"> {
+  let summary = "splits a differentiated program into a forward and a backward one";
+  let options = [
+    Option<"budget", "budget", "int64_t", "-1",
+           "most bytes kept between the two beyond inputs and outputs; negative: what is fastest">
+  ];
 }
 
 def VerifyLevel1Pass : Pass<"verify-level1", "::mlir::func::FuncOp"> {

@@ -1,4 +1,4 @@
-// Rewriting patterns of level 1 that several passes share.
+// Rewriting patterns that several passes share.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"
@@ -11,5 +11,7 @@ void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
 void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 /// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
+/// Level 3: reads with a step become plain reads of a strided slice.
+void populateSliceStridedOperandPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace headrace

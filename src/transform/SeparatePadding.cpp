@@ -77,6 +77,127 @@ struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
   }
 };
 
+struct SeparateFilterPadding : OpRewritePattern<hr::ConvFilterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ConvFilterOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getPads()))
+      return rewriter.notifyMatchFailure(op, "has no padding");
+    Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
+                            rewriter.getZeroAttr(elementOf(op.getInput())));
+    SmallVector<int64_t> none(op.getPads().size(), 0);
+    rewriter.replaceOpWithNewOp<hr::ConvFilterOp>(op, op.getType(), padded, op.getOutput(),
+                                                  op.getStrides(), op.getDilations(), none,
+                                                  op.getGroups(), op.getLayout());
+    return success();
+  }
+};
+
+struct SeparateIndexPadding : OpRewritePattern<hr::PoolIndexOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::PoolIndexOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getPads()))
+      return rewriter.notifyMatchFailure(op, "has no padding");
+    Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
+                            lowest(rewriter, elementOf(op.getInput())));
+    SmallVector<int64_t> none(op.getPads().size(), 0);
+    rewriter.replaceOpWithNewOp<hr::PoolIndexOp>(op, op.getType(), padded, op.getMaximum(),
+                                                 op.getPositions(), op.getStrides(),
+                                                 op.getDilations(), none, op.getLayout());
+    return success();
+  }
+};
+
+/// What windows give to the padding is cut off.
+struct SeparateUnpoolPadding : OpRewritePattern<hr::UnpoolOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::UnpoolOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getPads()))
+      return rewriter.notifyMatchFailure(op, "has no padding");
+    size_t spatial = op.getWindow().size();
+    size_t offset = op.getLayout() == hr::ChannelLayout::First ? 2 : 1;
+    SymbolicShape shape = shapeOf(op.getResult());
+    SmallVector<int64_t> none(op.getPads().size(), 0), cut;
+    for (size_t i = 0; i < spatial; ++i)
+      shape[offset + i] = shape[offset + i] + (op.getPads()[i] + op.getPads()[spatial + i]);
+    for (int64_t pad : op.getPads())
+      cut.push_back(-pad);
+    Type element = elementOf(op.getResult());
+    Value image = rewriter.create<hr::UnpoolOp>(
+        op.getLoc(), tensorType(shape, element), op.getInput(), op.getIndices(), op.getWindow(),
+        op.getStrides(), op.getDilations(), none, op.getLayout());
+    rewriter.replaceOp(op, padImage(rewriter, op.getLoc(), image, cut, op.getLayout(),
+                                    rewriter.getZeroAttr(element)));
+    return success();
+  }
+};
+
+/// Windows side by side: every element lies under one, so that its value is a map of what that
+/// window holds, over [.., windows, position in the window, ..].
+struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::UnpoolOp op, PatternRewriter &rewriter) const override {
+    bool sideBySide = llvm::equal(op.getWindow(), op.getStrides()) && !isPadded(op.getPads()) &&
+                      llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+    if (!sideBySide)
+      return rewriter.notifyMatchFailure(op, "expects windows that neither overlap nor leave gaps");
+    MLIRContext *context = op.getContext();
+    Location loc = op.getLoc();
+    SymbolicShape held = shapeOf(op.getInput()), apart, windows, covered(held), taps;
+    size_t offset = op.getLayout() == hr::ChannelLayout::First ? 2 : 1;
+    AffineExpr one = constantDim(1, context);
+    for (size_t i = 0; i < held.size(); ++i) {
+      apart.push_back(held[i]);
+      windows.push_back(held[i]);
+      if (i >= offset)
+        taps.push_back(one);
+      if (i < offset || i >= offset + op.getWindow().size())
+        continue;
+      AffineExpr extent = constantDim(op.getWindow()[i - offset], context);
+      apart.push_back(one);
+      windows.push_back(extent);
+      taps.push_back(extent);
+      covered[i] = held[i] * extent;
+    }
+    Value value = reshaped(rewriter, loc, op.getInput(), apart);
+    Type element = elementOf(op.getInput());
+    if (op.getIndices()) {
+      Value indices = reshaped(rewriter, loc, op.getIndices(), apart);
+      value = chosenTaps(rewriter, loc, value, indices, taps);
+    } else {
+      value = rewriter.create<hr::BroadcastOp>(loc, tensorType(windows, element), value);
+    }
+    value = reshaped(rewriter, loc, value, covered);
+    if (value.getType() != op.getType()) {
+      SmallVector<AffineExpr> starts(held.size(), constantDim(0, context));
+      value = rewriter.create<hr::PlaceOp>(loc, op.getType(), value, symbolMap(starts, context),
+                                           SmallVector<int64_t>(held.size(), 1));
+    }
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+
+private:
+  static Value chosenTaps(OpBuilder &builder, Location loc, Value value, Value indices,
+                          ArrayRef<AffineExpr> taps) {
+    Type integer = elementOf(indices);
+    auto type = tensorType(taps, integer);
+    SmallVector<Attribute> numbers;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      numbers.push_back(builder.getIntegerAttr(integer, i));
+    Value positions = builder.create<hr::ConstantOp>(loc, DenseElementsAttr::get(type, numbers));
+    return createMap(
+        builder, loc, {value, indices, positions}, [&](OpBuilder &b, ValueRange v) -> Value {
+          Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(v[0].getType()));
+          Value here = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, v[1], v[2]);
+          return b.create<arith::SelectOp>(loc, here, v[0], zero);
+        });
+  }
+};
+
 /// The operator's window over a padded image, without padding of its own, of any kind.
 Value poolPadded(OpBuilder &builder, hr::PoolOp op, Value image, hr::PoolKind kind,
                  TypedAttr value) {
@@ -203,7 +324,9 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
 struct SeparatePaddingPass : impl::SeparatePaddingPassBase<SeparatePaddingPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SeparateConvPadding, SeparatePoolPadding, AverageToSum>(&getContext());
+    patterns.add<SeparateConvPadding, SeparateFilterPadding, SeparatePoolPadding,
+                 SeparateIndexPadding, SeparateUnpoolPadding, UnpoolSideBySide, AverageToSum>(
+        &getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -9,6 +9,7 @@
 // Only in a fused body do the functions of several operators meet. Here: the hyperbolic tangent of
 // a softplus (the Mish activation) needs one exponential and one division, where the three
 // functions take three polynomials; both branches are accurate, since nothing cancels.
+#include "dialect/ScalarPatterns.h"
 #include "transform/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -20,31 +21,6 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
-
-bool isZero(Value value) { return matchPattern(value, m_AnyZeroFloat()); }
-
-/// x and exp(-|x|), if `value` is max(x, 0) + log1p(exp(-|x|)).
-std::optional<std::pair<Value, Value>> matchSoftplus(Value value) {
-  auto sum = value.getDefiningOp<arith::AddFOp>();
-  if (!sum)
-    return std::nullopt;
-  for (auto [first, second] :
-       {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
-    auto ramp = first.getDefiningOp<arith::MaximumFOp>();
-    auto logarithm = second.getDefiningOp<math::Log1pOp>();
-    if (!ramp || !logarithm || !(isZero(ramp.getRhs()) || isZero(ramp.getLhs())))
-      continue;
-    Value x = isZero(ramp.getRhs()) ? ramp.getLhs() : ramp.getRhs();
-    auto exponential = logarithm.getOperand().getDefiningOp<math::ExpOp>();
-    auto negation =
-        exponential ? exponential.getOperand().getDefiningOp<arith::NegFOp>() : arith::NegFOp();
-    auto magnitude =
-        negation ? negation.getOperand().getDefiningOp<math::AbsFOp>() : math::AbsFOp();
-    if (magnitude && magnitude.getOperand() == x)
-      return std::pair(x, exponential.getResult());
-  }
-  return std::nullopt;
-}
 
 struct TanhOfSoftplus : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;

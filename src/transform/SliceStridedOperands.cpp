@@ -9,6 +9,7 @@
 // The vectorizer takes plain dimensions only; without this a convolution with stride 2 stays
 // scalar.
 #include "transform/Passes.h"
+#include "transform/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -73,10 +74,18 @@ struct SliceStridedOperand : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+} // namespace
+
+void populateSliceStridedOperandPatterns(RewritePatternSet &patterns) {
+  patterns.add<SliceStridedOperand>(patterns.getContext());
+}
+
+namespace {
+
 struct SliceStridedOperandsPass : impl::SliceStridedOperandsPassBase<SliceStridedOperandsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SliceStridedOperand>(&getContext());
+    populateSliceStridedOperandPatterns(patterns);
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -2,8 +2,8 @@
 //
 // verify-level1: the entry holds operators of `hr` only; every shape has an expression.
 // verify-level2: kernels, library calls, views and constants only; kernels hold linalg over plain
-//                tensors, or one loop over blocks of rows with linalg in it, and compute all they
-//                yield.
+//                tensors, in loops over blocks of rows or where data says where to write, and
+//                compute all they yield.
 // verify-level3: kernels hold no tensor any more, only buffers.
 //
 // Each names the operator that broke the promise. They are part of every compilation.
@@ -51,8 +51,7 @@ LogicalResult verifyKernelBody(hr::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front()) {
     if (!isa<hr::YieldOp, hr::SizeOp>(op) &&
         !isa<linalg::LinalgDialect, tensor::TensorDialect, arith::ArithDialect,
-             affine::AffineDialect>(op.getDialect()) &&
-        !isa<scf::ForallOp>(op))
+             affine::AffineDialect, scf::SCFDialect>(op.getDialect()))
       return op.emitError("does not belong into a kernel of level 2: ") << op.getName();
     for (Type type : op.getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())

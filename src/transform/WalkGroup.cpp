@@ -217,7 +217,7 @@ bool KernelGroup::place(hr::OperatorInterface op) {
 }
 
 bool KernelGroup::tryMerge(const KernelGroup &other) {
-  if (!structured || !other.structured)
+  if (!structured || !other.structured || keepsAxes() || other.keepsAxes())
     return false;
   KernelGroup before = *this;
   auto mergeAlong = [&](int axis) {

@@ -290,14 +290,38 @@ def test_explain_json():
     assert report["after"]["kernels"] == len(report["kernels"]) < report["before"]["kernels"]
     assert report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
     for kernel in report["kernels"]:
-        assert {"name", "operators", "kind", "schedule", "bytes_read", "bytes_written", "operations",
+        assert {"name", "operators", "kind", "schedule", "recipe", "notes", "bytes_read", "bytes_written", "operations",
                 "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity"} == kernel.keys()  # fmt: skip
     assert all(phase["milliseconds"] >= 0 and phase["name"] for phase in report["phases"])
+
+
+def test_recipes_are_printed_and_applied(tmp_path):
+    text = good("explain", MODEL, "--size", "batch=4", "--recipes")
+    assert ": vectorize " in text and ": parallel " in text
+    recipe = tmp_path / "recipe.txt"
+    recipe.write_text("nothing: parallel i\n")
+    assert "there is no stage 'nothing'" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
+    recipe.write_text("nothing: paralel i\n")
+    assert "line 1, column 10" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
+    assert "cannot be read" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")
 
 
 def test_explain_json_has_expressions_for_open_sizes():
     report = json.loads(good("explain", MODEL, "--json"))
     assert "batch" in report["symbols"] and "batch" in report["before"]["bytes_moved"]
+
+
+def test_explain_grad():
+    text = good("explain", "--grad", "--weights", MODEL, "--size", "batch=4")
+    for word in ("(forward)", "(backward)", "kept beyond inputs and outputs", "computed again"):
+        assert word in text
+    report = json.loads(good("explain", "--grad", "--memory-budget", "0", "--json", MODEL))
+    assert report["kept"] == [] and report["kept_bytes"] == 0 and report["computed_again"]
+    assert report["forward"]["kernels"] and report["backward"]["kernels"]
+
+
+def test_explain_grad_names_what_is_unknown():
+    assert "found 'nothing'" in bad(1, "explain", "--grad", MODEL, "--wrt", "nothing")
 
 
 def test_every_phase_prints_its_program():

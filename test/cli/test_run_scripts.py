@@ -91,7 +91,7 @@ def test_explain_shows_what_became_one(tmp_path) -> None:
         "X = rand(rows=3000, cols=10, seed=1); Y = X + 1\nif (nrow(X) > 1) print(sum(X * Y * X))",
     )
     output = good(path, "-explain", "runtime", "--compile", "always")
-    assert "walk: *:2 sum:2; reads 480.0 kB" in output, "both products and the sum are one"
+    assert "walk: *:2 sum:2; reads 480.0 kB" in output, "both products and the sum read X once"
     assert "instead of" in output
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ def test_paths_and_links_exist(page: Path) -> None:
     text = page.read_text()
     named = re.findall(r"`((?:src|test|tools|python|bench|examples|docs)/[\w./-]*)`", text)
     missing = [path for path in named if not (ROOT / path).exists()]
-    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)  # C++ captures look like links
+    links = re.findall(r"\]\((?!http)([^)#]+)", prose)
     missing += [link for link in links if not (page.parent / link).exists()]
     assert not missing
 
@@ -27,27 +30,46 @@ def test_phases_are_the_compilers() -> None:
     assert rows == [(phase.name, phase.summary) for phase in hr.phases()]
 
 
+def python_of(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+
+
 def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     pytest.importorskip("headrace")
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    code = python_of("README.md")[0]
     monkeypatch.chdir(ROOT)
     exec(code, {})
     assert "hr.kernel" in capsys.readouterr().out
+
+
+TORCH = [*python_of("README.md")[1:], *python_of("docs/pytorch.md")]
+
+
+@pytest.mark.parametrize("code", TORCH, ids=range(len(TORCH)))
+def test_python_for_pytorch_runs(code: str, tmp_path: Path) -> None:
+    """In a file of its own, as a user would have it."""
+    pytest.importorskip("headrace")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert len([line for line in code.splitlines() if line]) <= 10
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning:headrace", str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "runs in PyTorch" not in done.stderr, done.stderr
 
 
 def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     pytest.importorskip("headrace")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/expressions.md").read_text(), re.S)
     assert len(blocks) == 4
-    exec("".join(blocks), {})
+    names: dict[str, object] = {}
+    exec("".join(blocks), names)
+    names.clear()  # functions keep the names, and those the functions
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
-
-
-def test_python_of_the_page_on_scripts_runs(capsys) -> None:
-    pytest.importorskip("headrace")
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/scripts.md").read_text(), re.S)
-    exec(code, {})
-    assert "[0. 1. 2. 3. 4.]" in capsys.readouterr().out
 
 
 def test_steps_to_add_an_operator_are_real() -> None:
@@ -58,3 +80,21 @@ def test_steps_to_add_an_operator_are_real() -> None:
     for name, path in rows:
         # "one("Softmax", ...)" stands for any arguments.
         assert name.removesuffix(", ...)") in (ROOT / path).read_text(), (name, path)
+
+
+def test_tutorial_on_schedules_runs(capsys) -> None:
+    hr = pytest.importorskip("headrace")
+    import numpy as np
+
+    page = (ROOT / "docs/tutorial-schedules.md").read_text()
+    names: dict[str, object] = {}
+    exec("".join(re.findall(r"```python\n(.*?)```", page, re.S)), names)
+    printed = capsys.readouterr().out
+    recipes = re.findall(r"```recipe\n(.*?)```", page, re.S)
+    assert len(recipes) == 5 and all(line in printed for line in recipes[-1].splitlines())
+    assert "reduction" in printed, "the refusal says why"
+    a = np.random.default_rng(0).random((1024, 1024), "f4")
+    for recipe in recipes[1:]:  # plain loops take seconds
+        f = hr.compile(names["C"], recipe=recipe)
+        np.testing.assert_allclose(f(a, a), a @ a, rtol=1e-4)
+    names.clear()

@@ -274,6 +274,15 @@ Value CompiledProgram::reshape(Value input, ArrayRef<int64_t> shape) {
   return add<hr::ReshapeOp>(RankedTensorType::get(shape, element), input);
 }
 
+Value CompiledProgram::name(Value value, const std::string &stage,
+                            const std::vector<std::string> &axes) {
+  Operation *op = value.getDefiningOp();
+  op->setAttr(kStageAttr, b.getStringAttr(stage));
+  if (!axes.empty())
+    op->setAttr(kAxesAttr, b.getStrArrayAttr(SmallVector<StringRef>(axes.begin(), axes.end())));
+  return value;
+}
+
 ModuleOp CompiledProgram::module() {
   if (!finished) {
     b.create<func::ReturnOp>(loc(), results);
@@ -302,7 +311,7 @@ void CompiledProgram::checkRecipes(ModuleOp lowered) {
     if (auto reason = kernel->getAttrOfType<StringAttr>("hr.recipe_refused")) {
       std::string schedule;
       llvm::raw_string_ostream os(schedule);
-      os << kernel->getAttr("hr.schedule");
+      os << kernel->getAttr("hr.recipe");
       ADD_FAILURE() << "the recipe of kernel " << kernel.getSymName()->str()
                     << " was refused: " << reason.str() << "\n"
                     << schedule << "\n"
@@ -321,6 +330,7 @@ std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
   Settings settings;
   settings.target = target;
   settings.expansion = expansion;
+  settings.recipe = recipe;
   auto executable = Compiler(sharedContext(), settings, "test").compile(*version);
   checkRecipes(*version);
   compiled.emplace_back(key, executable);

@@ -77,6 +77,12 @@ public:
   /// How contractions are computed; generated code unless a test says otherwise.
   std::string expansion = "generated";
 
+  /// How its loops run; empty: as the compiler chooses.
+  std::string recipe;
+  /// The name of a stage and its axes, by which a recipe speaks of it.
+  mlir::Value name(mlir::Value value, const std::string &stage,
+                   const std::vector<std::string> &axes = {});
+
   /// How many kernels the program became at the last check.
   int64_t kernels() const { return stepCount; }
   mlir::ModuleOp module();

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits"
 
 if importlib.util.find_spec("headrace") is None:
     collect_ignore_glob = ["test_*.py"]  # the package is not built
@@ -30,6 +33,22 @@ def digits(digits_path: Path):
 @pytest.fixture(scope="session")
 def images() -> np.ndarray:
     return np.load(DIGITS / "held_back_images.npy", allow_pickle=False)
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the benchmark models, small."""
+    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
+    folder = tmp_path_factory.mktemp("models")
+    make = ROOT / "bench" / "models" / "make.py"
+    done = subprocess.run(
+        [sys.executable, str(make), "--small", "--out", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 Write = Callable[..., Path]
@@ -61,14 +80,17 @@ def write_model(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def sum_and_difference(write_model: Write):
+def sum_and_difference_path(write_model: Write) -> Path:
+    shape = ["n", 3]
+    return write_model(
+        [("Add", ["a", "b"], ["sum"]), ("Sub", ["a", "b"], ["difference"])],
+        [("a", "FLOAT", shape), ("b", "FLOAT", shape)],
+        [("sum", "FLOAT", shape), ("difference", "FLOAT", shape)],
+    )
+
+
+@pytest.fixture
+def sum_and_difference(sum_and_difference_path: Path):
     import headrace as hr
 
-    shape = ["n", 3]
-    return hr.load(
-        write_model(
-            [("Add", ["a", "b"], ["sum"]), ("Sub", ["a", "b"], ["difference"])],
-            [("a", "FLOAT", shape), ("b", "FLOAT", shape)],
-            [("sum", "FLOAT", shape), ("difference", "FLOAT", shape)],
-        )
-    )
+    return hr.load(sum_and_difference_path)

@@ -162,3 +162,13 @@ def test_memory_does_not_grow(digits, images):
     for _ in range(2000):
         digits(batch)
     assert resident_bytes() - before < 8_000_000
+
+
+def test_scalars_can_be_explained(write_model) -> None:
+    path = write_model(
+        [("Exp", ["x"], ["e"]), ("Transpose", ["e"], ["y"])],
+        [("x", "FLOAT", [])],
+        [("y", "FLOAT", [])],
+    )
+    report = hr.load(path).explain()
+    assert report["before"]["kernels"] == 1  # a scalar has nothing to transpose

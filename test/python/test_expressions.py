@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import headrace as hr
 import numpy as np
 import pytest
-
-import headrace as hr
 
 RNG = np.random.default_rng(7)
 
@@ -39,7 +38,15 @@ class TestProducts:
 
     def test_one_program_serves_all_sizes(self):
         f = hr.compile(matmul(*hr.var("n m k")))
-        for n, m, k in [(5, 6, 7), (64, 3, 128), (2, 2, 2), (1, 9, 4), (3, 1, 1), (0, 4, 3), (4, 3, 0)]:
+        for n, m, k in [
+            (5, 6, 7),
+            (64, 3, 128),
+            (2, 2, 2),
+            (1, 9, 4),
+            (3, 1, 1),
+            (0, 4, 3),
+            (4, 3, 0),
+        ]:
             a, b = floats(n, k), floats(k, m)
             np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-5, atol=1e-5)
         assert f.inputs[0].shape == ("n", "k")
@@ -105,8 +112,14 @@ class TestElementwise:
             (lambda v: hr.tanh(v) - hr.sin(v) / hr.cos(v), np.tanh(x) - np.tan(x)),
             (lambda v: hr.erf(v), np.vectorize(erf)(x)),
             (lambda v: v**2 + v**0.5 + 2**v, x**2 + x**0.5 + 2**x),
-            (lambda v: hr.floor(v) + hr.ceil(v) * hr.round(v), np.floor(x) + np.ceil(x) * np.round(x)),
-            (lambda v: hr.min(v, 1.5) * hr.max(2, v) - abs(-v), np.minimum(x, 1.5) * np.maximum(2, x) - x),
+            (
+                lambda v: hr.floor(v) + hr.ceil(v) * hr.round(v),
+                np.floor(x) + np.ceil(x) * np.round(x),
+            ),
+            (
+                lambda v: hr.min(v, 1.5) * hr.max(2, v) - abs(-v),
+                np.minimum(x, 1.5) * np.maximum(2, x) - x,
+            ),
             (lambda v: v // 0.5 + v % 0.7, x // 0.5 + x % 0.7),
         ]:
             check(hr.compute((n,), lambda i, g=function: g(X[i])), (x,), expected)
@@ -125,23 +138,23 @@ class TestElementwise:
     def test_types_mix_as_stated(self):
         n = hr.var("n")
         F, G = hr.placeholder((n,), "f32", name="F"), hr.placeholder((n,), "f64", name="G")
-        I, B = hr.placeholder((n,), "i32", name="I"), hr.placeholder((n,), "bool", name="B")
+        J, B = hr.placeholder((n,), "i32", name="J"), hr.placeholder((n,), "bool", name="B")
         H, L = hr.placeholder((n,), "f16", name="H"), hr.placeholder((n,), "bf16", name="L")
         for value, dtype in [
             (lambda i: F[i] + 1, "f32"),
             (lambda i: F[i] * i + n, "f32"),
             (lambda i: F[i] + G[i], "f64"),
-            (lambda i: I[i] + 1, "i32"),
-            (lambda i: I[i] * F[i], "f32"),
-            (lambda i: I[i] * 0.5, "f64"),
-            (lambda i: I[i] / 2, "f64"),
+            (lambda i: J[i] + 1, "i32"),
+            (lambda i: J[i] * F[i], "f32"),
+            (lambda i: J[i] * 0.5, "f64"),
+            (lambda i: J[i] / 2, "f64"),
             (lambda i: B[i] + B[i], "i64"),
-            (lambda i: B[i] & (I[i] > 3), "bool"),
+            (lambda i: B[i] & (J[i] > 3), "bool"),
             (lambda i: H[i] + L[i], "f32"),
             (lambda i: H[i] * 2.5, "f16"),
             (lambda i: i, "i64"),
             (lambda i: i * 0.5, "f32"),
-            (lambda i: hr.exp(I[i]), "f64"),
+            (lambda i: hr.exp(J[i]), "f64"),
             (lambda i: F[i].astype("int8"), "i8"),
         ]:
             assert hr.compute((n,), value).dtype == dtype
@@ -163,12 +176,22 @@ class TestElementwise:
         X = hr.placeholder((n, m), name="X")
         x = floats(4, 6)
         i, j = np.ogrid[:4, :6]
-        check(hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)), (x,), (i * 6.0 + j).astype("f4"))
-        check(hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), (x * i - j / 4).astype("f4"))
+        check(
+            hr.compute((n, m), lambda i, j: X[i, j] * 0 + (i * m + j)),
+            (x,),
+            (i * 6.0 + j).astype("f4"),
+        )
+        check(
+            hr.compute((n, m), lambda i, j: X[i, j] * i - j / n), (x,), (x * i - j / 4).astype("f4")
+        )
         check(hr.compute((n, m), lambda i, j: hr.select(i > j, X[i, j], 0.0)), (x,), np.tril(x, -1))
 
     def test_program_without_inputs_of_its_own(self):
-        check(hr.compute((3, 4), lambda i, j: i * 10 + j), (), np.add.outer(10 * np.arange(3), np.arange(4)))
+        check(
+            hr.compute((3, 4), lambda i, j: i * 10 + j),
+            (),
+            np.add.outer(10 * np.arange(3), np.arange(4)),
+        )
 
     def test_transpose_copy_broadcast(self):
         n, m = hr.var("n m")
@@ -201,7 +224,9 @@ class TestReductions:
         check(hr.compute((n,), lambda i: hr.sum(X[i, r], axis=r)), (x,), x.sum(1))
         check(hr.compute((n,), lambda i: hr.prod(X[i, r], axis=r)), (x,), x.prod(1))
         check(hr.compute((n,), lambda i: hr.min(X[i, r], axis=r)), (x,), x.min(1, initial=np.inf))
-        f = check(hr.compute((n,), lambda i: hr.max(X[i, r], axis=r)), (x,), x.max(1, initial=-np.inf))
+        f = check(
+            hr.compute((n,), lambda i: hr.max(X[i, r], axis=r)), (x,), x.max(1, initial=-np.inf)
+        )
         assert "hr.reduce" in f.ir("import")
         check(hr.compute((n,), lambda i: hr.sum(hr.exp(X[i, r]), axis=r)), (x,), np.exp(x).sum(1))
 
@@ -309,9 +334,7 @@ class TestAccesses:
         X = hr.placeholder((n,), name="X")
         smooth = hr.compute(
             (n,),
-            lambda i: hr.select(
-                hr.any(i < 1, i >= n - 1), X[i], (X[i - 1] + X[i] + X[i + 1]) / 3
-            ),
+            lambda i: hr.select(hr.any(i < 1, i >= n - 1), X[i], (X[i - 1] + X[i] + X[i + 1]) / 3),
         )
         x = floats(20)
         expected = x.copy()
@@ -359,7 +382,9 @@ class TestAccesses:
         r = hr.axis(n)
         full = hr.compute(
             (2 * n - 1,),
-            lambda i: hr.sum(hr.select(hr.all(i - r >= 0, i - r < n), X[i - r], 0.0) * X[r], axis=r),
+            lambda i: hr.sum(
+                hr.select(hr.all(i - r >= 0, i - r < n), X[i - r], 0.0) * X[r], axis=r
+            ),
             name="full",
         )
         check(full, (x,), np.convolve(x, x))
@@ -367,9 +392,9 @@ class TestAccesses:
     def test_by_index(self):
         n, m = hr.var("n m")
         T = hr.placeholder((n, 3), name="T")
-        I = hr.placeholder((m,), "i64", name="I")
+        J = hr.placeholder((m,), "i64", name="I")
         t, index = floats(6, 3), np.array([5, 0, 2, 2], "int64")
-        f = check(hr.compute((m, 3), lambda i, j: T[I[i], j] * 2), (t, index), t[index] * 2)
+        f = check(hr.compute((m, 3), lambda i, j: T[J[i], j] * 2), (t, index), t[index] * 2)
         # An index outside reads the nearest element inside, whatever the data says.
         np.testing.assert_allclose(f(t, np.array([99, -99], "int64")), t[[5, 0]] * 2)
         check(hr.compute((2 * n, 3), lambda i, j: T[i // 2, j]), (t,), np.repeat(t, 2, 0))
@@ -379,7 +404,7 @@ class TestAccesses:
         Z = hr.placeholder((3,), name="Z")
         check(hr.compute((n,), lambda i: X[i] * Z[i % 3]), (x, t[0]), x * np.tile(t[0], 2))
         r = hr.axis(m)
-        bag = hr.compute((3,), lambda j: hr.sum(T[I[r], j], axis=r), name="bag")
+        bag = hr.compute((3,), lambda j: hr.sum(T[J[r], j], axis=r), name="bag")
         check(bag, (t, index), t[index].sum(0))
 
     def test_diagonal(self):
@@ -431,7 +456,9 @@ class TestPrograms:
         A = hr.compute((n, m), lambda i, j: X[i, j] * (i + 1), name="A")
         B = hr.compute((n, m), lambda i, j: hr.tanh(A[i, j]) + j, name="B")
         x = floats(5, 8)
-        f = check(B, (x,), np.tanh(x * np.arange(1, 6, dtype="f4")[:, None]) + np.arange(8, dtype="f4"))
+        f = check(
+            B, (x,), np.tanh(x * np.arange(1, 6, dtype="f4")[:, None]) + np.arange(8, dtype="f4")
+        )
         assert f.explain()["after"]["kernels"] == 1
 
     def test_epilogue_joins_a_product(self):
@@ -474,19 +501,43 @@ class TestErrors:
         for error, match, make in [
             (hr.ShapeMismatchError, "tensor 'X': expected 2 indices, got 1", lambda: X[0]),
             (hr.TypeMismatchError, "expected whole numbers as indices", lambda: X[0.5, 0]),
-            (hr.InvalidArgumentError, "'f33': expected one of", lambda: hr.placeholder((n,), "f33")),
+            (
+                hr.InvalidArgumentError,
+                "'f33': expected one of",
+                lambda: hr.placeholder((n,), "f33"),
+            ),
             (hr.UnsupportedError, "expected one of bool", lambda: hr.placeholder((n,), "u8")),
-            (hr.InvalidArgumentError, "function of 2 parameters.*got 1 \\(i\\)", lambda: hr.compute((n, m), lambda i: i, name="C")),
-            (hr.TypeMismatchError, "hr.select", lambda: hr.compute((n,), lambda i: 1 if i > 0 else 2)),
+            (
+                hr.InvalidArgumentError,
+                "function of 2 parameters.*got 1 \\(i\\)",
+                lambda: hr.compute((n, m), lambda i: i, name="C"),
+            ),
+            (
+                hr.TypeMismatchError,
+                "hr.select",
+                lambda: hr.compute((n,), lambda i: 1 if i > 0 else 2),
+            ),
             (hr.TypeMismatchError, "conditions \\(bool\\)", lambda: hr.select(X[0, 0], 1, 2)),
-            (hr.TypeMismatchError, "expected numbers and expressions, got str", lambda: X[0, 0] + "x"),
-            (hr.InvalidArgumentError, "sizes made of whole numbers", lambda: hr.placeholder((X[0, 0],))),
+            (
+                hr.TypeMismatchError,
+                "expected numbers and expressions, got str",
+                lambda: X[0, 0] + "x",
+            ),
+            (
+                hr.InvalidArgumentError,
+                "sizes made of whole numbers",
+                lambda: hr.placeholder((X[0, 0],)),
+            ),
             (hr.InvalidArgumentError, "sizes of 0 or more, got -3", lambda: hr.placeholder((-3,))),
             (hr.TypeMismatchError, "made by hr.axis", lambda: hr.sum(X[0, 0], axis=1)),
             (hr.InvalidArgumentError, "once, got it twice", lambda: hr.sum(X[0, r], axis=(r, r))),
             (hr.InvalidArgumentError, "expected two values, or one", lambda: hr.max(X[0, 0])),
             (hr.TypeMismatchError, "expected 2 indices, got the tensor itself", lambda: hr.exp(X)),
-            (hr.TypeMismatchError, "combine values of type f32 into one, got bool", lambda: hr.reducer(lambda a, b: a > b, 0)(X[0, r], axis=r)),
+            (
+                hr.TypeMismatchError,
+                "combine values of type f32 into one, got bool",
+                lambda: hr.reducer(lambda a, b: a > b, 0)(X[0, r], axis=r),
+            ),
         ]:
             with pytest.raises(error, match=match):
                 make()
@@ -494,7 +545,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         "index, text",
         [
-            (lambda i: i + 1, r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected positions 0 to n - 1"),
+            (
+                lambda i: i + 1,
+                r"Y\[i \+ 1\] reads positions 1 to n of dimension 0: expected positions 0 to n - 1",
+            ),
             (lambda i: i - 2, r"reads positions -2 to n - 3"),
             (lambda i: 2 * i, r"reads positions 0 to 2\*n - 2"),
             (lambda i: (i + 4) // 2, r"may leave dimension 0"),
@@ -517,11 +571,33 @@ class TestErrors:
         n, m, X = self.n, self.m, self.X
         r = hr.axis(m, name="r")
         for error, match, make in [
-            (hr.InvalidArgumentError, "stage 'C': axis 'r' is used outside its reduction", lambda: hr.compute((n,), lambda i: X[i, r], name="C")),
-            (hr.InvalidArgumentError, "reduced inside itself", lambda: hr.compute((n,), lambda i: hr.sum(hr.sum(X[i, r], axis=r), axis=r), name="C")),
-            (hr.InvalidArgumentError, "size 'q'.*found none", lambda: hr.compute((hr.var("q"),), lambda i: i, name="C")),
-            (hr.InvalidArgumentError, "size 'n': expected one hr.var of this name", lambda: hr.compute((n, hr.var("n")), lambda i, j: X[i, j % 1], name="C")),
-            (hr.InvalidArgumentError, "expected one tensor of this name", lambda: hr.compute((n, m), lambda i, j: X[i, j], name="X")),
+            (
+                hr.InvalidArgumentError,
+                "stage 'C': axis 'r' is used outside its reduction",
+                lambda: hr.compute((n,), lambda i: X[i, r], name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "reduced inside itself",
+                lambda: hr.compute(
+                    (n,), lambda i: hr.sum(hr.sum(X[i, r], axis=r), axis=r), name="C"
+                ),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "size 'q'.*found none",
+                lambda: hr.compute((hr.var("q"),), lambda i: i, name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "size 'n': expected one hr.var of this name",
+                lambda: hr.compute((n, hr.var("n")), lambda i, j: X[i, j % 1], name="C"),
+            ),
+            (
+                hr.InvalidArgumentError,
+                "expected one tensor of this name",
+                lambda: hr.compute((n, m), lambda i, j: X[i, j], name="X"),
+            ),
             (hr.InvalidArgumentError, "expected a computed tensor", lambda: X),
             (hr.TypeMismatchError, "got int", lambda: 5),
             (hr.UnsupportedError, "0 or more", lambda: hr.compute((n - m,), lambda i: i, name="C")),

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 hypothesis = pytest.importorskip("hypothesis")
+import headrace as hr  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-
-import headrace as hr  # noqa: E402
 
 EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 
@@ -49,9 +48,7 @@ class Formula:
             position = [
                 sum((c * p for c, p in zip(index, point)), start) for index, start, _ in indices
             ]
-            conditions = [
-                (at >= 0, at < size) for at, (_, _, size) in zip(position, indices)
-            ]
+            conditions = [(at >= 0, at < size) for at, (_, _, size) in zip(position, indices)]
             needs_guard = self.guarded or any(
                 start + sum(max(0, c * (e - 1)) for c, e in zip(index, self.extents)) >= size
                 or start + sum(min(0, c * (e - 1)) for c, e in zip(index, self.extents)) < 0

@@ -32,8 +32,8 @@ def test_runs_as_onnxruntime_does(session, digits, images):
         np.testing.assert_array_equal(logits, expected)
 
 
-def test_outputs_come_in_the_order_asked(sum_and_difference):
-    session = hr.InferenceSession(sum_and_difference._path)
+def test_outputs_come_in_the_order_asked(sum_and_difference_path):
+    session = hr.InferenceSession(sum_and_difference_path)
     a = np.ones((2, 3), np.float32)
     difference, total = session.run(["difference", "sum"], {"a": a, "b": a})
     assert (difference == 0).all() and (total == 2).all()

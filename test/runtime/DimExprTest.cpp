@@ -154,5 +154,34 @@ TEST(DimExpr, NormalFormKeepsTheValue) {
   }
 }
 
+TEST(DimExprParse, ReadsWhatStrWrites) {
+  DimExpr a = DimExpr::symbol(0), b = DimExpr::symbol(1), two = DimExpr::constant(2);
+  DimExpr three = DimExpr::constant(3);
+  const DimExpr exprs[] = {
+      DimExpr(),
+      DimExpr::constant(INT64_MIN),
+      DimExpr::constant(-7),
+      a,
+      DimExpr() - a,
+      a * b * two - three,
+      (a - three).floorDiv(two) + DimExpr::constant(1),
+      (a * b).mod(DimExpr::constant(-5)),
+      two * a.floorDiv(b) * (a + b).mod(three),
+      (a + b).max(two).min(a * a),
+      (DimExpr() - (a.max(b) - two)).ceilDiv(a.floorDiv(three)),
+  };
+  for (const DimExpr &expr : exprs)
+    EXPECT_EQ(DimExpr::parse(expr.str({}), 2), expr) << expr.str({});
+}
+
+TEST(DimExprParse, RefusesTheRest) {
+  for (const char *text : {"", "s", "s2", "s-1", "s99999999999", "1 +", "(s0", "s0)", "max(s0)",
+                           "2 s0", "x", "--", "9223372036854775808", "s0 ^ 2", "min(s0, )"})
+    EXPECT_THROW(DimExpr::parse(text, 2), Error) << text;
+  EXPECT_THROW(DimExpr::parse("s0 // 0", 1).evaluate(std::vector<int64_t>{1}), Error);
+  EXPECT_THROW(DimExpr::parse(std::string(100000, '('), 1), Error);
+  EXPECT_THROW(DimExpr::parse(std::string(100000, '-') + "s0", 1), Error);
+}
+
 } // namespace
 } // namespace headrace

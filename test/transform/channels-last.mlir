@@ -154,3 +154,14 @@ func.func @no_image(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %1 = hr.softmax %0 {axis = 1 : i64} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return %1 : tensor<1x4x8xf32>
 }
+
+// A filter's gradient: its operands are images, its result is a filter.
+// CHECK-LABEL: func.func @conv_filter
+// CHECK: %[[F:.*]] = hr.conv_filter channels_last {{.*}} -> tensor<3x3x2x5xf32>
+// CHECK: hr.transpose %[[F]] [3, 2, 0, 1] : (tensor<3x3x2x5xf32>) -> tensor<5x2x3x3xf32>
+func.func @conv_filter(%x: tensor<1x2x4x4xf32>, %y: tensor<1x5x4x4xf32>) -> tensor<5x2x3x3xf32> {
+  %0 = hr.conv_filter channels_first %x, %y {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      pads = array<i64: 1, 1, 1, 1>, groups = 1 : i64}
+      : (tensor<1x2x4x4xf32>, tensor<1x5x4x4xf32>) -> tensor<5x2x3x3xf32>
+  return %0 : tensor<5x2x3x3xf32>
+}

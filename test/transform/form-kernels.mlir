@@ -123,7 +123,7 @@ func.func @square(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // CHECK-LABEL: func.func @nothing
 // CHECK: hr.kernel "reduce"() {{.*}} : () -> tensor<3xf32>
 // CHECK: %[[LOWEST:.*]] = arith.constant 0xFF800000 : f32
-// CHECK: linalg.fill {{.*}} ins(%[[LOWEST]] : f32)
+// CHECK: linalg.fill {{.*}}ins(%[[LOWEST]] : f32)
 // CHECK-NOT: linalg.generic
 // CHECK: return
 func.func @nothing(%a: tensor<3x0xf32>) -> tensor<3xf32> {

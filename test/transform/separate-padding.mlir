@@ -97,3 +97,27 @@ func.func @average_dilated(%x: tensor<1x2x5xf32>) -> tensor<1x2x3xf32> {
       : (tensor<1x2x5xf32>) -> tensor<1x2x3xf32>
   return %0 : tensor<1x2x3xf32>
 }
+
+// Windows side by side: a map of what each holds, over windows and positions in them; the row that
+// no window covers gets zeros.
+// CHECK-LABEL: func.func @unpool_side_by_side
+// CHECK-NOT: hr.unpool
+// CHECK: %[[M:.*]] = hr.map({{.*}}) : (tensor<1x2x1x2x1x3xf32>, tensor<1x2x1x2x1x3xi32>, tensor<1x2x1x2x1xi32>) -> tensor<1x2x2x2x2x3xf32>
+// CHECK: %[[R:.*]] = hr.reshape %[[M]] : {{.*}} -> tensor<1x4x4x3xf32>
+// CHECK: hr.place %[[R]]
+func.func @unpool_side_by_side(%d: tensor<1x2x2x3xf32>, %i: tensor<1x2x2x3xi32>) -> tensor<1x5x4x3xf32> {
+  %0 = hr.unpool channels_last %d at %i {window = array<i64: 2, 2>, strides = array<i64: 2, 2>,
+      dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+      : (tensor<1x2x2x3xf32>, tensor<1x2x2x3xi32>) -> tensor<1x5x4x3xf32>
+  return %0 : tensor<1x5x4x3xf32>
+}
+
+// CHECK-LABEL: func.func @conv_filter
+// CHECK: %[[P:.*]] = hr.pad
+// CHECK: hr.conv_filter channels_last %[[P]], {{.*}}pads = array<i64: 0, 0, 0, 0>
+func.func @conv_filter(%x: tensor<1x4x4x2xf32>, %y: tensor<1x4x4x3xf32>) -> tensor<3x3x2x3xf32> {
+  %0 = hr.conv_filter channels_last %x, %y {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      pads = array<i64: 1, 1, 1, 1>, groups = 1 : i64}
+      : (tensor<1x4x4x2xf32>, tensor<1x4x4x3xf32>) -> tensor<3x3x2x3xf32>
+  return %0 : tensor<3x3x2x3xf32>
+}

@@ -202,3 +202,25 @@ func.func @contract_two_users(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> (tens
   %ct = hr.transpose %c [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return %c, %ct : tensor<2x4xf32>, tensor<4x2xf32>
 }
+
+// Maps on both sides of a reshape meet before it; operands of the second are split as it is.
+// CHECK-LABEL: func.func @map_before_reshape
+// CHECK: %[[A:.*]] = hr.map(%{{.*}}) : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+// CHECK: %[[Y:.*]] = hr.reshape %{{.*}} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+// CHECK: %[[M:.*]] = hr.map(%[[A]], %[[Y]], %{{.*}}) : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+// CHECK: hr.reshape %[[M]] : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+func.func @map_before_reshape(%x: tensor<2x3x4xf32>, %y: tensor<6x4xf32>, %b: tensor<4xf32>) -> tensor<6x4xf32> {
+  %a = hr.map(%x) : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  ^bb0(%v: f32):
+    %r = math.exp %v : f32
+    hr.yield %r : f32
+  }
+  %s = hr.reshape %a : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+  %m = hr.map(%s, %y, %b) : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32> {
+  ^bb0(%v: f32, %w: f32, %c: f32):
+    %p = arith.mulf %v, %w : f32
+    %r = arith.addf %p, %c : f32
+    hr.yield %r : f32
+  }
+  return %m : tensor<6x4xf32>
+}

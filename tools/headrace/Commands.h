@@ -11,6 +11,7 @@ namespace headrace::cli {
 using Action = std::function<int()>;
 
 void addRunCommand(CLI::App &app, Action &action);
+void addCompileCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
 void addExplainCommand(CLI::App &app, Action &action);
 

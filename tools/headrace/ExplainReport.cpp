@@ -17,8 +17,8 @@ namespace {
 // Amounts as numbers where the sizes they depend on are known, else as expressions.
 class Amounts {
 public:
-  Amounts(const Explanation &explanation, const Sizes &sizes)
-      : symbols(explanation.symbols), sizes(sizes) {
+  Amounts(const std::vector<std::string> &symbols, const Sizes &sizes)
+      : symbols(symbols), sizes(sizes) {
     this->sizes.resize(symbols.size());
   }
 
@@ -101,6 +101,9 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                kernel.schedule});
   }
   table.print(stdout);
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.notes.empty())
+      fmt::print("{}: {}\n", kernel.name, kernel.notes);
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
 }
@@ -129,6 +132,8 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"operators", kernel.operators},
           {"kind", kernel.kind},
           {"schedule", kernel.schedule},
+          {"recipe", kernel.recipe},
+          {"notes", kernel.notes},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
           {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},
@@ -138,34 +143,86 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"intensity", intensity ? json(*intensity) : json()}};
 }
 
-} // namespace
-
-void printTables(const Explanation &explanation, const Sizes &sizes) {
-  Amounts amounts(explanation, sizes);
-  fmt::print("{}\n\n", styled(stdout, Style::Bold, printable(explanation.name)));
-  printMovement(explanation, amounts);
-  fmt::print("\n");
-  printKernels(explanation, amounts);
-  fmt::print("\n");
-  printPhases(explanation);
-}
-
-void printJson(const Explanation &explanation, const Sizes &sizes) {
-  Amounts amounts(explanation, sizes);
+json explanationJson(const Explanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
   json kernels = json::array(), phases = json::array();
   for (const KernelReport &kernel : explanation.kernels)
     kernels.push_back(kernelJson(kernel, amounts));
   for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds)
     phases.push_back({{"name", phase}, {"milliseconds", milliseconds}});
-  json document = {
-      {"model", explanation.name},
-      {"symbols", explanation.symbols},
-      {"before", movementJson(explanation.before, amounts)},
-      {"after", movementJson(explanation.after, amounts)},
-      {"kernels", kernels},
-      {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
-      {"constant_bytes", explanation.constantBytes},
-      {"phases", phases}};
+  return {{"model", explanation.name},
+          {"symbols", explanation.symbols},
+          {"before", movementJson(explanation.before, amounts)},
+          {"after", movementJson(explanation.after, amounts)},
+          {"kernels", kernels},
+          {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
+          {"constant_bytes", explanation.constantBytes},
+          {"phases", phases}};
+}
+
+DimExpr bytesOf(const TensorSpec &spec) {
+  DimExpr bytes = DimExpr::constant(static_cast<int64_t>(sizeOf(spec.dtype)));
+  for (const DimExpr &dim : spec.dims)
+    bytes = bytes * dim;
+  return bytes;
+}
+
+DimExpr bytesOf(const std::vector<TensorSpec> &specs) {
+  DimExpr total = DimExpr::constant(0);
+  for (const TensorSpec &spec : specs)
+    total = total + bytesOf(spec);
+  return total;
+}
+
+} // namespace
+
+void printRecipes(const Explanation &explanation) {
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.recipe.empty())
+      fmt::print("# {}\n{}\n", kernel.name, kernel.recipe);
+}
+
+void printTables(const Explanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
+  fmt::print("{}\n\n", styled(stdout, Style::Bold, printable(explanation.name)));
+  printMovement(explanation, amounts);
+  fmt::print("\n");
+  printKernels(explanation, amounts);
+  if (explanation.phaseMilliseconds.empty()) // compiled elsewhere
+    return;
+  fmt::print("\n");
+  printPhases(explanation);
+}
+
+void printJson(const Explanation &explanation, const Sizes &sizes) {
+  fmt::print("{}\n", jsonText(explanationJson(explanation, sizes)));
+}
+
+void printTables(const GradientExplanation &explanation, const Sizes &sizes) {
+  printTables(explanation.forward, sizes);
+  fmt::print("\n");
+  printTables(explanation.backward, sizes);
+  Amounts amounts(explanation.symbols, sizes);
+  fmt::print("\n");
+  Table table({{"kept beyond inputs and outputs", Table::Align::Left}, {"bytes"}});
+  for (const TensorSpec &spec : explanation.kept)
+    table.add({spec.name, amounts.text(bytesOf(spec), "B")});
+  table.add({"total", amounts.text(bytesOf(explanation.kept), "B")});
+  table.print(stdout);
+  fmt::print("computed again: {}\n",
+             explanation.computedAgain.empty() ? "nothing" : shortList(explanation.computedAgain));
+}
+
+void printJson(const GradientExplanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
+  json kept = json::array();
+  for (const TensorSpec &spec : explanation.kept)
+    kept.push_back({{"name", spec.name}, {"bytes", amounts.number(bytesOf(spec))}});
+  json document = {{"forward", explanationJson(explanation.forward, sizes)},
+                   {"backward", explanationJson(explanation.backward, sizes)},
+                   {"kept", kept},
+                   {"kept_bytes", amounts.number(bytesOf(explanation.kept))},
+                   {"computed_again", explanation.computedAgain}};
   fmt::print("{}\n", jsonText(document));
 }
 

@@ -1,16 +1,24 @@
 #include "ModelOptions.h"
 
+#include "runtime/Error.h"
+
 #include "Commands.h"
 #include "Console.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("MODEL", options.path, "An ONNX file; run also takes scripts (.dml)")
+  command
+      .add_option("MODEL", options.path, "An ONNX file or a package; run also takes scripts (.dml)")
       ->type_name("");
+  command
+      .add_option("--program", options.settings.program, "Which program of a package of several")
+      ->type_name("NAME");
   command.add_option("--target", options.settings.target, "The machine to compile for")
       ->type_name("NAME")
       ->capture_default_str();
@@ -19,6 +27,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
                   "How matrix products are computed: auto, generated or openblas")
       ->type_name("NAME")
       ->capture_default_str();
+  command
+      .add_option("--recipe", options.recipe,
+                  "A file that says how loops run (see --recipes of explain)")
+      ->type_name("FILE");
 }
 
 void addThreadsOption(CLI::App &command, ModelOptions &options) {
@@ -56,12 +68,23 @@ void useThreads(const ModelOptions &options) {
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
 }
 
+static std::string readText(const std::string &path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file)
+    throw Error(ErrorKind::Io, path + ": cannot be read");
+  return text;
+}
+
 std::shared_ptr<Model> loadModel(const ModelOptions &options) {
   if (options.path.empty())
-    throw UsageError("expected a model: the path of an ONNX file");
+    throw UsageError("expected a model: the path of an ONNX file or a package");
   useThreads(options);
+  Settings settings = options.settings;
+  if (!options.recipe.empty())
+    settings.recipe = readText(options.recipe);
   Progress progress("loading " + std::filesystem::path(options.path).filename().string());
-  return Model::load(options.path, options.settings);
+  return Model::load(options.path, settings);
 }
 
 std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs) {

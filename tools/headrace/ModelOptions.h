@@ -11,6 +11,8 @@ namespace headrace::cli {
 struct ModelOptions {
   std::string path;
   Settings settings;
+  /// The file of a recipe; empty: the compiler chooses.
+  std::string recipe;
   /// 0: as many as the machine has.
   int threads = 0;
 };

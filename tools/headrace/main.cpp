@@ -59,7 +59,9 @@ void describe(CLI::App &app) {
              "  headrace explain examples/digits/digits.onnx --size batch=16\n"
              "      show its kernels, the data they move, and what fusion saved\n"
              "  headrace bench examples/digits/digits.onnx --profile\n"
-             "      time it, kernel by kernel\n\n"
+             "      time it, kernel by kernel\n"
+             "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
+             "      compile it ahead of time; run, explain and bench take packages, too\n\n"
              "headrace COMMAND --help says more about a command.\n"
              "Exit codes: 0 done, 1 error or mismatch, 2 wrong usage, 70 internal error,\n"
              "130 interrupted.");
@@ -77,6 +79,7 @@ int runCommandLine(int argc, char **argv) {
   describe(app);
   Action action;
   addRunCommand(app, action);
+  addCompileCommand(app, action);
   addBenchCommand(app, action);
   addExplainCommand(app, action);
   try {

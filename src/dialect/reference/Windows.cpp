@@ -1,6 +1,6 @@
 // Reference evaluation of convolution and pooling.
 #include "dialect/reference/MatrixProduct.h"
-#include "dialect/reference/Reference.h"
+#include "dialect/reference/SlidingWindow.h"
 
 #include <cmath>
 
@@ -8,40 +8,6 @@ using namespace mlir;
 using namespace headrace::reference;
 
 namespace headrace::hr {
-
-namespace {
-
-/// A window that slides over the spatial dimensions of an image. A tap is a position inside it.
-struct SlidingWindow {
-  Sizes input, output, window, strides, dilations, lowPads;
-
-  int64_t taps() const { return product(window); }
-  int64_t positions() const { return product(output); }
-
-  /// For each output position, the element of the image under a tap; -1 in the padding.
-  std::vector<int64_t> elementsUnder(Sizes tap) const {
-    std::vector<int64_t> elements(positions());
-    SmallVector<int64_t> position(output.size(), 0);
-    for (int64_t &element : elements) {
-      for (size_t d = 0; d < input.size() && element >= 0; ++d) {
-        int64_t i = position[d] * strides[d] - lowPads[d] + tap[d] * dilations[d];
-        element = i < 0 || i >= input[d] ? -1 : element * input[d] + i;
-      }
-      advance(position, output);
-    }
-    return elements;
-  }
-};
-
-} // namespace
-
-template <class Visitor> static void forEachTap(const SlidingWindow &window, Visitor visit) {
-  SmallVector<int64_t> tap(window.window.size(), 0);
-  for (int64_t t = 0; t < window.taps(); ++t) {
-    visit(t, window.elementsUnder(tap));
-    advance(tap, window.window);
-  }
-}
 
 /// One image and one group: columns[c, tap][position] times filter[f][c, tap]. Channels are taken
 /// in blocks so that the columns stay small.
@@ -86,24 +52,6 @@ static void convolve(const SlidingWindow &window, int64_t images, int64_t groups
                   static_cast<const T *>(image) + i * imageStep,
                   static_cast<const T *>(filter) + (i % groups) * filterStep,
                   static_cast<T *>(out) + i * outStep);
-}
-
-/// [window..., C/groups, F] as [F, C/groups, window...].
-static Tensor filterFeaturesFirst(const Tensor &filter) {
-  int64_t rank = filter.shape().size();
-  SmallVector<int64_t> order{rank - 1, rank - 2};
-  llvm::append_range(order, llvm::seq<int64_t>(0, rank - 2));
-  return permuted(filter, order);
-}
-
-/// The result's shape with its channels first.
-static Shape channelsFirst(const Shape &shape, ChannelLayout layout) {
-  if (layout == ChannelLayout::First)
-    return shape;
-  Shape moved;
-  for (int64_t dim : lastToSecond(shape.size()))
-    moved.push_back(shape[dim]);
-  return moved;
 }
 
 Tensor ConvOp::evaluate(Tensors inputs, Sizes symbols) {

@@ -73,6 +73,15 @@ Value OperatorBuilder::transpose(Value tensor, ArrayRef<int64_t> permutation) {
   return infer<hr::TransposeOp>(tensor, permutation);
 }
 
+Value OperatorBuilder::slice(Value tensor, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes,
+                             ArrayRef<int64_t> steps) {
+  auto from = mlir::cast<RankedTensorType>(tensor.getType());
+  RankedTensorType to = checkedType(sizes, from.getElementType());
+  if (from == to && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
+    return tensor;
+  return create<hr::SliceOp>(to, tensor, symbolMap(starts, context), steps);
+}
+
 Value OperatorBuilder::reduce(hr::ReduceKind kind, Value tensor, ArrayRef<int64_t> axes,
                               bool keepDims) {
   return infer<hr::ReduceOp>(tensor, kind, axes, keepDims);

@@ -44,6 +44,9 @@ public:
   mlir::Value reshape(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> dims);
   mlir::Value broadcast(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> dims);
   mlir::Value transpose(mlir::Value tensor, llvm::ArrayRef<int64_t> permutation);
+  /// Every `steps`-th element from `starts` on, as many as `sizes` says.
+  mlir::Value slice(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> starts,
+                    llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<int64_t> steps);
   mlir::Value reduce(hr::ReduceKind kind, mlir::Value tensor, llvm::ArrayRef<int64_t> axes,
                      bool keepDims);
   mlir::Value constant(const Tensor &tensor);

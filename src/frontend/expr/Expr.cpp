@@ -40,10 +40,10 @@ Expr::Expr(double value) {
   *this = makeNode(std::move(leaf));
 }
 
-Expr::Expr(bool value) {
+Expr Expr::condition(bool value) {
   Node leaf{Op::Number, DType::Bool};
   leaf.integer = value;
-  *this = makeNode(std::move(leaf));
+  return makeNode(std::move(leaf));
 }
 
 Expr var(const std::string &name, int64_t least) {

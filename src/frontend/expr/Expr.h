@@ -11,6 +11,7 @@
 
 #include "runtime/DType.h"
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
@@ -77,9 +78,9 @@ public:
   Expr(int64_t value);
   Expr(int value) : Expr(static_cast<int64_t>(value)) {}
   Expr(double value);
-  Expr(bool value);
+  /// Of a bool itself, not of what converts to one.
+  template <std::same_as<bool> T> Expr(T value) : Expr(condition(value)) {}
 
-  explicit operator bool() const = delete;
   bool isNull() const { return !node; }
   const Node &operator*() const { return *node; }
   const Node *operator->() const { return node.get(); }
@@ -92,6 +93,8 @@ public:
   std::string text() const;
 
 private:
+  static Expr condition(bool value);
+
   std::shared_ptr<const Node> node;
 };
 

@@ -1,19 +1,19 @@
 // Level 3: applies a kernel's recipe.
 //
 // Before:
-//   func.func @relu { linalg.generic over tensor<65536xf32> } ; module @recipe { ... }
+//   module @relu attributes {hr.recipe = "map: parallel d0 ; ..."} { func.func @relu {
+//   linalg.generic
+//     over tensor<65536xf32> } }
 // After:
 //   func.func @relu { scf.forall { scf.for { vector.transfer_read ; arith.maximumf ;
 //                                            vector.transfer_write } } }
 //
 // A recipe that does not fit its kernel leaves the kernel as it was: plain loops, right but slow,
 // and the module says so in `hr.recipe_refused`.
+#include "runtime/Error.h"
 #include "target/cpu/Passes.h"
-#include "transform/Recipe.h"
+#include "transform/recipe/Lowering.h"
 
-#include "mlir/Dialect/Transform/IR/TransformDialect.h"
-#include "mlir/Dialect/Transform/IR/TransformOps.h"
-#include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -25,35 +25,46 @@ namespace headrace {
 namespace {
 
 struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, scf::SCFDialect, tensor::TensorDialect,
+                    vector::VectorDialect>();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto recipe = module.lookupSymbol<ModuleOp>(kRecipeName);
+    auto text = module->getAttrOfType<StringAttr>(kRecipeAttr);
     auto funcs = module.getOps<func::FuncOp>();
-    if (!recipe || funcs.empty())
+    if (!text || funcs.empty())
       return;
-    recipe->remove();
-    OwningOpRef<ModuleOp> owned(recipe);
     func::FuncOp kernel = *funcs.begin();
     OwningOpRef<func::FuncOp> before = cast<func::FuncOp>(kernel->clone());
+    std::string reason = tryApply(kernel, text);
+    if (reason.empty())
+      return;
+    kernel.erase();
+    module.push_back(before.release());
+    module->setAttr(kRecipeRefusedAttr, StringAttr::get(&getContext(), reason));
+  }
 
+private:
+  /// Why it did not fit; empty where it did.
+  std::string tryApply(func::FuncOp kernel, StringRef text) {
     std::string reason;
     ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
       if (reason.empty())
         reason = diagnostic.str();
       return success();
     });
-    Operation *sequence = SymbolTable::lookupSymbolIn(recipe, kRecipeName);
-    transform::TransformOptions options;
-    bool applied =
-        sequence &&
-        succeeded(transform::applyTransformNamedSequence(module, sequence, recipe, options)) &&
-        succeeded(verify(module));
-    if (applied)
-      return;
-    for (func::FuncOp func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      func.erase();
-    module.push_back(before.release());
-    module->setAttr("hr.recipe_refused", StringAttr::get(&getContext(), reason));
+    try {
+      LoopModel model = modelOfKernel(kernel);
+      model.apply(Recipe::parse(text));
+      lowerToLoops(kernel, model);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    if (failed(verify(kernel)))
+      return reason.empty() ? "the kernel is not valid after it" : reason;
+    return "";
   }
 };
 

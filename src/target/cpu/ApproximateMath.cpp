@@ -6,8 +6,9 @@
 //   arithmetic on vector<64xf32>, within a few units in the last place
 //
 // A call of libm per element is ten times slower. Functions without a polynomial, or with one of
-// five times libm's error or more, stay calls; double precision has its own (DoubleMath). The polynomial of the
-// logarithm takes the smallest normal number for all that are smaller: those are scaled up first.
+// five times libm's error or more, stay calls; double precision has its own (DoubleMath). The
+// polynomial of the logarithm takes the smallest normal number for all that are smaller: those are
+// scaled up first.
 #include "target/cpu/DoubleMath.h"
 #include "target/cpu/Passes.h"
 

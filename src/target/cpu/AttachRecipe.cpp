@@ -1,20 +1,16 @@
-// Level 2 -> 3: chooses each kernel's schedule and writes the recipe that carries it out.
+// Level 2 -> 3: chooses each kernel's recipe.
 //
 // Before:
-//   module @relu { func.func @relu(...) { linalg.generic ... } }
+//   module @relu { func.func @relu(...) { linalg.generic {hr.stage = "map"} ... } }
 // After:
-//   module @relu attributes {hr.schedule = {family = "elementwise", grid = [8192], vector = 64}} {
-//     func.func @relu(...) { linalg.generic ... }
-//     module @recipe { transform.named_sequence @recipe(%kernel) { ... } }
-//   }
+//   module @relu attributes {hr.recipe = "map: split d0 by 64 -> d0.o d0.v\nmap: vectorize d0.v\n"}
 //
-// A schedule that is already there (loaded, edited, tuned) is kept.
-#include "target/cpu/ChooseSchedule.h"
+// Kernels that walk blocks of rows have none: the walk is their loops. A recipe that is already
+// there (written by the user, loaded, tuned) is kept.
+#include "runtime/Error.h"
+#include "target/cpu/ChooseRecipe.h"
 #include "target/cpu/Passes.h"
-#include "transform/Recipe.h"
-
-#include "mlir/Dialect/Transform/IR/TransformDialect.h"
-#include "mlir/Parser/Parser.h"
+#include "target/cpu/WalkPlan.h"
 
 using namespace mlir;
 
@@ -27,32 +23,36 @@ namespace {
 struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> {
   using CpuAttachRecipePassBase::CpuAttachRecipePassBase;
 
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<transform::TransformDialect>();
-  }
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto funcs = module.getOps<func::FuncOp>();
     if (funcs.empty())
       return;
     func::FuncOp kernel = *funcs.begin();
-    Machine machine;
-    machine.vectorBytes = vectorBytes;
-    machine.vectorRegisters = vectorRegisters;
-    std::optional<Schedule> schedule;
-    if (auto given = module->getAttrOfType<DictionaryAttr>(kScheduleAttr))
-      schedule = Schedule::fromAttribute(given);
-    if (!schedule)
-      schedule = chooseCpuSchedule(kernel, machine);
-    module->setAttr(kScheduleAttr, schedule->toAttribute(&getContext()));
-    OwningOpRef<ModuleOp> recipe =
-        parseSourceString<ModuleOp>(recipeText(*schedule, kernel), &getContext());
-    if (!recipe)
-      return signalPassFailure();
-    (*recipe)->setAttr(SymbolTable::getSymbolAttrName(),
-                       StringAttr::get(&getContext(), kRecipeName));
-    module.push_back(recipe.release());
+    Builder b(&getContext());
+    if (findWalk(kernel)) {
+      // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
+      module->setAttr(kKindAttr, b.getStringAttr("walk"));
+      module->setAttr(kLoopsAttr, b.getStringAttr("blocks of rows"));
+      return;
+    }
+    if (!module->hasAttr(kRecipeAttr)) {
+      Machine machine;
+      machine.vectorBytes = vectorBytes;
+      machine.vectorRegisters = vectorRegisters;
+      module->setAttr(kRecipeAttr, b.getStringAttr(chooseCpuRecipe(kernel, machine).text()));
+    }
+    LoopModel model = modelOfKernel(kernel);
+    try {
+      model.apply(Recipe::parse(module->getAttrOfType<StringAttr>(kRecipeAttr).getValue()));
+    } catch (const Error &error) {
+      module->setAttr(kRecipeRefusedAttr, b.getStringAttr(error.what()));
+      return;
+    }
+    module->setAttr(kKindAttr, b.getStringAttr(model.kind()));
+    for (const Stage &stage : model.getStages())
+      if (stage.isOutput)
+        module->setAttr(kLoopsAttr, b.getStringAttr(LoopModel::summary(stage)));
   }
 };
 

@@ -1,7 +1,7 @@
 #include "target/cpu/CodeGen.h"
 
 #include "runtime/Error.h"
-#include "runtime/Half.h"
+#include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
 #include "target/cpu/ObjectCache.h"
 #include "target/cpu/Passes.h"
@@ -17,10 +17,7 @@
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include <bit>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <mutex>
 
 using namespace mlir;
@@ -56,6 +53,17 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Processor &processo
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive, /*JIT=*/false));
 }
 
+std::string writeObject(llvm::Module &code, llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext *mc = nullptr;
+  if (machine.addPassesToEmitMC(passes, mc, stream, /*DisableVerify=*/true))
+    throw InternalError("the code generator cannot write objects");
+  passes.run(code);
+  return std::string(bytes.data(), bytes.size());
+}
+
 /// One kernel module to an object file in memory.
 std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetMachine &machine,
                                                   const Machine &host) {
@@ -75,14 +83,7 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   }
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  llvm::MCContext *mc = nullptr;
-  if (machine.addPassesToEmitMC(passes, mc, stream, /*DisableVerify=*/true))
-    throw InternalError("the code generator cannot write objects");
-  passes.run(*code);
-  return llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bytes.data(), bytes.size()),
+  return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
                                               module.getSymName().value_or("kernel"));
 }
 
@@ -100,122 +101,20 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetM
   return object;
 }
 
-// Half precision where the processor has no instruction for it: what a compiler's runtime library
-// would bring along. Values travel in vector registers, hence the types.
-__bf16 truncateToBf16(float value) { return std::bit_cast<__bf16>(floatToBf16(value)); }
-__bf16 truncateDoubleToBf16(double value) { return truncateToBf16(narrowToOdd(value)); }
-_Float16 truncateToF16(float value) { return std::bit_cast<_Float16>(floatToF16(value)); }
-_Float16 truncateDoubleToF16(double value) { return truncateToF16(narrowToOdd(value)); }
-float extendF16(_Float16 value) { return f16ToFloat(std::bit_cast<uint16_t>(value)); }
-
-/// Functions generated code may call. Nothing else of the process is visible to it.
+/// Nothing else of the process is visible to generated code.
 void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
-  auto add = [&](const char *name, auto *function) {
-    symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                          llvm::JITSymbolFlags::Exported};
-  };
-  using F = float (*)(float);
-  using D = double (*)(double);
-#define HEADRACE_UNARY(name)                                                                       \
-  add(#name "f", static_cast<F>(::name##f));                                                       \
-  add(#name, static_cast<D>(::name))
-  HEADRACE_UNARY(exp);
-  HEADRACE_UNARY(exp2);
-  HEADRACE_UNARY(expm1);
-  HEADRACE_UNARY(log);
-  HEADRACE_UNARY(log1p);
-  HEADRACE_UNARY(log2);
-  HEADRACE_UNARY(log10);
-  HEADRACE_UNARY(sin);
-  HEADRACE_UNARY(cos);
-  HEADRACE_UNARY(tan);
-  HEADRACE_UNARY(asin);
-  HEADRACE_UNARY(acos);
-  HEADRACE_UNARY(atan);
-  HEADRACE_UNARY(sinh);
-  HEADRACE_UNARY(cosh);
-  HEADRACE_UNARY(tanh);
-  HEADRACE_UNARY(asinh);
-  HEADRACE_UNARY(acosh);
-  HEADRACE_UNARY(atanh);
-  HEADRACE_UNARY(erf);
-  HEADRACE_UNARY(cbrt);
-  HEADRACE_UNARY(sqrt);
-  HEADRACE_UNARY(floor);
-  HEADRACE_UNARY(ceil);
-  HEADRACE_UNARY(round);
-  HEADRACE_UNARY(roundeven);
-  HEADRACE_UNARY(trunc);
-#undef HEADRACE_UNARY
-  add("powf", static_cast<float (*)(float, float)>(::powf));
-  add("pow", static_cast<double (*)(double, double)>(::pow));
-  add("fmodf", static_cast<float (*)(float, float)>(::fmodf));
-  add("fmod", static_cast<double (*)(double, double)>(::fmod));
-  add("atan2f", static_cast<float (*)(float, float)>(::atan2f));
-  add("atan2", static_cast<double (*)(double, double)>(::atan2));
-  add("fmaf", static_cast<float (*)(float, float, float)>(::fmaf));
-  add("fma", static_cast<double (*)(double, double, double)>(::fma));
-  add("__truncsfbf2", &truncateToBf16);
-  add("__truncdfbf2", &truncateDoubleToBf16);
-  add("__truncsfhf2", &truncateToF16);
-  add("__truncdfhf2", &truncateDoubleToF16);
-  add("__extendhfsf2", &extendF16);
-  add("malloc", &::malloc);
-  add("free", &::free);
-  add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&::memcpy));
-  add("memset", static_cast<void *(*)(void *, int, size_t)>(&::memset));
-  add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&::memmove));
+  for (const RuntimeFunction &function : runtimeFunctions())
+    symbols[jit.mangleAndIntern(function.name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function.address), llvm::JITSymbolFlags::Exported};
   if (llvm::Error error =
           jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     fail("cannot define runtime functions", std::move(error));
 }
 
-} // namespace
-
-Processor findProcessor(StringRef name) {
-  auto host = llvm::sys::getHostCPUFeatures();
-  auto has = [&](StringRef feature) { return host.lookup(feature); };
-  Processor processor;
-  Machine &machine = processor.machine;
-  auto setWidth = [&](int64_t bytes) {
-    machine.vectorBytes = bytes;
-    machine.vectorRegisters = bytes == 64 ? 32 : 16;
-  };
-  if (name == "native") {
-    processor.name = llvm::sys::getHostCPUName().str();
-    llvm::SubtargetFeatures features;
-    for (auto &feature : host)
-      features.AddFeature(feature.first(), feature.second);
-    processor.features = features.getString();
-    setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
-    return processor;
-  }
-  processor.name = name.str();
-  bool runs = false;
-  if (name == "x86-64-v2") {
-    runs = has("sse4.2");
-    setWidth(16);
-  } else if (name == "x86-64-v3") {
-    runs = has("avx2") && has("fma");
-    setWidth(32);
-  } else if (name == "x86-64-v4") {
-    runs = has("avx512f") && has("avx512vl");
-    setWidth(64);
-  } else {
-    throw Error(ErrorKind::InvalidArgument,
-                "unknown processor '" + name.str() +
-                    "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
-  }
-  if (!runs)
-    throw Error(ErrorKind::InvalidArgument,
-                "this machine cannot run code for '" + name.str() + "'");
-  return processor;
-}
-
-CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
+std::vector<std::unique_ptr<llvm::MemoryBuffer>> compileModules(ArrayRef<ModuleOp> modules,
+                                                                const Processor &processor) {
   initializeTargets();
-  SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
   ObjectCache cache = ObjectCache::user();
   ThreadPool::global().parallelFor(
@@ -225,6 +124,72 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
           objects[i] = findOrCompile(modules[i], *machine, processor, cache);
       });
   cache.trim();
+  return objects;
+}
+
+/// Gives the kernel a name that says what it is: kernels of several programs meet in a package.
+std::string nameByContent(ModuleOp module, const Processor &processor) {
+  auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(*module.getSymName());
+  kernel.setSymName("kernel");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (Operation &op : *module.getBody())
+    op.print(os, OpPrintingFlags().useLocalScope());
+  std::string symbol =
+      "k_" + ObjectCache::key(text, processor.name + processor.features).substr(0, 24);
+  kernel.setSymName(symbol);
+  kernel.setVisibility_(LLVM::Visibility::Hidden);
+  return symbol;
+}
+
+} // namespace
+
+std::string emitObject(llvm::Module &code) {
+  initializeTargets();
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(findProcessor("x86-64-v2"));
+  code.setDataLayout(machine->createDataLayout());
+  code.setTargetTriple(machine->getTargetTriple().str());
+  return writeObject(code, *machine);
+}
+
+Processor findProcessor(StringRef name) {
+  Processor processor;
+  Machine &machine = processor.machine;
+  auto setWidth = [&](int64_t bytes) {
+    machine.vectorBytes = bytes;
+    machine.vectorRegisters = bytes == 64 ? 32 : 16;
+  };
+  if (name == "native") {
+    auto host = llvm::sys::getHostCPUFeatures();
+    auto has = [&](StringRef feature) { return host.lookup(feature); };
+    processor.name = llvm::sys::getHostCPUName().str();
+    llvm::SubtargetFeatures features;
+    for (auto &feature : host)
+      features.AddFeature(feature.first(), feature.second);
+    processor.features = features.getString();
+    processor.needs.level = hostLevel();
+    processor.needs.features = hostFeatures();
+    setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
+    return processor;
+  }
+  std::span<const std::string_view> levels = processorLevels();
+  auto level = std::find(levels.begin(), levels.end(), std::string_view(name));
+  if (level == levels.end())
+    throw Error(ErrorKind::InvalidArgument,
+                "unknown processor '" + name.str() +
+                    "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
+  processor.name = processor.needs.level = name.str();
+  setWidth(int64_t{16} << (level - levels.begin()));
+  return processor;
+}
+
+CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
+  // The native one is what runs here, whatever its level is called.
+  if (processor.name == processor.needs.level && !hostHas(processor.needs))
+    throw Error(ErrorKind::InvalidArgument,
+                "this machine cannot run code for '" + processor.name + "'");
+  SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects = compileModules(modules, processor);
 
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
@@ -240,11 +205,28 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
     auto address = jit->lookup(*module.getSymName());
     if (!address)
       fail("cannot find kernel '" + module.getSymName()->str() + "'", address.takeError());
-    CompiledKernels::Kernel &kernel = result.kernels[*module.getSymName()];
-    kernel.function = address->toPtr<KernelFn>();
-    kernel.workspaceBytes = workspaceOf(module);
+    result.kernels[*module.getSymName()] = address->toPtr<KernelFn>();
   }
   result.code = jit;
+  return result;
+}
+
+std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &processor) {
+  // Only what a runtime can ask a machine for: its level, and features that it knows.
+  Processor portable = processor;
+  portable.name = processor.needs.level;
+  llvm::SubtargetFeatures features;
+  for (const std::string &feature : processor.needs.features)
+    features.AddFeature(feature);
+  portable.features = features.getString();
+
+  std::vector<KernelObject> result;
+  SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+  for (ModuleOp module : modules)
+    result.push_back({module.getSymName()->str(), nameByContent(module, portable), nullptr});
+  auto objects = compileModules(modules, portable);
+  for (size_t i = 0; i < objects.size(); ++i)
+    result[i].object = std::move(objects[i]);
   return result;
 }
 

@@ -1,7 +1,11 @@
-// Machine code from kernels in the LLVM dialect, for the processor the process runs on.
+// Machine code from kernels in the LLVM dialect.
 #pragma once
 
 #include "target/Target.h"
+
+namespace llvm {
+class Module;
+}
 
 namespace headrace {
 
@@ -10,13 +14,22 @@ struct Processor {
   std::string name;     // as LLVM spells it
   std::string features; // likewise
   Machine machine;
+  ProcessorNeeds needs;
 };
 
-/// "native", the processor the process runs on, or a level of x86-64 ("x86-64-v3"); throws Error
-/// where this machine cannot run its code.
+/// "native", the processor the process runs on, or a level of x86-64 ("x86-64-v3"), which may be
+/// another machine's. Throws Error where there is none of that name.
 Processor findProcessor(llvm::StringRef name);
 
 /// Compiles every kernel module of `program` on all cores and links the code into the process.
+/// Throws Error where this machine cannot run it.
 CompiledKernels compileKernels(mlir::ModuleOp program, const Processor &processor);
+
+/// Compiles every kernel module of `program` on all cores, for a package; kernels are named by what
+/// they compute.
+std::vector<KernelObject> compileObjects(mlir::ModuleOp program, const Processor &processor);
+
+/// A module of data as an object file.
+std::string emitObject(llvm::Module &code);
 
 } // namespace headrace

@@ -18,16 +18,12 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
-#include "mlir/Dialect/Affine/TransformOps/AffineTransformOps.h"
 #include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Bufferization/TransformOps/BufferizationTransformOps.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/Func/TransformOps/FuncTransformOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Linalg/Transforms/AllInterfaces.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
@@ -35,16 +31,12 @@
 #include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/ValueBoundsOpInterfaceImpl.h"
-#include "mlir/Dialect/SCF/TransformOps/SCFTransformOps.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
-#include "mlir/Dialect/Tensor/TransformOps/TensorTransformOps.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
-#include "mlir/Dialect/Transform/IR/TransformDialect.h"
-#include "mlir/Dialect/Vector/TransformOps/VectorTransformOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Vector/Transforms/SubsetOpInterfaceImpl.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -61,11 +53,7 @@ namespace {
 class CpuTarget final : public Target {
 public:
   CpuTarget(std::string name, Processor processor)
-      : fullName(std::move(name)), processor(std::move(processor)) {
-    // Recipes name these passes.
-    registerSliceStridedOperandsPass();
-    registerCpuWalkRowsPass();
-  }
+      : fullName(std::move(name)), processor(std::move(processor)) {}
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return processor.machine; }
@@ -74,9 +62,8 @@ public:
     registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
                     cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
                     LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                    tensor::TensorDialect, transform::TransformDialect, vector::VectorDialect>();
+                    tensor::TensorDialect, vector::VectorDialect>();
     registerBufferization(registry);
-    registerTransformSteps(registry);
     registerBuiltinDialectTranslation(registry);
     registerLLVMDialectTranslation(registry);
   }
@@ -89,6 +76,11 @@ public:
   }
 
   void addTilePasses(OpPassManager &manager) const override {
+    CpuWalkRowsPassOptions walk;
+    // As many rows as have an accumulator each in a register, with room for what is read.
+    walk.rows = machine().vectorRegisters / 4;
+    walk.vectorBytes = machine().vectorBytes;
+    manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
     manager.addPass(createCpuApplyRecipePass());
     manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
   }
@@ -99,6 +91,10 @@ public:
     manager.addPass(createCSEPass());
     manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
     manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass());
+    CpuCheckKernelPassOptions options;
+    options.vectorBytes = machine().vectorBytes;
+    options.vectorRegisters = machine().vectorRegisters;
+    manager.addPass(createCpuCheckKernelPass(options));
   }
 
   void addLoweringPasses(OpPassManager &manager) const override {
@@ -141,6 +137,12 @@ public:
     return compileKernels(program, processor);
   }
 
+  std::vector<KernelObject> compileAhead(ModuleOp program) const override {
+    return compileObjects(program, processor);
+  }
+
+  ProcessorNeeds needs() const override { return processor.needs; }
+
 private:
   static void registerBufferization(DialectRegistry &registry) {
     arith::registerBufferizableOpInterfaceExternalModels(registry);
@@ -157,16 +159,6 @@ private:
     memref::registerValueBoundsOpInterfaceExternalModels(registry);
     scf::registerValueBoundsOpInterfaceExternalModels(registry);
     tensor::registerValueBoundsOpInterfaceExternalModels(registry);
-  }
-
-  static void registerTransformSteps(DialectRegistry &registry) {
-    affine::registerTransformDialectExtension(registry);
-    bufferization::registerTransformDialectExtension(registry);
-    func::registerTransformDialectExtension(registry);
-    linalg::registerTransformDialectExtension(registry);
-    scf::registerTransformDialectExtension(registry);
-    tensor::registerTransformDialectExtension(registry);
-    vector::registerTransformDialectExtension(registry);
   }
 
   std::string fullName;

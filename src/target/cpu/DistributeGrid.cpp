@@ -12,6 +12,7 @@
 // computes the same values wherever it runs. A kernel with work outside its grid is one cell.
 #include "target/cpu/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -30,11 +31,19 @@ Value asValue(OpBuilder &b, Location loc, OpFoldResult value) {
   return cast<Value>(value);
 }
 
-SmallVector<Value> upperBounds(OpBuilder &b, scf::ForallOp grid) {
-  SmallVector<Value> bounds;
-  for (OpFoldResult bound : grid.getMixedUpperBound())
-    bounds.push_back(asValue(b, grid.getLoc(), bound));
-  return bounds;
+/// How many cells there are in each dimension.
+SmallVector<Value> cellCounts(OpBuilder &b, scf::ForallOp grid) {
+  SmallVector<Value> counts;
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1), d2 = b.getAffineDimExpr(2);
+  for (auto [low, high, step] :
+       llvm::zip(grid.getMixedLowerBound(), grid.getMixedUpperBound(), grid.getMixedStep())) {
+    std::optional<int64_t> known = getConstantIntValue(step);
+    AffineExpr size = known ? b.getAffineConstantExpr(*known) : d2;
+    OpFoldResult count = affine::makeComposedFoldedAffineApply(
+        b, grid.getLoc(), AffineMap::get(3, 0, (d1 - d0).ceilDiv(size)), {low, high, step});
+    counts.push_back(asValue(b, grid.getLoc(), count));
+  }
+  return counts;
 }
 
 /// Moves the body of `grid` into a loop over the linear cells [begin, end).
@@ -51,6 +60,9 @@ void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value b
   }
   if (!ids.empty())
     ids[0] = rest;
+  for (auto [id, low, step] : llvm::zip(ids, grid.getLowerBound(inner), grid.getStep(inner)))
+    id = inner.createOrFold<arith::AddIOp>(loc, inner.createOrFold<arith::MulIOp>(loc, id, step),
+                                           low);
   IRMapping mapping;
   mapping.map(grid.getInductionVars(), ids);
   for (Operation &op : grid.getBody()->without_terminator())
@@ -59,7 +71,7 @@ void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value b
 
 struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGridPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect>();
   }
 
   void runOnOperation() override {
@@ -88,7 +100,7 @@ struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGrid
     auto ret = cast<func::ReturnOp>(body.getTerminator());
     if (grid && oneGrid) {
       OpBuilder b(grid);
-      SmallVector<Value> bounds = upperBounds(b, grid);
+      SmallVector<Value> bounds = cellCounts(b, grid);
       Value cells = b.create<arith::ConstantIndexOp>(loc, 1);
       for (Value bound : bounds)
         cells = b.create<arith::MulIOp>(loc, cells, bound);
@@ -110,7 +122,7 @@ struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGrid
       op->moveBefore(run.thenBlock()->getTerminator());
     run.walk([&](scf::ForallOp forall) {
       OpBuilder at(forall);
-      SmallVector<Value> bounds = upperBounds(at, forall);
+      SmallVector<Value> bounds = cellCounts(at, forall);
       Value cells = at.create<arith::ConstantIndexOp>(loc, 1);
       for (Value bound : bounds)
         cells = at.create<arith::MulIOp>(loc, cells, bound);

@@ -42,6 +42,14 @@ def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
   let summary = "takes temporaries inside a kernel from a workspace of fixed size";
 }
 
+def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
+  let summary = "notes where a kernel's inner loops fell out of registers";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+  ];
+}
+
 def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "vectors of any rank become vectors of the machine";
 }

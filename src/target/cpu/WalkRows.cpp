@@ -20,6 +20,7 @@
 #include "dialect/Hr.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/WalkPlan.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -582,9 +583,15 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    if (!findWalk(kernel))
+      return;
     FailureOr<WalkPlan> plan = WalkPlan::of(kernel);
-    if (failed(plan))
-      return signalPassFailure();
+    if (failed(plan)) {
+      auto module = kernel->getParentOfType<ModuleOp>();
+      module->setAttr(kRecipeRefusedAttr,
+                      StringAttr::get(&getContext(), "the rows cannot be walked"));
+      return;
+    }
     WalkEmitter(kernel, std::move(*plan), rows, vectorBytes).run();
   }
 };

@@ -1,8 +1,6 @@
 // Activation functions, each a formula of one element.
+#include "frontend/common/Formulas.h"
 #include "frontend/onnx/import/Operators.h"
-
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -16,38 +14,13 @@ static void activation(NodeContext &c) {
                  [&](ScalarMath &m, ValueRange x) { return formula(c.node, m, x[0]); }));
 }
 
-static Value relu(const Node &, ScalarMath &m, Value x) { return m.max(x, m.number(x, 0)); }
-
-static Value sigmoid(const Node &, ScalarMath &m, Value x) {
-  Value one = m.number(x, 1);
-  return m.div(one, m.add(one, m.exp(m.neg(x))));
-}
-
-/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exponential never overflows.
-static Value softplus(const Node &, ScalarMath &m, Value x) {
-  Value rest = m.op<math::Log1pOp>(m.exp(m.neg(m.abs(x))));
-  return m.add(m.max(x, m.number(x, 0)), rest);
-}
-
-/// x * tanh(log(1 + exp(x))). With e = exp(-|x|), tanh(log(1 + exp(x))) is p / (p + q) where
-/// p = 1 + 2e, q = 2e^2 for positive x and p = e^2 + 2e, q = 2 otherwise: one exponential, which
-/// never overflows.
-static Value mish(const Node &, ScalarMath &m, Value x) {
-  Value one = m.number(x, 1), two = m.number(x, 2);
-  Value e = m.exp(m.neg(m.abs(x)));
-  Value positive = m.isPositive(x);
-  Value p = m.select(positive, m.add(one, m.mul(two, e)), m.mul(e, m.add(e, two)));
-  Value q = m.select(positive, m.mul(two, m.mul(e, e)), two);
-  return m.mul(x, m.div(p, m.add(p, q)));
-}
-
-static Value softsign(const Node &, ScalarMath &m, Value x) {
-  return m.div(x, m.add(m.number(x, 1), m.abs(x)));
+template <Value (*formula)(ScalarMath &, Value)>
+static Value plain(const Node &, ScalarMath &m, Value x) {
+  return formula(m, x);
 }
 
 static Value elu(const Node &node, ScalarMath &m, Value x) {
-  Value alpha = m.number(x, node.getFloat("alpha", 1));
-  return m.select(m.isNegative(x), m.mul(alpha, m.op<math::ExpM1Op>(x)), x);
+  return formulas::elu(m, x, m.number(x, node.getFloat("alpha", 1)));
 }
 
 static Value selu(const Node &node, ScalarMath &m, Value x) {
@@ -64,8 +37,7 @@ static Value celu(const Node &node, ScalarMath &m, Value x) {
 }
 
 static Value leakyRelu(const Node &node, ScalarMath &m, Value x) {
-  Value slope = m.number(x, node.getFloat("alpha", 0.01f));
-  return m.select(m.isNegative(x), m.mul(slope, x), x);
+  return formulas::leakyRelu(m, x, m.number(x, node.getFloat("alpha", 0.01f)));
 }
 
 static Value thresholdedRelu(const Node &node, ScalarMath &m, Value x) {
@@ -73,27 +45,12 @@ static Value thresholdedRelu(const Node &node, ScalarMath &m, Value x) {
   return m.select(m.compare(ScalarMath::Compare::Greater, x, alpha), x, m.number(x, 0));
 }
 
-static Value hardSigmoid(ScalarMath &m, Value x, double alpha, double beta) {
-  Value line = m.add(m.mul(m.number(x, alpha), x), m.number(x, beta));
-  return m.max(m.number(x, 0), m.min(m.number(x, 1), line));
-}
-static Value importedHardSigmoid(const Node &node, ScalarMath &m, Value x) {
-  return hardSigmoid(m, x, node.getFloat("alpha", 0.2f), node.getFloat("beta", 0.5f));
-}
-static Value hardSwish(const Node &, ScalarMath &m, Value x) {
-  return m.mul(x, hardSigmoid(m, x, 1.0 / 6, 0.5));
+static Value hardSigmoid(const Node &node, ScalarMath &m, Value x) {
+  return formulas::hardSigmoid(m, x, node.getFloat("alpha", 0.2f), node.getFloat("beta", 0.5f));
 }
 
 static Value gelu(const Node &node, ScalarMath &m, Value x) {
-  Value inner;
-  if (node.getString("approximate", "none") == "tanh") {
-    Value cubic = m.mul(m.number(x, 0.044715), m.mul(x, m.mul(x, x)));
-    Value scaled = m.mul(m.number(x, std::sqrt(2 / M_PI)), m.add(x, cubic));
-    inner = m.op<math::TanhOp>(scaled);
-  } else {
-    inner = m.op<math::ErfOp>(m.mul(x, m.number(x, M_SQRT1_2)));
-  }
-  return m.mul(m.mul(m.number(x, 0.5), x), m.add(m.number(x, 1), inner));
+  return formulas::gelu(m, x, node.getString("approximate", "none") == "tanh");
 }
 
 static void importPRelu(NodeContext &c) {
@@ -103,9 +60,8 @@ static void importPRelu(NodeContext &c) {
   if (!joined || !llvm::equal(*joined, c.shape(0)))
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, found {2}",
            c.nameOfInput(1), c.text(c.shape(0)), c.text(c.shape(1)));
-  c.result(c.map({x, slope}, [](ScalarMath &m, ValueRange v) {
-    return m.select(m.isNegative(v[0]), m.mul(v[1], v[0]), v[0]);
-  }));
+  c.result(c.map({x, slope},
+                 [](ScalarMath &m, ValueRange v) { return formulas::leakyRelu(m, v[0], v[1]); }));
 }
 
 /// The bounds were attributes before version 11; either may be absent.
@@ -137,18 +93,18 @@ static void importClip(NodeContext &c) {
 
 OperatorFamily activationOperators() {
   static const Operator table[] = {
-      {"Relu", 7, activation<relu, Accepts::Numbers>},
-      {"Sigmoid", 7, activation<sigmoid>},
-      {"Softplus", 7, activation<softplus>},
-      {"Softsign", 7, activation<softsign>},
-      {"Mish", 18, activation<mish>},
+      {"Relu", 7, activation<plain<formulas::relu>, Accepts::Numbers>},
+      {"Sigmoid", 7, activation<plain<formulas::sigmoid>>},
+      {"Softplus", 7, activation<plain<formulas::softplus>>},
+      {"Softsign", 7, activation<plain<formulas::softsign>>},
+      {"Mish", 18, activation<plain<formulas::mish>>},
       {"Elu", 7, activation<elu>},
       {"Selu", 7, activation<selu>},
       {"Celu", 12, activation<celu>},
       {"LeakyRelu", 7, activation<leakyRelu>},
       {"ThresholdedRelu", 10, activation<thresholdedRelu>},
-      {"HardSigmoid", 7, activation<importedHardSigmoid>},
-      {"HardSwish", 14, activation<hardSwish>},
+      {"HardSigmoid", 7, activation<hardSigmoid>},
+      {"HardSwish", 14, activation<plain<formulas::hardSwish>>},
       {"Gelu", 20, activation<gelu>},
       {"PRelu", 7, importPRelu},
       {"Clip", 7, importClip},

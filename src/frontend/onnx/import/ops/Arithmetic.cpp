@@ -1,7 +1,6 @@
 // Element-wise arithmetic of one, two or any number of tensors.
+#include "frontend/common/Formulas.h"
 #include "frontend/onnx/import/Operators.h"
-
-#include <cmath>
 
 using namespace mlir;
 
@@ -40,11 +39,6 @@ static Value min(ScalarMath &m, Value a, Value b) { return m.min(a, b); }
 static Value neg(ScalarMath &m, Value x) { return m.neg(x); }
 static Value abs(ScalarMath &m, Value x) { return m.abs(x); }
 static Value reciprocal(ScalarMath &m, Value x) { return m.div(m.number(x, 1), x); }
-/// Zero and NaN are their own sign.
-static Value sign(ScalarMath &m, Value x) {
-  Value negative = m.select(m.isNegative(x), m.number(x, -1), x);
-  return m.select(m.isPositive(x), m.number(x, 1), negative);
-}
 template <class Op> static Value function(ScalarMath &m, Value x) { return m.op<Op>(x); }
 
 static void importMean(NodeContext &c) {
@@ -65,12 +59,7 @@ static void importMod(NodeContext &c) {
   if (isFloat && !likeC)
     c.fail(ErrorKind::InvalidModel, "expected attribute 'fmod' to be 1 for floats, found 0");
   c.result(c.map({lhs, rhs}, [&](ScalarMath &m, ValueRange x) {
-    Value rest = m.remainder(x[0], x[1]);
-    if (likeC)
-      return rest;
-    Value differs = m.op<arith::XOrIOp>(m.isNegative(rest), m.isNegative(x[1]));
-    Value isZero = m.compare(ScalarMath::Compare::Equal, rest, m.number(rest, 0));
-    return m.select(isZero, rest, m.select(differs, m.add(rest, x[1]), rest));
+    return likeC ? m.remainder(x[0], x[1]) : formulas::modulo(m, x[0], x[1]);
   }));
 }
 
@@ -81,17 +70,6 @@ static std::optional<double> constantExponent(NodeContext &c) {
     return std::nullopt;
   Tensor wide = exponent.converted(DType::F64);
   return *wide.as<double>();
-}
-
-static Value power(ScalarMath &m, Value base, Value exponent) {
-  Type type = base.getType();
-  bool floatBase = isa<FloatType>(type), floatExponent = isa<FloatType>(exponent.getType());
-  if (floatBase)
-    return m.op<math::PowFOp>(base, m.convert(exponent, type));
-  if (!floatExponent)
-    return m.op<math::IPowIOp>(base, m.convert(exponent, type));
-  Value raised = m.op<math::PowFOp>(m.convert(base, exponent.getType()), exponent);
-  return m.convert(raised, type);
 }
 
 static void importPow(NodeContext &c) {
@@ -109,7 +87,7 @@ static void importPow(NodeContext &c) {
     return c.result(
         c.map(base, [](ScalarMath &m, ValueRange x) { return m.op<math::SqrtOp>(x[0]); }));
   c.result(c.map({base, c.input(1, Accepts::Numbers)},
-                 [](ScalarMath &m, ValueRange x) { return power(m, x[0], x[1]); }));
+                 [](ScalarMath &m, ValueRange x) { return formulas::power(m, x[0], x[1]); }));
 }
 
 OperatorFamily arithmeticOperators() {
@@ -126,7 +104,7 @@ OperatorFamily arithmeticOperators() {
       {"Pow", 7, importPow},
       {"Neg", 7, unary<neg, Accepts::Numbers>, shapes::neg},
       {"Abs", 7, unary<abs, Accepts::Numbers>},
-      {"Sign", 9, unary<sign, Accepts::Numbers>},
+      {"Sign", 9, unary<formulas::sign, Accepts::Numbers>},
       {"Reciprocal", 7, unary<reciprocal>},
       {"Sqrt", 7, unary<function<math::SqrtOp>>},
       {"Exp", 7, unary<function<math::ExpOp>>},

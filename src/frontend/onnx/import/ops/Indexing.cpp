@@ -19,11 +19,7 @@ static Value takePart(NodeContext &c, Value input, ArrayRef<AxisPart> parts) {
     sizes.push_back(part.size);
     steps.push_back(part.step);
   }
-  Type type = cast<RankedTensorType>(input.getType()).getElementType();
-  RankedTensorType resultType = c.checkedType(sizes, type);
-  if (resultType == input.getType() && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
-    return input;
-  return c.create<hr::SliceOp>(resultType, input, symbolMap(starts, c.context), steps);
+  return c.slice(input, starts, sizes, steps);
 }
 
 static SmallVector<AxisPart> wholeTensor(NodeContext &c, ArrayRef<AffineExpr> shape) {

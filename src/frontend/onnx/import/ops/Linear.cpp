@@ -1,81 +1,15 @@
 // Products of matrices and tensors, all written as contractions.
+#include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
 
 using namespace mlir;
 
 namespace headrace::onnx {
 
-using Dims = SmallVector<unsigned>;
-
-/// A contraction whose operands and result are indexed by these iteration dimensions.
-static Value contract(NodeContext &c, Value lhs, Value rhs, unsigned domain, const Dims &lhsDims,
-                      const Dims &rhsDims, const Dims &resultDims) {
-  SmallVector<AffineMap> maps;
-  for (const Dims *dims : {&lhsDims, &rhsDims, &resultDims}) {
-    SmallVector<AffineExpr> exprs;
-    for (unsigned dim : *dims)
-      exprs.push_back(getAffineDimExpr(dim, c.context));
-    maps.push_back(AffineMap::get(domain, 0, exprs, c.context));
-  }
-  return c.infer<hr::ContractOp>(lhs, rhs, c.builder.getAffineMapArrayAttr(maps));
-}
-
-/// The leading dimensions of an operand of MatMul, which broadcast as in NumPy. A dimension of size
-/// 1 that is repeated is dropped: the other operand alone then gives it.
-struct BatchedOperand {
-  Value tensor;
-  Dims dims;
-};
-
-static BatchedOperand dropRepeated(NodeContext &c, Value tensor, size_t batchRank,
-                                   ArrayRef<AffineExpr> batch) {
-  SymbolicShape shape = shapeOf(tensor), kept;
-  BatchedOperand operand;
-  for (size_t i = 0; i < batchRank; ++i) {
-    size_t position = batch.size() - batchRank + i;
-    if (constantValue(shape[i]) == 1 && constantValue(batch[position]) != 1)
-      continue;
-    kept.push_back(shape[i]);
-    operand.dims.push_back(position);
-  }
-  kept.append(shape.begin() + batchRank, shape.end());
-  operand.tensor = c.reshape(tensor, kept);
-  return operand;
-}
-
 static void importMatMul(NodeContext &c) {
   Value lhs = c.input(0, Accepts::Numbers), rhs = c.input(1);
   c.checkSameType(0, 1);
-  if (c.rank(0) == 0 || c.rank(1) == 0)
-    c.fail(ErrorKind::ShapeMismatch, "expected operands of rank 1 or more, found {0} and {1}",
-           c.text(c.shape(0)), c.text(c.shape(1)));
-  bool lhsVector = c.rank(0) == 1, rhsVector = c.rank(1) == 1;
-  size_t lhsBatch = lhsVector ? 0 : c.rank(0) - 2, rhsBatch = rhsVector ? 0 : c.rank(1) - 2;
-  SymbolicShape lhsShape = c.shape(0), rhsShape = c.shape(1);
-  auto batch = broadcastShapes(ArrayRef(lhsShape).take_front(lhsBatch),
-                               ArrayRef(rhsShape).take_front(rhsBatch));
-  AffineExpr lhsInner = lhsShape.back(), rhsInner = rhsVector ? rhsShape[0] : rhsShape[rhsBatch];
-  if (!batch || !sameSize(lhsInner, rhsInner))
-    c.fail(ErrorKind::ShapeMismatch, "matrices {0} and {1} cannot be multiplied", c.text(lhsShape),
-           c.text(rhsShape));
-
-  BatchedOperand a = dropRepeated(c, lhs, lhsBatch, *batch);
-  BatchedOperand b = dropRepeated(c, rhs, rhsBatch, *batch);
-  unsigned domain = batch->size();
-  Dims result = llvm::to_vector(llvm::seq<unsigned>(0, domain));
-  if (!lhsVector) {
-    a.dims.push_back(domain);
-    result.push_back(domain++);
-  }
-  unsigned column = domain;
-  if (!rhsVector)
-    result.push_back(domain++);
-  unsigned inner = domain++;
-  a.dims.push_back(inner);
-  b.dims.push_back(inner);
-  if (!rhsVector)
-    b.dims.push_back(column);
-  c.result(contract(c, a.tensor, b.tensor, domain, a.dims, b.dims, result));
+  c.result(matrixProduct(c, lhs, rhs));
 }
 
 /// alpha * A' B' + beta * C; transposition is in the maps.
@@ -89,9 +23,7 @@ static void importGemm(NodeContext &c) {
     c.fail(ErrorKind::ShapeMismatch, "matrices {0}{1} and {2}{3} cannot be multiplied",
            c.text(c.shape(0)), transA ? " (transposed)" : "", c.text(c.shape(1)),
            transB ? " (transposed)" : "");
-  enum : unsigned { m, n, k };
-  Value product = contract(c, lhs, rhs, 3, transA ? Dims{k, m} : Dims{m, k},
-                           transB ? Dims{n, k} : Dims{k, n}, {m, n});
+  Value product = contract(c, lhs, rhs, transA ? "km" : "mk", transB ? "nk" : "kn", "mn");
 
   double alpha = c.node.getFloat("alpha", 1), beta = c.node.getFloat("beta", 1);
   bool hasBias = c.has(2) && beta != 0;
@@ -174,20 +106,13 @@ static void importEinsum(NodeContext &c) {
         letters += letter;
   }
   checkLetters(c, equation.result, "the result");
-  auto positions = [&](StringRef text) {
-    Dims found;
-    for (char letter : text)
-      found.push_back(letters.find(letter));
-    return found;
-  };
   for (char letter : equation.result)
     if (letters.find(letter) == std::string::npos)
       c.fail(ErrorKind::InvalidModel, "the result's '{0}' is a dimension of no input", letter);
 
   if (count == 2)
-    return c.result(contract(c, inputs[0], inputs[1], letters.size(),
-                             positions(equation.operands[0]), positions(equation.operands[1]),
-                             positions(equation.result)));
+    return c.result(contract(c, inputs[0], inputs[1], equation.operands[0], equation.operands[1],
+                             equation.result));
   // One input: sum what the result lacks, then reorder.
   SmallVector<int64_t> summed, permutation;
   std::string kept;

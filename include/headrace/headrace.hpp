@@ -1,0 +1,180 @@
+// The C interface (headrace.h) for C++17: owning handles, exceptions, typed arrays.
+//
+//   headrace::Package package("digits.hrpkg");
+//   headrace::Result result = package.program().run({headrace::Input(pixels, {4, 1, 8, 8})});
+//   const float *logits = result.data<float>(0);
+#ifndef HEADRACE_HEADRACE_HPP
+#define HEADRACE_HEADRACE_HPP
+
+#include <cstdint>
+#include <headrace/headrace.h>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace headrace {
+inline namespace v1 {
+
+class Error : public std::runtime_error {
+public:
+  Error(headrace_status status, const std::string &message)
+      : std::runtime_error(message), code(status) {}
+  headrace_status status() const { return code; }
+
+private:
+  headrace_status code;
+};
+
+inline void check(headrace_status status) {
+  if (status != HEADRACE_OK)
+    throw Error(status, headrace_last_error());
+}
+
+/// The element type of T; half precision has none, since C++17 has no type for it.
+template <class T> constexpr headrace_type typeOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return HEADRACE_BOOL;
+  else if constexpr (std::is_same_v<T, float>)
+    return HEADRACE_F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return HEADRACE_F64;
+  else {
+    static_assert(std::is_integral_v<T>, "expected a number or bool");
+    constexpr int wide = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return static_cast<headrace_type>(HEADRACE_I8 + 2 * wide + (std::is_unsigned_v<T> ? 1 : 0));
+  }
+}
+
+using Shape = std::vector<int64_t>;
+
+/// An array of the caller's, not copied.
+class Input {
+public:
+  template <class T>
+  Input(const T *data, Shape shape) : Input(data, typeOf<T>(), std::move(shape)) {}
+  Input(const void *data, headrace_type type, Shape shape)
+      : sizes(std::move(shape)), memory(const_cast<void *>(data)), type(type) {}
+
+  headrace_tensor view() const {
+    return {memory, sizes.data(), static_cast<int32_t>(sizes.size()), type};
+  }
+
+private:
+  Shape sizes;
+  void *memory;
+  headrace_type type;
+};
+
+/// The outputs of a call.
+class Result {
+public:
+  explicit Result(headrace_result *result) : handle(result, &headrace_result_free) {}
+
+  Shape shape(size_t output) const {
+    const headrace_tensor &tensor = at(output);
+    return Shape(tensor.shape, tensor.shape + tensor.rank);
+  }
+  size_t elements(size_t output) const {
+    size_t count = 1;
+    for (int64_t size : shape(output))
+      count *= static_cast<size_t>(size);
+    return count;
+  }
+  /// The elements in C order; throws where they are of another type.
+  template <class T> const T *data(size_t output) const {
+    const headrace_tensor &tensor = at(output);
+    if (tensor.type != typeOf<T>())
+      throw Error(HEADRACE_TYPE_MISMATCH, "output " + std::to_string(output) +
+                                              " has elements of another type than asked for");
+    return static_cast<const T *>(tensor.data);
+  }
+  template <class T> std::vector<T> values(size_t output) const {
+    const T *begin = data<T>(output);
+    return std::vector<T>(begin, begin + elements(output));
+  }
+  const headrace_tensor &at(size_t output) const {
+    const headrace_tensor *tensor = headrace_result_output(handle.get(), output);
+    if (!tensor)
+      throw Error(HEADRACE_INVALID_ARGUMENT, "there is no output " + std::to_string(output));
+    return *tensor;
+  }
+
+private:
+  std::unique_ptr<headrace_result, void (*)(headrace_result *)> handle;
+};
+
+/// A program of a package, valid as long as that.
+class Program {
+public:
+  explicit Program(const headrace_program *program) : handle(program) {}
+
+  std::string name() const { return headrace_program_name(handle); }
+  size_t inputCount() const { return headrace_program_input_count(handle); }
+  size_t outputCount() const { return headrace_program_output_count(handle); }
+  const headrace_spec &input(size_t index) const {
+    return specOr(headrace_program_input(handle, index));
+  }
+  const headrace_spec &output(size_t index) const {
+    return specOr(headrace_program_output(handle, index));
+  }
+
+  Result run(const std::vector<Input> &inputs) const {
+    std::vector<headrace_tensor> views;
+    for (const Input &input : inputs)
+      views.push_back(input.view());
+    headrace_result *result = nullptr;
+    check(headrace_run_new(handle, views.data(), views.size(), &result));
+    return Result(result);
+  }
+
+  const headrace_program *get() const { return handle; }
+
+private:
+  static const headrace_spec &specOr(const headrace_spec *spec) {
+    if (!spec)
+      throw Error(HEADRACE_INVALID_ARGUMENT, "there is no input or output of that number");
+    return *spec;
+  }
+
+  const headrace_program *handle;
+};
+
+class Package {
+public:
+  explicit Package(const std::string &path) {
+    headrace_package *package = nullptr;
+    check(headrace_package_open(path.c_str(), &package));
+    handle.reset(package);
+  }
+  explicit Package(const headrace_image &image) {
+    headrace_package *package = nullptr;
+    check(headrace_package_open_image(&image, &package));
+    handle.reset(package);
+  }
+
+  std::string level() const { return headrace_package_level(handle.get()); }
+  size_t programCount() const { return headrace_package_program_count(handle.get()); }
+  /// The only program.
+  Program program() const { return find(nullptr); }
+  Program program(const std::string &name) const { return find(name.c_str()); }
+
+private:
+  Program find(const char *name) const {
+    const headrace_program *program = nullptr;
+    check(headrace_package_program(handle.get(), name, &program));
+    return Program(program);
+  }
+
+  struct Close {
+    void operator()(headrace_package *package) const { headrace_package_close(package); }
+  };
+  std::unique_ptr<headrace_package, Close> handle;
+};
+
+} // namespace v1
+} // namespace headrace
+
+#endif

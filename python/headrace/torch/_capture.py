@@ -1,0 +1,113 @@
+"""From the graph that PyTorch traced to one of ATen operators without side effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import fx
+from torch._decomp import core_aten_decompositions
+from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from headrace.torch._context import FUNCTIONS, Unsupported
+
+
+@dataclass
+class Capture:
+    graph: fx.Graph
+    module: fx.GraphModule
+    results: list[Any]  # nodes of the graph, or values of Python
+    mutated: list[tuple[int, fx.Node]]  # the input's number, and what it is to hold afterwards
+
+
+def capture(module: fx.GraphModule) -> Capture:
+    """Traces the forward computation only: its gradient is taken of the program it becomes."""
+    fakes = [n.meta["example_value"] for n in module.graph.nodes if n.op == "placeholder"]
+    mode = next((fake.fake_mode for fake in fakes if isinstance(fake, torch.Tensor)), None)
+    if mode is None:
+        raise Unsupported("a graph without tensors")
+    mutated: list[int] = []
+    with torch.no_grad(), mode:
+        traced = make_fx(functional(module, mutated), decomposition_table=decompositions())(*fakes)
+    traced.graph.eliminate_dead_code()
+    results = list(traced.graph.output_node().args[0])
+    kept = len(results) - len(mutated)
+    return Capture(traced.graph, traced, results[:kept], list(zip(mutated, results[kept:])))
+
+
+def functional(module: fx.GraphModule, mutated: list[int]) -> Any:
+    """The module as a function that changes none of its inputs and returns their new values."""
+
+    def unwrap(value: Any) -> Any:
+        if not isinstance(value, FunctionalTensor):
+            return value
+        torch._sync(value)
+        return torch._from_functional_tensor(value.elem)
+
+    def run(*args: Any) -> list[Any]:
+        functionalize = torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+        with torch._C._ExcludeDispatchKeyGuard(functionalize), FunctionalTensorMode():
+            wrapped = [
+                FunctionalTensor.to_functional(arg) if isinstance(arg, torch.Tensor) else arg
+                for arg in args
+            ]
+            results = list(module(*wrapped))
+            mutated[:] = [
+                i
+                for i, arg in enumerate(wrapped)
+                if isinstance(arg, FunctionalTensor)
+                and torch._functionalize_has_data_mutation(arg.elem)
+            ]
+            return [unwrap(value) for value in results + [wrapped[i] for i in mutated]]
+
+    return run
+
+
+_table: dict[Any, Any] = {}
+
+
+def decompositions() -> dict[Any, Any]:
+    """PyTorch's own rules for whatever has no function here."""
+    if not _table:
+        _table.update(
+            (op, rule) for op, rule in core_aten_decompositions().items() if op not in FUNCTIONS
+        )
+        _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
+    return _table
+
+
+def transformer_encoder_layer(
+    x: torch.Tensor, embed_dim: int, heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
+    proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float, norm1_weight: Any,
+    norm1_bias: Any, norm2_weight: Any, norm2_bias: Any, ffn1_weight: Any, ffn1_bias: Any,
+    ffn2_weight: Any, ffn2_bias: Any, mask: Any = None, mask_type: Any = None,
+) -> torch.Tensor:  # fmt: skip
+    """What PyTorch fuses into one operator for inference."""
+    if mask is not None:
+        raise Unsupported("a masked aten._transformer_encoder_layer_fwd")
+
+    def attend(y: torch.Tensor) -> torch.Tensor:
+        batch, length, width = y.shape
+        parts = F.linear(y, qkv_weight, qkv_bias).chunk(3, -1)
+        q, k, v = (p.reshape(batch, length, heads, width // heads).transpose(1, 2) for p in parts)
+        mixed = F.scaled_dot_product_attention(q, k, v)
+        return F.linear(mixed.transpose(1, 2).reshape(batch, length, width), proj_weight, proj_bias)
+
+    def feed(y: torch.Tensor) -> torch.Tensor:
+        inner = F.linear(y, ffn1_weight, ffn1_bias)
+        return F.linear(F.gelu(inner) if use_gelu else F.relu(inner), ffn2_weight, ffn2_bias)
+
+    def norm1(y: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(y, (embed_dim,), norm1_weight, norm1_bias, eps)
+
+    def norm2(y: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(y, (embed_dim,), norm2_weight, norm2_bias, eps)
+
+    if norm_first:
+        x = x + attend(norm1(x))
+        return x + feed(norm2(x))
+    x = norm1(x + attend(x))
+    return norm2(x + feed(x))

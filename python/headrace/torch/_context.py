@@ -1,0 +1,222 @@
+"""What the function of one ATen operator works with: the builder of the program, and the node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch import fx
+
+from headrace import _core
+
+NAMES = {
+    torch.bool: "bool",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+}
+
+Tensor = _core.GraphNode
+Size = int | _core.OpenSize
+
+
+class Unsupported(Exception):
+    """What the program does not have; the message names it."""
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    if dtype not in NAMES:
+        raise Unsupported(f"tensors of {dtype}")
+    return NAMES[dtype]
+
+
+def fixed(size: Any) -> int | None:
+    """The size where it is known: PyTorch may have settled on a value."""
+    if isinstance(size, torch.SymInt):
+        expr = size.node.shape_env.simplify(size.node.expr)
+        return int(expr) if expr.is_Integer else None
+    return size
+
+
+class Context:
+    """Writes operators into the program that is being built, for one node of the graph at a time."""
+
+    def __init__(self, builder: _core.GraphBuilder) -> None:
+        self.builder = builder
+        self.node: fx.Node | None = None
+        self._symbols: dict[sympy.Symbol, _core.OpenSize] = {}
+        self._sizes: dict[sympy.Expr, Size] = {}
+        self.size_inputs: dict[sympy.Expr, Tensor] = {}
+        self.draws: list[tuple[fx.Node, str]] = []
+
+    # The node's result as PyTorch sees it.
+
+    @property
+    def value(self) -> Any:
+        return self.node.meta["val"]
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(self.value.dtype)
+
+    @property
+    def shape(self) -> list[Size]:
+        return self.sizes(self.value.shape)
+
+    def value_of(self, argument: int | str) -> Any:
+        """An argument as PyTorch sees it: a fake tensor where it is a tensor."""
+        found = (
+            self.node.kwargs.get(argument)
+            if isinstance(argument, str)
+            else self.node.args[argument]
+            if argument < len(self.node.args)
+            else None
+        )
+        return found.meta["val"] if isinstance(found, fx.Node) else found
+
+    # Sizes
+
+    def sizes(self, sizes: Iterable[Any]) -> list[Size]:
+        return [self.size(size) for size in sizes]
+
+    def size(self, size: Any) -> Size:
+        if isinstance(size, torch.SymInt):
+            size = size.node.shape_env.simplify(size.node.expr)
+        if isinstance(size, (int, sympy.Integer)):
+            return int(size)
+        if isinstance(size, _core.OpenSize):
+            return size
+        if size not in self._sizes:
+            self._sizes[size] = self._translate(size)
+        return self._sizes[size]
+
+    def _translate(self, expr: sympy.Expr) -> Size:
+        if isinstance(expr, sympy.Symbol):
+            return self.builder.symbol(str(expr))
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp > 0:
+            return self._fold("mul", [expr.base] * int(expr.exp))
+        functions = {"Add": "add", "Mul": "mul", "FloorDiv": "floordiv", "CleanDiv": "floordiv",
+                     "Mod": "mod", "PythonMod": "mod"}  # fmt: skip
+        function = functions.get(type(expr).__name__)
+        if function is None:
+            raise Unsupported(f"the size {expr}")
+        return self._fold(function, expr.args)
+
+    def _fold(self, function: str, parts: Sequence[Any]) -> Size:
+        total = self.size(parts[0])
+        for part in parts[1:]:
+            total = self.builder.arithmetic(function, total, self.size(part))
+        return total
+
+    def add(self, a: Size, b: Size) -> Size:
+        return self.builder.arithmetic("add", a, b)
+
+    def sub(self, a: Size, b: Size) -> Size:
+        return self.builder.arithmetic("sub", a, b)
+
+    def shape_of(self, x: Tensor) -> list[Size]:
+        return self.builder.shape(x)
+
+    def rank(self, x: Tensor) -> int:
+        return len(self.builder.shape(x))
+
+    def axis(self, axis: int, rank: int) -> int:
+        return axis + rank if axis < 0 else axis
+
+    def axes(self, axes: Sequence[int] | int | None, rank: int) -> list[int]:
+        if axes is None or (not isinstance(axes, int) and len(axes) == 0):
+            return list(range(rank))
+        axes = [axes] if isinstance(axes, int) else axes
+        return sorted(self.axis(axis, rank) for axis in axes)
+
+    # Operators
+
+    def map(self, function: str, *operands: Any, dtype: str | None = None) -> Tensor:
+        """A function of scalars over tensors and numbers, all taken in one element type."""
+        tensors = [x for x in operands if isinstance(x, Tensor)]
+        dtype = dtype or self.builder.dtype(tensors[0])
+        return self.builder.elementwise(function, [self.typed(x, dtype) for x in operands])
+
+    def typed(self, x: Any, dtype: str) -> Tensor:
+        if isinstance(x, Tensor):
+            return self.builder.cast(x, dtype)
+        return self.scalar(x, dtype)
+
+    def scalar(self, value: Any, dtype: str) -> Tensor:
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            return self.builder.cast(self.size_as_data(value), dtype)
+        return self.builder.scalar(float(value), dtype)
+
+    def size_as_data(self, size: Any) -> Tensor:
+        """A size that is computed with: one more input, given at each call."""
+        expr = size.node.expr
+        if expr.is_number:
+            return self.builder.scalar(float(expr), "f64")
+        if expr not in self.size_inputs:
+            name = f"size {len(self.size_inputs)}"
+            self.size_inputs[expr] = self.builder.input(name, "f64", [])
+        return self.size_inputs[expr]
+
+    def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
+        return self.builder.broadcast(self.scalar(value, dtype), list(shape))
+
+    def select(self, condition: Tensor, yes: Any, no: Any, dtype: str) -> Tensor:
+        condition = self.builder.cast(condition, "bool")
+        return self.builder.elementwise(
+            "select", [condition, self.typed(yes, dtype), self.typed(no, dtype)]
+        )
+
+    def constant(self, value: torch.Tensor) -> Tensor:
+        value = value.detach().contiguous()
+        return self.builder.constant(value, dtype_name(value.dtype))
+
+    def cast(self, x: Tensor, dtype: str) -> Tensor:
+        return self.builder.cast(x, dtype)
+
+    def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """Dimensions of size 1 where they stand in the result."""
+        rest = iter(self.shape_of(x))
+        rank = self.rank(x) + len(axes)
+        return self.builder.reshape(x, [1 if i in axes else next(rest) for i in range(rank)])
+
+    def per_channel(self, x: Tensor, rank: int) -> Tensor:
+        """A vector along dimension 1 of something of this rank."""
+        return self.unsqueeze(x, [0, *range(2, rank)])
+
+    def draw(self, kind: str) -> Tensor:
+        """Random numbers: one more input, which PyTorch draws at each call."""
+        self.draws.append((self.node, kind))
+        return self.builder.input(f"random {len(self.draws) - 1}", self.dtype, self.shape)
+
+
+Function = Callable[..., Any]
+FUNCTIONS: dict[Any, Function] = {}
+
+
+def aten(*names: str) -> Callable[[Function], Function]:
+    """Enters a function of operators: "add" stands for all overloads, "add.Tensor" for one."""
+
+    def enter(function: Function) -> Function:
+        for name in names:
+            for overload in overloads(name):
+                FUNCTIONS[overload] = function
+        return function
+
+    return enter
+
+
+def overloads(name: str) -> list[Any]:
+    packet_name, _, overload = name.partition(".")
+    packet = getattr(torch.ops.aten, packet_name, None)
+    if packet is None:  # another version of PyTorch
+        return []
+    if overload:
+        return [getattr(packet, overload)] if overload in packet.overloads() else []
+    return [getattr(packet, each) for each in packet.overloads() if not each.endswith("out")]

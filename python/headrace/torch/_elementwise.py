@@ -1,0 +1,246 @@
+"""Element-wise operators of ATen: each is a function of scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from headrace.torch._context import (
+    FUNCTIONS,
+    Context,
+    Tensor,
+    Unsupported,
+    aten,
+    dtype_name,
+    overloads,
+)
+
+# ATen's name, and the function's.
+UNARY = {
+    "abs": "abs", "neg": "neg", "square": "square", "relu": "relu",
+    "reciprocal": "reciprocal", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2",
+    "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10",
+    "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sin": "sin",
+    "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh",
+    "cosh": "cosh", "tanh": "tanh", "erf": "erf", "sigmoid": "sigmoid", "silu": "silu",
+    "mish": "mish", "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish",
+}  # fmt: skip
+BINARY = {
+    "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "remainder": "modulo",
+    "fmod": "remainder", "floor_divide": "floor_divide",
+}  # fmt: skip
+COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal",
+}  # fmt: skip
+LOGIC = {"and": "and", "or": "or", "xor": "xor"}
+
+
+def enter_tables() -> None:
+    for name, function in UNARY.items():
+        FUNCTIONS[getattr(torch.ops.aten, name).default] = lambda c, x, function=function: c.map(
+            function, x, dtype=c.dtype
+        )
+    for name, function in BINARY.items():
+        for overload in overloads(name):
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=c.dtype
+            )
+    for name, function in COMPARISONS.items():
+        for overload in overloads(name):
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=operand_type(c)
+            )
+    for name, function in LOGIC.items():
+        for overload in overloads(f"logical_{name}"):
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype="bool"
+            )
+        for overload in overloads(f"bitwise_{name}"):
+            FUNCTIONS[overload] = lambda c, a, b, function=function: c.map(
+                function, a, b, dtype=c.dtype
+            )
+
+
+def operand_type(c: Context) -> str:
+    return dtype_name(torch.result_type(c.value_of(0), c.value_of(1)))
+
+
+def scaled(c: Context, x: Any, factor: Any) -> Any:
+    """x * factor, in the result's type."""
+    if not isinstance(factor, torch.SymInt) and factor == 1:
+        return x
+    return c.map("mul", x, factor, dtype=c.dtype) if isinstance(x, Tensor) else x * factor
+
+
+@aten("add.Tensor", "add.Scalar")
+def add(c: Context, a: Any, b: Any, alpha: Any = 1) -> Tensor:
+    return c.map("add", a, scaled(c, b, alpha), dtype=c.dtype)
+
+
+@aten("sub.Tensor", "sub.Scalar")
+def sub(c: Context, a: Any, b: Any, alpha: Any = 1) -> Tensor:
+    return c.map("sub", a, scaled(c, b, alpha), dtype=c.dtype)
+
+
+@aten("rsub.Tensor", "rsub.Scalar")
+def rsub(c: Context, a: Any, b: Any, alpha: Any = 1) -> Tensor:
+    return c.map("sub", b, scaled(c, a, alpha), dtype=c.dtype)
+
+
+@aten("div.Tensor", "div.Scalar", "div.Tensor_mode", "div.Scalar_mode")
+def div(c: Context, a: Any, b: Any, rounding_mode: str | None = None) -> Tensor:
+    functions = {None: "div", "floor": "floor_divide", "trunc": "truncate_divide"}
+    return c.map(functions[rounding_mode], a, b, dtype=c.dtype)
+
+
+@aten("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
+def power(c: Context, base: Any, exponent: Any) -> Tensor:
+    plain = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+    if not isinstance(exponent, (Tensor, torch.SymInt, torch.SymFloat)):
+        if exponent == 1:
+            return c.cast(base, c.dtype)
+        if exponent == 3:
+            return c.map("mul", base, c.map("square", base, dtype=c.dtype), dtype=c.dtype)
+        if exponent in plain:
+            return c.map(plain[exponent], base, dtype=c.dtype)
+    return c.map("power", base, exponent, dtype=c.dtype)
+
+
+@aten("logical_not", "bitwise_not")
+def logical_not(c: Context, x: Tensor) -> Tensor:
+    return c.map("not", x, dtype=c.dtype)
+
+
+@aten("sign")
+def sign(c: Context, x: Tensor) -> Tensor:
+    """NaN has the sign 0 here."""
+    above, below = c.map("greater", x, 0), c.map("less", x, 0)
+    return c.map("sub", above, below, dtype=c.dtype)
+
+
+@aten("isnan")
+def isnan(c: Context, x: Tensor) -> Tensor:
+    return c.map("is_nan", x)
+
+
+@aten("isinf")
+def isinf(c: Context, x: Tensor) -> Tensor:
+    return c.map("is_inf", x)
+
+
+@aten("where.self", "where.Scalar", "where.ScalarSelf", "where.ScalarOther")
+def where(c: Context, condition: Tensor, yes: Any, no: Any) -> Tensor:
+    return c.select(condition, yes, no, c.dtype)
+
+
+@aten("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(c: Context, x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    return c.select(mask, value, x, c.dtype)
+
+
+@aten("clamp.default", "clamp.Tensor", "hardtanh.default", "clamp_min", "clamp_max")
+def clamp(c: Context, x: Tensor, low: Any = None, high: Any = None, **named: Any) -> Tensor:
+    name = c.node.target.overloadpacket.__name__
+    low, high = named.get("min", low), named.get("max", high)
+    if name == "hardtanh":
+        low = named.get("min_val", -1 if low is None else low)
+        high = named.get("max_val", 1 if high is None else high)
+    elif name == "clamp_max":
+        low, high = None, low if high is None else high
+    if low is not None:
+        x = c.map("max", x, low, dtype=c.dtype)
+    return x if high is None else c.map("min", x, high, dtype=c.dtype)
+
+
+@aten("addcmul")
+def addcmul(c: Context, x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Tensor:
+    return c.map("add", x, scaled(c, c.map("mul", a, b, dtype=c.dtype), value), dtype=c.dtype)
+
+
+@aten("addcdiv")
+def addcdiv(c: Context, x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Tensor:
+    return c.map("add", x, scaled(c, c.map("div", a, b, dtype=c.dtype), value), dtype=c.dtype)
+
+
+@aten("lerp")
+def lerp(c: Context, start: Tensor, end: Tensor, weight: Any) -> Tensor:
+    step = c.map("mul", c.map("sub", end, start, dtype=c.dtype), weight, dtype=c.dtype)
+    return c.map("add", start, step, dtype=c.dtype)
+
+
+# Activations with parameters
+
+
+@aten("gelu")
+def gelu(c: Context, x: Tensor, approximate: str = "none") -> Tensor:
+    return c.map("gelu_tanh" if approximate == "tanh" else "gelu", x)
+
+
+@aten("softplus")
+def softplus(c: Context, x: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    if beta == 1 and threshold >= 20:
+        return c.map("softplus", x)
+    inner = scaled(c, x, beta)
+    curve = c.map("div", c.map("softplus", inner), beta)
+    return c.select(c.map("greater", inner, threshold), x, curve, c.dtype)
+
+
+@aten("log_sigmoid_forward")
+def log_sigmoid(c: Context, x: Tensor) -> tuple[Tensor, None]:
+    return c.map("log_sigmoid", x), None
+
+
+@aten("elu")
+def elu(c: Context, x: Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Tensor:
+    if input_scale != 1:
+        curve = c.map("mul", c.map("expm1", scaled(c, x, input_scale)), alpha)
+        value = c.select(c.map("less", x, 0), curve, x, c.dtype)
+    else:
+        value = c.map("elu", x, alpha)
+    return scaled(c, value, scale)
+
+
+@aten("leaky_relu")
+def leaky_relu(c: Context, x: Tensor, slope: Any = 0.01) -> Tensor:
+    return c.map("leaky_relu", x, slope)
+
+
+@aten("_prelu_kernel")
+def prelu(c: Context, x: Tensor, slope: Tensor) -> Tensor:
+    return c.map("leaky_relu", x, slope)
+
+
+@aten("threshold")
+def threshold(c: Context, x: Tensor, least: Any, value: Any) -> Tensor:
+    return c.select(c.map("greater", x, least), x, value, c.dtype)
+
+
+# Element types, and what stays as it is
+
+
+@aten("_to_copy")
+def to_copy(c: Context, x: Tensor, **options: Any) -> Tensor:
+    device = options.get("device")
+    if device is not None and torch.device(device).type != "cpu":
+        raise Unsupported(f"tensors on device '{device}'")
+    return c.cast(x, c.dtype)
+
+
+@aten("clone", "alias", "lift_fresh_copy", "contiguous", "lift_fresh")
+def same(c: Context, x: Tensor, **options: Any) -> Tensor:
+    return x
+
+
+@aten("detach")
+def detach(c: Context, x: Tensor) -> Tensor:
+    return c.builder.detach(x)
+
+
+@aten("copy")
+def copy(c: Context, target: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    return c.builder.broadcast(c.cast(source, c.dtype), c.shape)
+
+
+enter_tables()

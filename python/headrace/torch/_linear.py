@@ -1,0 +1,183 @@
+"""Matrix products, convolutions, poolings and attention of ATen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
+from headrace.torch._elementwise import scaled
+
+# Matrix products
+
+
+@aten("mm", "bmm", "matmul", "mv", "dot")
+def product(c: Context, a: Tensor, b: Tensor) -> Tensor:
+    return c.builder.matrix_product(a, b)
+
+
+@aten("addmm.default", "baddbmm", "addmv")
+def add_product(
+    c: Context, bias: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    result = scaled(c, c.builder.matrix_product(a, b), alpha)
+    return result if beta == 0 else c.map("add", result, scaled(c, bias, beta))
+
+
+@aten("linear")
+def linear(c: Context, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    outer = "abcdefgh"[: c.rank(x) - 1]
+    result = c.builder.contract(f"{outer}k,nk->{outer}n", x, weight)
+    return result if bias is None else c.map("add", result, bias)
+
+
+# Windows
+
+
+def spread(numbers: Sequence[int] | int, rank: int) -> list[int]:
+    """One number may stand for every dimension."""
+    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    return numbers * rank if len(numbers) == 1 else numbers
+
+
+@aten("convolution")
+def convolution(
+    c: Context, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int],
+    padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+    output_padding: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    if transposed:
+        raise Unsupported("a transposed convolution")
+    rank = c.rank(x) - 2
+    pads = spread(padding, rank) * 2
+    result = c.builder.convolution(
+        x, weight, spread(stride, rank), spread(dilation, rank), pads, groups
+    )
+    return result if bias is None else c.map("add", result, c.per_channel(bias, rank + 2))
+
+
+def batched(c: Context, x: Tensor, rank: int) -> Tensor:
+    """An image may come without a batch."""
+    return x if c.rank(x) == rank + 2 else c.unsqueeze(x, [0])
+
+
+def overhang(
+    c: Context, sizes: Sequence[Any], results: Sequence[Any], window: Sequence[int],
+    strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int],
+) -> list[int]:  # fmt: skip
+    """How much further than its high pad the last window reaches, the size being rounded up."""
+    extra = []
+    for open_size, result, w, s, d, p in zip(sizes, results, window, strides, dilations, pads):
+        size = fixed(open_size)
+        if size is None:
+            raise Unsupported("ceil_mode over a free size")
+        extra.append(max((fixed(result) - 1) * s + (w - 1) * d + 1 - (size + 2 * p), 0))
+    return extra
+
+
+@aten("max_pool2d_with_indices", "max_pool3d_with_indices")
+def max_pool(
+    c: Context, x: Tensor, window: Sequence[int], stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,), ceil_mode: bool = False,
+) -> tuple:  # fmt: skip
+    rank = 3 if "3d" in c.node.target.overloadpacket.__name__ else 2
+    window = spread(window, rank)
+    strides = spread(stride, rank) if stride else window
+    dilations, pads = spread(dilation, rank), spread(padding, rank)
+    high = pads
+    if ceil_mode:
+        sizes, results = c.value_of(0).shape[-rank:], c.value[0].shape[-rank:]
+        extra = overhang(c, sizes, results, window, strides, dilations, pads)
+        high = [p + e for p, e in zip(pads, extra)]
+    result = c.builder.pool(
+        "max", batched(c, x, rank), window, strides, dilations, [*pads, *high], False
+    )
+    return c.builder.reshape(result, c.sizes(c.value[0].shape)), None
+
+
+@aten("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def average_pool(
+    c: Context, x: Tensor, window: Sequence[int], stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    rank = int(c.node.target.overloadpacket.__name__[8])
+    window = spread(window, rank)
+    strides, pads = spread(stride, rank) if stride else window, spread(padding, rank)
+    x = batched(c, x, rank)
+    high = pads
+    if ceil_mode:
+        sizes, results = c.value_of(0).shape[-rank:], c.value.shape[-rank:]
+        extra = overhang(c, sizes, results, window, strides, [1] * rank, pads)
+        if count_include_pad and any(extra):
+            # The stated padding counts, what lies beyond it does not: it becomes part of the image.
+            x = c.builder.pad(x, [0, 0, *pads], [0, 0, *pads], 0.0)
+            pads, count_include_pad = [0] * rank, False
+        high = [p + e for p, e in zip(pads, extra)]
+    kind = "sum" if divisor_override else "average"
+    result = c.builder.pool(kind, x, window, strides, [1] * rank, [*pads, *high], count_include_pad)
+    if divisor_override:
+        result = c.map("div", result, divisor_override)
+    return c.builder.reshape(result, c.shape)
+
+
+@aten("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
+def adaptive_average_pool(c: Context, x: Tensor, sizes: Sequence[int]) -> Tensor:
+    rank = len(sizes)
+    source, result = c.value_of(0).shape[-rank:], c.value.shape[-rank:]
+    if all(size == 1 for size in result):
+        last = c.rank(x)
+        return c.builder.reduce("mean", x, list(range(last - rank, last)), True)
+    window = []
+    for size, wanted in zip(map(fixed, source), map(fixed, result)):
+        if size is None or size % wanted:
+            raise Unsupported(f"adaptive pooling of {size} elements to {wanted}")
+        window.append(size // wanted)
+    pooled = c.builder.pool(
+        "average", batched(c, x, rank), window, window, [1] * rank, [0] * (2 * rank), False
+    )
+    return c.builder.reshape(pooled, c.shape)
+
+
+@aten("upsample_nearest2d.default", "upsample_nearest2d.vec")
+def upsample_nearest(c: Context, x: Tensor, *_: Any, **__: Any) -> Tensor:
+    """Every element repeated, where the factor is whole."""
+    source, result = c.value_of(0).shape, c.value.shape
+    factors = []
+    for size, wanted in zip(map(fixed, source[2:]), map(fixed, result[2:])):
+        if size is None or wanted is None or wanted % size:
+            raise Unsupported(f"nearest upsampling of {size} elements to {wanted}")
+        factors.append(wanted // size)
+    n, channels, height, width = c.shape_of(x)
+    split = c.builder.reshape(x, [n, channels, height, 1, width, 1])
+    wide = c.builder.broadcast(split, [n, channels, height, factors[0], width, factors[1]])
+    return c.builder.reshape(wide, c.shape)
+
+
+# Attention
+
+
+@aten("_scaled_dot_product_flash_attention_for_cpu")
+def attention(
+    c: Context, query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0,
+    is_causal: bool = False, *, attn_mask: Tensor | None = None, scale: float | None = None,
+) -> tuple:  # fmt: skip
+    import torch
+
+    if dropout_p:
+        raise Unsupported("dropout inside of attention")
+    if scale is None and fixed(c.value_of(0).shape[-1]) is None:
+        raise Unsupported("attention of a free depth")
+    rows, depth = map(fixed, c.value_of(0).shape[-2:])
+    scores = c.builder.contract("bhqd,bhkd->bhqk", query, key)
+    scores = c.map("mul", scores, depth**-0.5 if scale is None else scale)
+    if is_causal:
+        columns = fixed(c.value_of(1).shape[-2])
+        if rows is None or columns is None:
+            raise Unsupported("causal attention over a free length")
+        mask = c.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
+        scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))
+    if attn_mask is not None:
+        scores = c.map("add", scores, attn_mask)
+    weights = c.builder.softmax(scores, 3, False)
+    return c.builder.contract("bhqk,bhkd->bhqd", weights, value), None

@@ -1,0 +1,192 @@
+"""Reductions, softmax and normalizations of ATen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.torch._context import Context, Tensor, Unsupported, aten
+
+Axes = Sequence[int] | int | None
+
+
+def reduced(c: Context, kind: str, x: Tensor, axes: Axes, keep: bool) -> Tensor:
+    rank = c.rank(x)
+    if rank == 0:
+        return x
+    return c.builder.reduce(kind, x, c.axes(axes, rank), keep)
+
+
+@aten("sum.default", "sum.dim_IntList", "mean.default", "mean.dim", "prod.default", "prod.dim_int")
+def fold(c: Context, x: Tensor, axes: Axes = None, keep: bool = False, **_: Any) -> Tensor:
+    name = c.node.target.overloadpacket.__name__
+    return reduced(c, name, c.cast(x, c.dtype), axes, keep)
+
+
+@aten("amax", "amin", "max.default", "min.default")
+def extreme(c: Context, x: Tensor, axes: Axes = None, keep: bool = False) -> Tensor:
+    kind = c.node.target.overloadpacket.__name__.removeprefix("a")
+    return reduced(c, kind, x, axes, keep)
+
+
+@aten("any", "all")
+def logical(c: Context, x: Tensor, axes: Axes = None, keep: bool = False) -> Tensor:
+    kind = "max" if c.node.target.overloadpacket.__name__ == "any" else "min"
+    flags = c.cast(c.cast(x, "bool"), "i32")
+    return c.cast(reduced(c, kind, flags, axes, keep), "bool")
+
+
+@aten("logsumexp")
+def logsumexp(c: Context, x: Tensor, axes: Axes, keep: bool = False) -> Tensor:
+    most = c.builder.detach(reduced(c, "max", x, axes, True))
+    total = reduced(c, "sum", c.map("exp", c.map("sub", x, most)), axes, True)
+    result = c.map("add", c.map("log", total), most)
+    return c.builder.reshape(result, c.shape)
+
+
+def moments(c: Context, x: Tensor, axes: Axes, correction: float) -> tuple[Tensor, Tensor]:
+    """Variance and mean, with the dimensions kept."""
+    mean = reduced(c, "mean", x, axes, True)
+    squares = c.map("square", c.map("sub", x, mean))
+    if correction == 0:
+        return reduced(c, "mean", squares, axes, True), mean
+    total = reduced(c, "sum", squares, axes, True)
+    return c.map("div", total, c.map("sub", count(c, x, axes), correction)), mean
+
+
+def count(c: Context, x: Tensor, axes: Axes) -> Tensor:
+    """How many elements the axes combine, of the type of `x`."""
+    shape = c.shape_of(x)
+    sizes = [shape[axis] for axis in c.axes(axes, len(shape))]
+    number = 1.0
+    dtype = c.builder.dtype(x)
+    open_sizes = [size for size in sizes if not isinstance(size, int)]
+    for size in sizes:
+        number *= size if isinstance(size, int) else 1
+    if not open_sizes:
+        return c.scalar(number, dtype)
+    ones = c.full(1, dtype, open_sizes)
+    return c.map("mul", reduced(c, "sum", ones, None, False), number)
+
+
+@aten("var.correction", "std.correction", "var_mean.correction")
+def variance(
+    c: Context, x: Tensor, axes: Axes = None, correction: Any = 1, keepdim: bool = False
+) -> Any:
+    name = c.node.target.overloadpacket.__name__
+    results = c.value if name == "var_mean" else (c.value,)
+    shape = c.sizes(results[0].shape)
+    spread, mean = moments(c, x, axes, 1 if correction is None else correction)
+    if name == "std":
+        spread = c.map("sqrt", spread)
+    spread, mean = c.builder.reshape(spread, shape), c.builder.reshape(mean, shape)
+    return (spread, mean) if name == "var_mean" else spread
+
+
+@aten("linalg_vector_norm")
+def vector_norm(
+    c: Context, x: Tensor, order: Any = 2, axes: Axes = None, keep: bool = False, **_: Any
+) -> Tensor:
+    if order == 2:
+        return c.map("sqrt", reduced(c, "sum", c.map("square", x), axes, keep))
+    if order == 1:
+        return reduced(c, "sum", c.map("abs", x), axes, keep)
+    raise Unsupported(f"a norm of order {order}")
+
+
+# Softmax and normalizations
+
+
+@aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int", "_safe_softmax")
+def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
+    x = c.cast(x, c.dtype)
+    log = "log" in c.node.target.overloadpacket.__name__
+    if c.rank(x) == 0:
+        return c.full(0 if log else 1, c.dtype, [])
+    return c.builder.softmax(x, c.axis(axis, c.rank(x)), log)
+
+
+@aten("native_layer_norm")
+def layer_norm(
+    c: Context,
+    x: Tensor,
+    shape: Sequence[int],
+    scale: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple:
+    dtype = c.builder.dtype(x)
+    axis = c.rank(x) - len(shape)
+    if scale is None:
+        scale = c.full(1, dtype, c.shape_of(x)[axis:])
+    return c.builder.layer_norm(x, scale, bias, axis, eps), None, None
+
+
+@aten("native_group_norm")
+def group_norm(
+    c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, n: Any, channels: Any,
+    area: Any, groups: int, eps: float,
+) -> tuple:  # fmt: skip
+    shape = c.shape_of(x)
+    rows = c.builder.reshape(x, [c.size(n), groups, c.size(channels // groups * area)])
+    ones = c.full(1, c.builder.dtype(x), [c.size(channels // groups * area)])
+    normal = c.builder.reshape(c.builder.layer_norm(rows, ones, None, 2, eps), shape)
+    return affine(c, normal, scale, bias), None, None
+
+
+def affine(c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Scaled and shifted, channel by channel."""
+    if scale is not None:
+        x = c.map("mul", x, c.per_channel(scale, c.rank(x)))
+    return x if bias is None else c.map("add", x, c.per_channel(bias, c.rank(x)))
+
+
+@aten("_native_batch_norm_legit_no_training")
+def batch_norm_inference(
+    c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, mean: Tensor, var: Tensor,
+    momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    channels, dtype = [c.shape_of(x)[1]], c.builder.dtype(x)
+    scale = c.full(1, dtype, channels) if scale is None else scale
+    bias = c.full(0, dtype, channels) if bias is None else bias
+    return c.builder.batch_norm(x, scale, bias, mean, var, eps), None, None
+
+
+@aten("_native_batch_norm_legit_functional")
+def batch_norm(
+    c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, mean: Tensor, var: Tensor,
+    training: bool, momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    """In training: by the batch's own statistics, which also move the running ones."""
+    if not training:
+        return *batch_norm_inference(c, x, scale, bias, mean, var, momentum, eps), mean, var
+    result, batch_mean, batch_var = normalize_by_batch(c, x, scale, bias, eps)
+    axes = [0, *range(2, c.rank(x))]
+    total = count(c, x, axes)
+    unbiased = c.map("mul", batch_var, c.map("div", total, c.map("sub", total, 1)))
+    moved = [
+        c.map("add", c.map("mul", old, 1 - momentum), c.map("mul", c.builder.detach(new), momentum))
+        for old, new in ((mean, batch_mean), (var, unbiased))
+    ]
+    return result, None, None, *moved
+
+
+@aten("_native_batch_norm_legit.no_stats")
+def batch_norm_without_running(
+    c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, training: bool,
+    momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    return normalize_by_batch(c, x, scale, bias, eps)[0], None, None
+
+
+def normalize_by_batch(
+    c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The result, the mean and the variance of each channel."""
+    rank = c.rank(x)
+    var, mean = moments(c, x, [0, *range(2, rank)], 0)
+    factor = c.map("rsqrt", c.map("add", var, eps))
+    normal = c.map("mul", c.map("sub", x, mean), factor)
+    channels = [c.shape_of(x)[1]]
+    mean, var = c.builder.reshape(mean, channels), c.builder.reshape(var, channels)
+    return affine(c, normal, scale, bias), mean, var

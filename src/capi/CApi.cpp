@@ -1,0 +1,288 @@
+// The C interface: include/headrace/headrace.h.
+#include "headrace/headrace.h"
+#include "package/Package.h"
+#include "runtime/Error.h"
+
+#include <new>
+
+using namespace headrace;
+
+namespace {
+
+/// A spec with what its pointers point to.
+struct OwnedSpec {
+  std::string name;
+  std::vector<int64_t> dims;
+  std::vector<std::string> texts;
+  std::vector<const char *> textPointers;
+  headrace_spec view{};
+
+  OwnedSpec(const TensorSpec &spec, const Program &program) : name(spec.name) {
+    std::vector<std::string> symbols;
+    symbols.reserve(program.symbols.size());
+    for (const Symbol &symbol : program.symbols)
+      symbols.push_back(symbol.name);
+    for (const DimExpr &dim : spec.dims) {
+      dims.push_back(dim.asConstant().value_or(-1));
+      texts.push_back(dim.str(symbols));
+    }
+    for (const std::string &text : texts)
+      textPointers.push_back(text.c_str());
+    view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
+            static_cast<int32_t>(spec.dtype)};
+  }
+  OwnedSpec(const OwnedSpec &) = delete;
+};
+
+} // namespace
+
+struct headrace_program {
+  std::shared_ptr<const PackageProgram> program;
+  std::vector<std::unique_ptr<OwnedSpec>> inputs, outputs;
+};
+
+struct headrace_package {
+  std::shared_ptr<const Package> package;
+  std::vector<std::unique_ptr<headrace_program>> programs;
+};
+
+struct headrace_result {
+  std::vector<Tensor> tensors;
+  std::vector<headrace_tensor> views;
+};
+
+namespace {
+
+thread_local std::string lastError;
+
+headrace_status fail(headrace_status status, const char *message) noexcept {
+  try {
+    lastError = message;
+  } catch (...) {
+    lastError.clear();
+  }
+  return status;
+}
+
+headrace_status statusOf(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::InvalidFile:
+  case ErrorKind::InvalidModel:
+    return HEADRACE_INVALID_FILE;
+  case ErrorKind::Unsupported:
+    return HEADRACE_UNSUPPORTED;
+  case ErrorKind::InvalidArgument:
+    return HEADRACE_INVALID_ARGUMENT;
+  case ErrorKind::ShapeMismatch:
+    return HEADRACE_SHAPE_MISMATCH;
+  case ErrorKind::TypeMismatch:
+    return HEADRACE_TYPE_MISMATCH;
+  case ErrorKind::MissingInput:
+    return HEADRACE_MISSING_INPUT;
+  case ErrorKind::Io:
+    return HEADRACE_IO_ERROR;
+  }
+  return HEADRACE_INTERNAL_ERROR;
+}
+
+/// No exception may leave through C.
+template <class Action> headrace_status guarded(Action action) noexcept {
+  try {
+    action();
+    return HEADRACE_OK;
+  } catch (const Error &error) {
+    return fail(statusOf(error.kind()), error.what());
+  } catch (const std::bad_alloc &) {
+    return fail(HEADRACE_OUT_OF_MEMORY, "not enough memory");
+  } catch (const std::exception &error) {
+    return fail(HEADRACE_INTERNAL_ERROR, error.what());
+  } catch (...) {
+    return fail(HEADRACE_INTERNAL_ERROR, "unknown error");
+  }
+}
+
+void require(bool holds, const char *what) {
+  if (!holds)
+    throw Error(ErrorKind::InvalidArgument, what);
+}
+
+static_assert(HEADRACE_F64 == static_cast<int>(DType::F64) &&
+              HEADRACE_F16 == static_cast<int>(DType::F16) &&
+              HEADRACE_U64 == static_cast<int>(DType::U64) &&
+              HEADRACE_BOOL == static_cast<int>(DType::Bool));
+
+DType typeOf(const headrace_tensor &tensor) {
+  require(tensor.type >= HEADRACE_BOOL && tensor.type <= HEADRACE_F64,
+          "tensor: expected a headrace_type");
+  return static_cast<DType>(tensor.type);
+}
+
+Shape shapeOf(const headrace_tensor &tensor) {
+  require(tensor.rank >= 0 && tensor.rank <= 64 && (tensor.rank == 0 || tensor.shape),
+          "tensor: expected a rank of 0 to 64 and as many sizes");
+  return Shape(tensor.shape, tensor.shape + tensor.rank);
+}
+
+std::vector<Tensor> inputsOf(const headrace_program *program, const headrace_tensor *inputs,
+                             size_t count, bool dataNeeded) {
+  require(program && (inputs || count == 0), "expected a program and its inputs, got null");
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < count; ++i) {
+    tensors.push_back(
+        Tensor::borrow(typeOf(inputs[i]), shapeOf(inputs[i]), inputs[i].data, nullptr));
+    require(!dataNeeded || inputs[i].data || tensors.back().elements() == 0,
+            "input: expected data, got null");
+  }
+  return tensors;
+}
+
+Shape outputShape(const Executable &version, std::span<const Tensor> inputs, size_t output) {
+  const Program &program = version.program();
+  require(output < program.outputs.size(), "there is no output of that number");
+  std::vector<int64_t> symbols = version.bind(inputs).value_or(std::vector<int64_t>());
+  Shape shape;
+  for (const DimExpr &dim : program.outputs[output].dims)
+    shape.push_back(dim.evaluate(symbols));
+  return shape;
+}
+
+headrace_status openWith(headrace_package **result,
+                         std::shared_ptr<const Package> (*open)(const void *), const void *what) {
+  return guarded([&] {
+    require(result && what, "expected a package to open, got null");
+    *result = nullptr;
+    auto package = std::make_unique<headrace_package>();
+    package->package = open(what);
+    for (const auto &program : package->package->programs()) {
+      auto entry = std::make_unique<headrace_program>();
+      entry->program = program;
+      const Program &declared = program->interface();
+      for (const TensorSpec &spec : declared.inputs)
+        entry->inputs.push_back(std::make_unique<OwnedSpec>(spec, declared));
+      for (const TensorSpec &spec : declared.outputs)
+        entry->outputs.push_back(std::make_unique<OwnedSpec>(spec, declared));
+      package->programs.push_back(std::move(entry));
+    }
+    *result = package.release();
+  });
+}
+
+const headrace_spec *specAt(const std::vector<std::unique_ptr<OwnedSpec>> &specs, size_t index) {
+  return index < specs.size() ? &specs[index]->view : nullptr;
+}
+
+} // namespace
+
+const char *headrace_version(void) { return HEADRACE_VERSION; }
+int32_t headrace_abi_version(void) { return HEADRACE_ABI_VERSION; }
+const char *headrace_last_error(void) { return lastError.c_str(); }
+
+headrace_status headrace_package_open(const char *path, headrace_package **package) {
+  return openWith(
+      package,
+      [](const void *name) {
+        return Package::open(std::filesystem::path(static_cast<const char *>(name)));
+      },
+      path);
+}
+
+headrace_status headrace_package_open_image(const headrace_image *image,
+                                            headrace_package **package) {
+  return openWith(
+      package,
+      [](const void *linked) { return Package::open(*static_cast<const PackageImage *>(linked)); },
+      image);
+}
+
+void headrace_package_close(headrace_package *package) { delete package; }
+
+const char *headrace_package_level(const headrace_package *package) {
+  return package->package->level().c_str();
+}
+
+size_t headrace_package_program_count(const headrace_package *package) {
+  return package->programs.size();
+}
+
+headrace_status headrace_package_program(const headrace_package *package, const char *name,
+                                         const headrace_program **program) {
+  return guarded([&] {
+    require(package && program, "expected a package, got null");
+    auto wanted = package->package->program(name ? name : "");
+    for (const auto &candidate : package->programs)
+      if (candidate->program == wanted)
+        *program = candidate.get();
+  });
+}
+
+const headrace_program *headrace_package_program_at(const headrace_package *package, size_t index) {
+  return index < package->programs.size() ? package->programs[index].get() : nullptr;
+}
+
+const char *headrace_program_name(const headrace_program *program) {
+  return program->program->interface().name.c_str();
+}
+size_t headrace_program_input_count(const headrace_program *program) {
+  return program->inputs.size();
+}
+size_t headrace_program_output_count(const headrace_program *program) {
+  return program->outputs.size();
+}
+const headrace_spec *headrace_program_input(const headrace_program *program, size_t index) {
+  return specAt(program->inputs, index);
+}
+const headrace_spec *headrace_program_output(const headrace_program *program, size_t index) {
+  return specAt(program->outputs, index);
+}
+
+headrace_status headrace_output_shape(const headrace_program *program,
+                                      const headrace_tensor *inputs, size_t input_count,
+                                      size_t output, int64_t *shape) {
+  return guarded([&] {
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/false);
+    Shape sizes = outputShape(*program->program->find(tensors), tensors, output);
+    require(shape || sizes.empty(), "expected room for the shape, got null");
+    std::copy(sizes.begin(), sizes.end(), shape);
+  });
+}
+
+headrace_status headrace_run(const headrace_program *program, const headrace_tensor *inputs,
+                             size_t input_count, const headrace_tensor *outputs,
+                             size_t output_count) {
+  return guarded([&] {
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    require(outputs || output_count == 0, "expected outputs, got null");
+    require(output_count == program->outputs.size(), "expected memory for all outputs");
+    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < output_count; ++i) {
+      Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(*version, tensors, i);
+      results.push_back(Tensor::borrow(typeOf(outputs[i]), shape, outputs[i].data, nullptr));
+      require(outputs[i].data || results.back().elements() == 0,
+              "output: expected memory, got null");
+    }
+    version->runInto(tensors, results);
+  });
+}
+
+headrace_status headrace_run_new(const headrace_program *program, const headrace_tensor *inputs,
+                                 size_t input_count, headrace_result **result) {
+  return guarded([&] {
+    require(result, "expected a place for the result, got null");
+    *result = nullptr;
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    auto made = std::make_unique<headrace_result>();
+    made->tensors = program->program->find(tensors)->run(tensors);
+    for (Tensor &tensor : made->tensors)
+      made->views.push_back({tensor.data(), tensor.shape().data(),
+                             static_cast<int32_t>(tensor.shape().size()),
+                             static_cast<int32_t>(tensor.dtype())});
+    *result = made.release();
+  });
+}
+
+const headrace_tensor *headrace_result_output(const headrace_result *result, size_t index) {
+  return index < result->views.size() ? &result->views[index] : nullptr;
+}
+
+void headrace_result_free(headrace_result *result) { delete result; }

@@ -1,0 +1,48 @@
+// Gradients of maps: one map per operand, of the operands (or of the result, where that says all)
+// and the result's gradient. Nothing in between is kept from the forward pass.
+#include "dialect/gradient/Builders.h"
+#include "dialect/gradient/ScalarDerivative.h"
+
+using namespace mlir;
+using namespace headrace::gradient;
+
+namespace headrace::hr {
+
+/// The number in another floating-point type.
+static Value converted(OpBuilder &b, Location loc, Value number, Type type) {
+  unsigned from = number.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
+  if (number.getType() == type)
+    return number;
+  if (from == to) // f16 and bf16
+    number = b.create<arith::ExtFOp>(loc, b.getF32Type(), number), from = 32;
+  return from < to ? b.create<arith::ExtFOp>(loc, type, number).getResult()
+                   : b.create<arith::TruncFOp>(loc, type, number).getResult();
+}
+
+Gradients MapOp::gradient(OpBuilder &b, Value resultGradient) {
+  Location loc = getLoc();
+  Block &body = getBody().front();
+  SmallVector<Value> gradients(getInputs().size());
+  SmallVector<Value> inputs(getInputs());
+  inputs.push_back(getResult());
+  inputs.push_back(resultGradient);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!dependsOn(body, i))
+      continue;
+    bool known = true;
+    Value full = createMap(b, loc, inputs, [&](OpBuilder &inner, ValueRange v) -> Value {
+      Value slope = buildDerivative(inner, loc, body, v.drop_back(2), v[v.size() - 2], i);
+      known = slope != nullptr;
+      if (!known)
+        return v.back();
+      Value change = inner.createOrFold<arith::MulFOp>(loc, slope, v.back());
+      return converted(inner, loc, change, v[i].getType());
+    });
+    if (!known)
+      return failure();
+    gradients[i] = summedTo(b, loc, full, shapeOf(getInputs()[i]));
+  }
+  return gradients;
+}
+
+} // namespace headrace::hr

@@ -1,0 +1,19 @@
+// Symbolic differentiation of scalar bodies: any map has a gradient without a rule of its own.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+namespace headrace {
+
+/// Whether the value that `body` yields changes with its argument `index` in more than steps.
+bool dependsOn(mlir::Block &body, unsigned index);
+
+/// Writes `body` at the given scalars, one per argument, and the derivative of what it yields with
+/// respect to its argument `index`, of the yielded type. In terms of the yielded value `result`
+/// alone where that is possible (exp, tanh, relu, ...): whoever has it need not keep the arguments.
+/// Null where the body holds an operation without a derivative, which an error names. The body must
+/// depend on the argument.
+mlir::Value buildDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
+                            mlir::ValueRange scalars, mlir::Value result, unsigned index);
+
+} // namespace headrace

@@ -1,0 +1,213 @@
+// Around the pass that differentiates: maps are merged before it, and coarse operators expanded
+// after it. Weights are arguments meanwhile, so that nothing folds them away.
+#include "driver/Gradient.h"
+
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+#include "driver/Compiler.h"
+#include "driver/ProgramBuilder.h"
+#include "runtime/Error.h"
+#include "transform/Gradient.h"
+#include "transform/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+/// Weights that stand as arguments while the program is differentiated.
+class LiftedWeights {
+public:
+  explicit LiftedWeights(func::FuncOp function)
+      : function(function), first(function.getNumArguments()) {}
+
+  /// The number of the new argument.
+  unsigned add(hr::ConstantOp weight, StringRef name) {
+    OpBuilder b(function.getContext());
+    unsigned position = function.getNumArguments();
+    auto attribute = b.getDictionaryAttr(b.getNamedAttr(kNameAttr, b.getStringAttr(name)));
+    function.insertArgument(position, weight.getType(), attribute, weight.getLoc());
+    weights.emplace_back(weight.getValue(), weight.getLoc());
+    weight.getResult().replaceAllUsesWith(function.getArgument(position));
+    weight.erase();
+    return position;
+  }
+
+  void putBack() {
+    OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (auto [i, weight] : llvm::enumerate(weights)) {
+      Value constant = b.create<hr::ConstantOp>(weight.second, weight.first);
+      function.getArgument(first + i).replaceAllUsesWith(constant);
+    }
+    for (size_t i = weights.size(); i-- > 0;)
+      function.eraseArgument(first + i);
+    auto counts = function->getAttrOfType<DenseI64ArrayAttr>(kGradientAttr);
+    function->setAttr(kGradientAttr, b.getDenseI64ArrayAttr({first, counts[1]}));
+  }
+
+private:
+  func::FuncOp function;
+  unsigned first;
+  std::vector<std::pair<ElementsAttr, Location>> weights;
+};
+
+std::string namesOf(const std::vector<TensorSpec> &specs) {
+  std::string names;
+  for (const TensorSpec &spec : specs)
+    names += (names.empty() ? "'" : ", '") + spec.name + "'";
+  return names;
+}
+
+hr::ConstantOp findWeight(func::FuncOp function, StringRef name) {
+  for (auto constant : function.getOps<hr::ConstantOp>())
+    if (operatorName(constant) == name)
+      return constant;
+  return {};
+}
+
+void checkFloat(const std::string &model, const std::string &name, Value value) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  if (!isa<FloatType>(element))
+    throw Error(ErrorKind::TypeMismatch, model + ": expected floating-point numbers in '" + name +
+                                             "' to differentiate by, found " +
+                                             std::string(nameOf(toDType(element))));
+}
+
+SmallVector<int64_t> findInputs(func::FuncOp function, const std::string &model,
+                                const std::vector<std::string> &names, LiftedWeights &weights) {
+  std::vector<TensorSpec> inputs = inputSpecs(function);
+  SmallVector<int64_t> found;
+  for (const std::string &name : names) {
+    auto at = llvm::find_if(inputs, [&](const TensorSpec &spec) { return spec.name == name; });
+    int64_t index = at - inputs.begin();
+    if (at == inputs.end()) {
+      hr::ConstantOp weight = findWeight(function, name);
+      if (!weight)
+        throw Error(ErrorKind::InvalidArgument,
+                    model + ": expected an input or a weight to differentiate by, found '" + name +
+                        "'; the inputs are " + namesOf(inputs));
+      checkFloat(model, name, weight);
+      index = weights.add(weight, name);
+    } else {
+      checkFloat(model, name, function.getArgument(index));
+    }
+    if (llvm::is_contained(found, index))
+      throw Error(ErrorKind::InvalidArgument,
+                  model + ": expected each name to differentiate by once, found '" + name +
+                      "' twice");
+    found.push_back(index);
+  }
+  return found;
+}
+
+void dropValues(func::FuncOp function) {
+  auto counts = function->getAttrOfType<DenseI64ArrayAttr>(kGradientAttr);
+  auto outputs = static_cast<unsigned>(counts[1]);
+  llvm::BitVector dropped(function.getNumResults());
+  dropped.set(0, outputs);
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  ret->eraseOperands(dropped);
+  function.eraseResults(dropped);
+}
+
+/// The entry as one function of values and gradients.
+void differentiateEntry(LevelOneProgram &program, const GradientOptions &options,
+                        bool seedScalars) {
+  func::FuncOp function = entryFunction(*program.module);
+  LiftedWeights weights(function);
+  SmallVector<int64_t> inputs = findInputs(function, program.name, options.wrt, weights);
+  if (options.wrt.empty() && llvm::none_of(function.getArgumentTypes(), [](Type type) {
+        return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
+      }))
+    throw Error(ErrorKind::InvalidArgument,
+                program.name + ": expected an input of floating-point type to differentiate by, "
+                               "found none; name weights instead");
+  PassManager manager(program.context.get(), ModuleOp::getOperationName());
+  OpPassManager &passes = manager.nest<func::FuncOp>();
+  passes.addPass(createVerifyLevel1Pass());
+  passes.addPass(createSimplifyAlgebraPass());
+  passes.addPass(createMergeMapsPass());
+  passes.addPass(createCSEPass());
+  DifferentiatePassOptions differentiation;
+  differentiation.wrt = inputs;
+  differentiation.seedScalars = seedScalars;
+  passes.addPass(createDifferentiatePass(differentiation));
+  runPasses(manager, *program.module, program.name, "differentiation");
+
+  weights.putBack();
+  if (!options.values)
+    dropValues(function);
+  PassManager after(program.context.get(), ModuleOp::getOperationName());
+  OpPassManager &cleanup = after.nest<func::FuncOp>();
+  // What gradients share with their operators: means, sums, maxima.
+  cleanup.addPass(createExpandOperatorsPass());
+  cleanup.addPass(createSimplifyAlgebraPass());
+  cleanup.addPass(createCSEPass());
+  cleanup.addPass(createVerifyLevel1Pass());
+  runPasses(after, *program.module, program.name, "differentiation");
+}
+
+/// A program of one function of the module, as its entry.
+LevelOneProgram extracted(LevelOneProgram &program, StringRef name) {
+  LevelOneProgram result{program.name + " (" + name.str() + ")", program.context, {}};
+  result.module = ModuleOp::create(program.module->getLoc());
+  auto function = program.module->lookupSymbol<func::FuncOp>(name).clone();
+  function.setName("main");
+  result.module->push_back(function);
+  return result;
+}
+
+/// Operators that stand in both functions, other than constants and views.
+std::vector<std::string> commonOperators(func::FuncOp forward, func::FuncOp backward) {
+  llvm::StringSet<> names;
+  for (Operation &op : forward.getBody().front().without_terminator())
+    if (!isa<hr::ConstantOp>(op))
+      names.insert(operatorName(&op));
+  std::vector<std::string> common;
+  for (Operation &op : backward.getBody().front().without_terminator()) {
+    std::string name = operatorName(&op);
+    if (!isa<hr::ConstantOp, hr::ReshapeOp, hr::BroadcastOp>(op) && names.contains(name) &&
+        !llvm::is_contained(common, name))
+      common.push_back(name);
+  }
+  return common;
+}
+
+} // namespace
+
+LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options) {
+  differentiateEntry(program, options, /*seedScalars=*/true);
+  return program;
+}
+
+SplitProgram splitByDirection(LevelOneProgram joint, GradientOptions options) {
+  options.values = true;
+  differentiateEntry(joint, options, /*seedScalars=*/false);
+  PassManager manager(joint.context.get(), ModuleOp::getOperationName());
+  // What is kept has the layout in which it is computed.
+  OpPassManager &layout = manager.nest<func::FuncOp>();
+  layout.addPass(createChannelsLastPass());
+  layout.addPass(createSimplifyAlgebraPass());
+  layout.addPass(createCSEPass());
+  SplitGradientPassOptions split;
+  split.budget = options.memoryBudget.value_or(-1);
+  manager.addPass(createSplitGradientPass(split));
+  runPasses(manager, *joint.module, joint.name, "differentiation");
+
+  SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}};
+  func::FuncOp forward = entryFunction(*result.forward.module);
+  func::FuncOp backward = entryFunction(*result.backward.module);
+  result.computedAgain = commonOperators(forward, backward);
+  std::vector<TensorSpec> taken = inputSpecs(backward);
+  auto places = backward->getAttrOfType<DenseI64ArrayAttr>(kKeptAttr);
+  for (auto [i, place] : llvm::enumerate(places.asArrayRef())) {
+    bool isInput = place >= 0;
+    result.kept.push_back({isInput ? KeptTensor::Place::Input : KeptTensor::Place::Output,
+                           static_cast<size_t>(isInput ? place : -1 - place), taken[i]});
+  }
+  return result;
+}
+
+} // namespace headrace

@@ -1,0 +1,22 @@
+// Programs with their gradients, from programs.
+#pragma once
+
+#include "driver/LevelOneProgram.h"
+#include "driver/Model.h"
+
+namespace headrace {
+
+/// The program with the gradients of its results: inputs, then the gradients of results that are
+/// not scalars (`NAME.grad`); outputs, then the gradients of what is asked for (`NAME.grad`).
+LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options);
+
+struct SplitProgram {
+  LevelOneProgram forward, backward;
+  std::vector<KeptTensor> kept;
+  std::vector<std::string> computedAgain;
+};
+
+/// The same as two programs (see Model::forwardAndBackward).
+SplitProgram splitByDirection(LevelOneProgram program, GradientOptions options);
+
+} // namespace headrace

@@ -1,0 +1,39 @@
+#include "driver/LevelOneProgram.h"
+
+#include "driver/Compiler.h"
+#include "driver/ProgramBuilder.h"
+#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/OnnxReader.h"
+#include "runtime/Error.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+void checkSettings(const Settings &settings) {
+  const std::string &expansion = settings.expansion;
+  if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
+    throw Error(ErrorKind::InvalidArgument,
+                "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
+}
+
+LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
+  checkSettings(settings);
+  std::string name = path.filename().string();
+  onnx::Model file = onnx::readModel(path);
+  LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
+  program.module = onnx::importModel(file, *program.context, name);
+  return program;
+}
+
+Program LevelOneProgram::interface() const {
+  func::FuncOp main = entryFunction(*module);
+  Program result;
+  result.name = name;
+  result.inputs = inputSpecs(main);
+  result.outputs = outputSpecs(main);
+  result.symbols = symbolGuards(main, /*least=*/0);
+  return result;
+}
+
+} // namespace headrace

@@ -1,0 +1,202 @@
+#include "driver/PackageCompiler.h"
+
+#include "driver/Compiler.h"
+#include "driver/LevelOneProgram.h"
+#include "driver/Specialize.h"
+#include "package/Manifest.h"
+#include "package/Writer.h"
+#include "runtime/AtomicWrite.h"
+#include "runtime/Error.h"
+#include "target/cpu/Link.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace headrace {
+
+namespace {
+
+std::string textOf(ModuleOp program) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  program.print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
+  return text;
+}
+
+bool allows(const Symbol &symbol, const std::optional<int64_t> &size) {
+  return size ? symbol.min <= *size && *size <= symbol.max : symbol.max >= 2;
+}
+
+Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
+  Sizes fixed(interface.symbols.size());
+  for (auto &[name, value] : settings.sizes) {
+    auto symbol = llvm::find_if(interface.symbols,
+                                [&, &wanted = name](const Symbol &s) { return s.name == wanted; });
+    if (symbol == interface.symbols.end())
+      throw Error(ErrorKind::InvalidArgument,
+                  interface.name + ": there is no open size '" + name + "'");
+    if (!allows(*symbol, value))
+      throw Error(ErrorKind::InvalidArgument,
+                  interface.name + ": size '" + name + "' cannot be " + std::to_string(value));
+    fixed[symbol - interface.symbols.begin()] = value;
+  }
+  return fixed;
+}
+
+std::span<const std::byte> bytesOf(const std::string &text) {
+  return std::as_bytes(std::span(text));
+}
+
+} // namespace
+
+std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
+  using Size = std::optional<int64_t>;
+  const std::vector<Symbol> &symbols = interface.symbols;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (!fixed[i])
+      open.push_back(i);
+  std::vector<Sizes> versions = {fixed};
+  if (open.size() <= 2) {
+    for (size_t symbol : open)
+      for (size_t i = 0, before = versions.size(); i < before; ++i)
+        for (int64_t size : {1, 0}) {
+          versions.push_back(versions[i]);
+          versions.back()[symbol] = size;
+        }
+  } else {
+    Sizes ones = fixed;
+    for (size_t symbol : open) {
+      ones[symbol] = 1;
+      for (int64_t size : {1, 0}) {
+        versions.push_back(fixed);
+        versions.back()[symbol] = size;
+      }
+    }
+    versions.push_back(ones);
+  }
+  std::erase_if(versions, [&](const Sizes &sizes) {
+    for (size_t symbol : open)
+      if (!allows(symbols[symbol], sizes[symbol]))
+        return true;
+    return false;
+  });
+  return versions;
+}
+
+struct CompiledPackage::Impl {
+  struct Code {
+    Settings settings;
+    std::vector<KernelObject> kernels; // distinct
+    llvm::StringSet<> known;
+  };
+
+  void addProcessor(const std::string &name, const PackageSettings &settings) {
+    Code &entry = code.emplace_back();
+    entry.settings.target = "cpu:" + name;
+    entry.settings.expansion = settings.expansion;
+    contents.code.push_back(findTarget(entry.settings.target).needs());
+  }
+
+  void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
+    sources.push_back(importFile(path, code.front().settings));
+    LevelOneProgram &source = sources.back();
+    PackagedProgram program{source.interface(), {}};
+    program.interface.name = path.stem().string();
+    for (const PackagedProgram &other : contents.programs)
+      if (other.interface.name == program.interface.name)
+        throw Error(ErrorKind::InvalidArgument, path.string() + ": the package has a program '" +
+                                                    program.interface.name + "' already");
+    std::vector<Sizes> versions =
+        packagedSizes(program.interface, fixedSizes(program.interface, settings));
+    for (size_t c = 0; c < code.size(); ++c)
+      for (size_t v = 0; v < versions.size(); ++v) {
+        if (settings.progress)
+          settings.progress(source.name + " for " + contents.code[c].level + ", version " +
+                            std::to_string(v + 1) + " of " + std::to_string(versions.size()));
+        addVersion(program, source, c, versions[v], /*isGeneral=*/v == 0);
+      }
+    contents.programs.push_back(std::move(program));
+  }
+
+  void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
+                  const Sizes &sizes, bool isGeneral) {
+    OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
+    std::vector<KernelObject> objects;
+    LoweredProgram compiled;
+    try {
+      compiled = Compiler(source.context, code[index].settings, source.name)
+                     .compileAhead(*module, objects);
+    } catch (const Error &) {
+      // What a model cannot be asked for, such as no tokens at all, the package says when asked.
+      if (isGeneral)
+        throw;
+      return;
+    }
+    compiled.program.name = program.interface.name;
+    for (KernelObject &object : objects)
+      if (code[index].known.insert(object.symbol).second)
+        code[index].kernels.push_back(std::move(object));
+    if (isGeneral)
+      ir += "// " + program.interface.name + " for " + contents.code[index].level + "\n" +
+            textOf(*module) + "\n";
+    program.versions.push_back(
+        {index, sizes, std::move(compiled.program), std::move(compiled.notes)});
+  }
+
+  PackageContents contents;
+  std::vector<Code> code;               // as contents.code
+  std::vector<LevelOneProgram> sources; // own the constants
+  std::string ir;
+};
+
+CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> models,
+                                         const PackageSettings &settings) {
+  auto impl = std::make_unique<Impl>();
+  impl->contents.producer = "headrace " HEADRACE_VERSION;
+  for (const std::string &processor : settings.processors)
+    impl->addProcessor(processor, settings);
+  if (impl->code.empty() || models.empty())
+    throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
+  for (const std::filesystem::path &path : models)
+    impl->addProgram(path, settings);
+  return CompiledPackage(std::move(impl));
+}
+
+CompiledPackage::CompiledPackage(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+CompiledPackage::~CompiledPackage() = default;
+CompiledPackage::CompiledPackage(CompiledPackage &&) noexcept = default;
+
+const PackageContents &CompiledPackage::contents() const { return impl->contents; }
+
+void CompiledPackage::writePackage(const std::filesystem::path &path) const {
+  std::vector<std::string> objects;
+  for (const Impl::Code &code : impl->code)
+    objects.push_back(linkKernels(code.kernels));
+  std::vector<Bytes> bytes;
+  for (const std::string &object : objects)
+    bytes.push_back(bytesOf(object));
+  headrace::writePackage(path, impl->contents, bytes);
+}
+
+void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
+                                 const std::string &symbol) const {
+  PackageParts package = makeParts(impl->contents, {});
+  ImageParts parts{symbol, {}, package.manifest, package.weights};
+  for (const Impl::Code &code : impl->code)
+    parts.code.push_back(code.kernels);
+  std::string image =
+      linkImage(parts, kind == Image::SharedObject ? ImageKind::SharedObject : ImageKind::Object);
+  if (kind == Image::StaticLibrary)
+    image = makeArchive(image, symbol + ".o");
+  writeFileAtomically(path, {bytesOf(image)});
+}
+
+void CompiledPackage::writeIr(const std::filesystem::path &path) const {
+  writeFileAtomically(path, {bytesOf(impl->ir)});
+}
+
+} // namespace headrace

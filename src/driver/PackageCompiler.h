@@ -1,0 +1,53 @@
+// Models to packages: every program, for every processor, for every kind of size.
+#pragma once
+
+#include "driver/Settings.h"
+#include "package/Contents.h"
+
+#include <filesystem>
+#include <functional>
+
+namespace headrace {
+
+struct PackageSettings {
+  /// Levels of x86-64, or "native".
+  std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  /// As Settings::expansion. A library routine has to be on the machine that runs the package.
+  std::string expansion = "generated";
+  /// Open sizes that get a value once and for all.
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  /// Told what is being compiled.
+  std::function<void(const std::string &)> progress;
+};
+
+/// Versions of a program that a package holds: sizes of 2 or more, and 0 and 1, which are programs
+/// of their own. All combinations for up to two open sizes; for more, one of them 0 or 1 at a time,
+/// and all 1. `fixed` has the values chosen beforehand.
+std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
+
+/// What became of some models; written as a package, or as parts of a program.
+class CompiledPackage {
+public:
+  /// Programs are named after their files. Throws Error.
+  static CompiledPackage compile(std::span<const std::filesystem::path> models,
+                                 const PackageSettings &settings);
+  ~CompiledPackage();
+  CompiledPackage(CompiledPackage &&) noexcept;
+
+  const PackageContents &contents() const;
+
+  /// A file for Package::open.
+  void writePackage(const std::filesystem::path &path) const;
+  /// The package as an object, a static library or a shared one, in which `symbol` is its image.
+  enum class Image { Object, StaticLibrary, SharedObject };
+  void writeImage(const std::filesystem::path &path, Image kind, const std::string &symbol) const;
+  /// The code of the general version of every program, for every processor, as LLVM dialect.
+  void writeIr(const std::filesystem::path &path) const;
+
+private:
+  struct Impl;
+  explicit CompiledPackage(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace headrace

@@ -1,0 +1,34 @@
+// A recipe for a program of tensor expressions while it is written: every step is checked at once.
+// No MLIR header.
+#pragma once
+
+#include "frontend/expr/Stage.h"
+#include "transform/recipe/LoopModel.h"
+
+namespace headrace {
+
+class ProgramSchedule {
+public:
+  /// No step yet. Throws Error where the expressions are no program.
+  explicit ProgramSchedule(const std::vector<expr::Stage> &outputs);
+
+  /// Throws Error naming the step and the reason where it is not legal; then nothing has changed.
+  void apply(const RecipeStep &step) { model.apply(step); }
+  /// Steps as text: all of them, or none.
+  void apply(const std::string &text);
+
+  /// All steps so far, as text.
+  std::string recipe() const { return model.recipe().text(); }
+  std::vector<std::string> stages() const;
+  /// The stage's loops, outermost first.
+  std::vector<std::string> loops(const std::string &stage) const;
+  /// The same on one line, with their sizes.
+  std::string summary(const std::string &stage) const;
+
+private:
+  const Stage &find(const std::string &stage) const;
+
+  LoopModel model;
+};
+
+} // namespace headrace

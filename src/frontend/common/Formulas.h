@@ -1,0 +1,43 @@
+// Functions of scalars that front ends share: activations and the like, written so that no
+// exponential overflows and the compiler recognises them.
+#pragma once
+
+#include "frontend/common/ScalarMath.h"
+
+namespace headrace {
+
+namespace formulas {
+using mlir::Value;
+
+Value relu(ScalarMath &m, Value x);
+Value sigmoid(ScalarMath &m, Value x);
+Value softplus(ScalarMath &m, Value x);
+Value mish(ScalarMath &m, Value x);
+Value softsign(ScalarMath &m, Value x);
+Value elu(ScalarMath &m, Value x, Value alpha);
+Value leakyRelu(ScalarMath &m, Value x, Value slope);
+Value hardSigmoid(ScalarMath &m, Value x, double alpha, double beta);
+Value hardSwish(ScalarMath &m, Value x);
+/// x * Phi(x), or its approximation by a hyperbolic tangent.
+Value gelu(ScalarMath &m, Value x, bool byTanh);
+/// Zero and NaN are their own sign.
+Value sign(ScalarMath &m, Value x);
+/// Of the base's type.
+Value power(ScalarMath &m, Value base, Value exponent);
+/// What rounding the quotient down leaves: the divisor's sign.
+Value modulo(ScalarMath &m, Value a, Value b);
+} // namespace formulas
+
+/// A function of scalars by its name, such as "gelu".
+struct NamedFormula {
+  llvm::StringLiteral name;
+  size_t operands;
+  /// Whether integers have no such function.
+  bool floatsOnly;
+  mlir::Value (*write)(ScalarMath &, mlir::ValueRange);
+};
+
+/// Null where there is no such function.
+const NamedFormula *findFormula(llvm::StringRef name);
+
+} // namespace headrace

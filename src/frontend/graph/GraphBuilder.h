@@ -1,0 +1,101 @@
+// Writes a level-1 program operator by operator, for whoever walks the graph of another framework.
+// Tensors and sizes are handles into the builder; no MLIR header.
+#pragma once
+
+#include "runtime/DType.h"
+#include "runtime/Tensor.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+template <typename OpTy> class OwningOpRef;
+} // namespace mlir
+
+namespace headrace::graph {
+
+/// A tensor of the program that is being built.
+struct Node {
+  size_t index;
+};
+/// A size that depends on symbols.
+struct OpenSize {
+  size_t index;
+};
+using Size = std::variant<int64_t, OpenSize>;
+using Sizes = std::vector<Size>;
+using Integers = std::vector<int64_t>;
+
+/// How a window moves over an image: one number per spatial dimension; the pads are all low ones,
+/// then all high ones.
+struct Window {
+  Integers strides, dilations, pads;
+};
+
+/// What is wrong is an Error that names the node given by `at`.
+class GraphBuilder {
+public:
+  GraphBuilder(std::shared_ptr<mlir::MLIRContext> context, std::string name);
+  ~GraphBuilder();
+  GraphBuilder(const GraphBuilder &) = delete;
+
+  const std::string &name() const;
+  const std::shared_ptr<mlir::MLIRContext> &context() const;
+  /// The user's name of what the next operators belong to, for messages and reports.
+  void at(const std::string &node);
+
+  // Sizes
+  OpenSize symbol(const std::string &name);
+  /// "add", "sub", "mul", "floordiv", "ceildiv", "mod" of two sizes.
+  Size arithmetic(const std::string &function, const Size &a, const Size &b);
+
+  // The program's face
+  Node input(const std::string &name, DType type, const Sizes &sizes);
+  void output(const std::string &name, Node node);
+  /// The tensor's memory is used in place.
+  Node constant(const Tensor &tensor);
+  Node scalar(double value, DType type);
+  Sizes shape(Node node) const;
+  DType dtype(Node node) const;
+
+  // Operators
+  /// A function of scalars by name (see Formulas.h), over operands that broadcast.
+  Node elementwise(const std::string &function, const std::vector<Node> &operands);
+  Node cast(Node x, DType type);
+  Node detach(Node x);
+  Node reshape(Node x, const Sizes &sizes);
+  Node broadcast(Node x, const Sizes &sizes);
+  Node transpose(Node x, const Integers &permutation);
+  Node slice(Node x, const Sizes &starts, const Sizes &sizes, const Integers &steps);
+  Node concat(const std::vector<Node> &parts, int64_t axis);
+  Node pad(Node x, const Integers &low, const Integers &high, double value);
+  Node gather(Node data, Node indices, int64_t axis);
+  /// "sum", "mean", "max", "min", "prod".
+  Node reduce(const std::string &kind, Node x, const Integers &axes, bool keepDims);
+  Node softmax(Node x, int64_t axis, bool log);
+  Node layerNorm(Node x, Node scale, std::optional<Node> bias, int64_t axis, double epsilon);
+  /// By given statistics, of the channels in dimension 1.
+  Node batchNorm(Node x, Node scale, Node bias, Node mean, Node variance, double epsilon);
+  Node matrixProduct(Node a, Node b);
+  /// A contraction such as "mk,nk->mn".
+  Node contract(const std::string &equation, Node a, Node b);
+  /// Channels in dimension 1 of image and filter.
+  Node convolution(Node image, Node filter, const Window &window, int64_t groups);
+  /// "max", "average", "sum" over windows of this size.
+  Node pool(const std::string &kind, Node image, const Integers &size, const Window &window,
+            bool includePad);
+
+  /// The program; the builder is empty afterwards.
+  mlir::OwningOpRef<mlir::ModuleOp> finish();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace headrace::graph

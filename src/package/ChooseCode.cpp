@@ -1,0 +1,63 @@
+#include "package/ChooseCode.h"
+
+#include "runtime/Error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <tuple>
+
+namespace headrace {
+
+namespace {
+
+// From 1; 0 for what is none.
+size_t rankOf(std::string_view level) {
+  std::span<const std::string_view> levels = processorLevels();
+  auto found = std::find(levels.begin(), levels.end(), level);
+  return found == levels.end() ? 0 : static_cast<size_t>(found - levels.begin()) + 1;
+}
+
+size_t highestRank() {
+  const char *bound = std::getenv("HEADRACE_CPU_LEVEL");
+  if (!bound || !*bound)
+    return SIZE_MAX;
+  if (size_t rank = rankOf(bound))
+    return rank;
+  throw Error(ErrorKind::InvalidArgument,
+              "HEADRACE_CPU_LEVEL: expected x86-64-v2, x86-64-v3 or x86-64-v4, got '" +
+                  std::string(bound) + "'");
+}
+
+std::string describe(const ProcessorNeeds &needs) {
+  std::string text = needs.level.starts_with(needs.architecture)
+                         ? needs.level
+                         : needs.architecture + " " + needs.level;
+  for (const std::string &feature : needs.features)
+    text += "+" + feature;
+  return text;
+}
+
+} // namespace
+
+size_t chooseCode(const std::vector<ProcessorNeeds> &code, const std::string &source) {
+  size_t highest = highestRank();
+  std::optional<size_t> best;
+  auto merit = [&](size_t i) { return std::tuple(rankOf(code[i].level), code[i].features.size()); };
+  for (size_t i = 0; i < code.size(); ++i)
+    if (hostHas(code[i]) && rankOf(code[i].level) <= highest && (!best || merit(i) > merit(*best)))
+      best = i;
+  if (best)
+    return *best;
+  std::string offered;
+  for (const ProcessorNeeds &needs : code)
+    offered += (offered.empty() ? "" : ", ") + describe(needs);
+  std::string level =
+      highest == SIZE_MAX ? std::string(hostLevel()) : std::getenv("HEADRACE_CPU_LEVEL");
+  throw Error(ErrorKind::Unsupported,
+              source + ": expected code that runs on this machine (" +
+                  (level.empty() ? std::string(hostArchitecture()) : level) + "), got code for " +
+                  (offered.empty() ? "none" : offered));
+}
+
+} // namespace headrace

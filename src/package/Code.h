@@ -1,0 +1,35 @@
+// The code of a package in the process.
+#pragma once
+
+#include "package/CodeFormat.h"
+#include "package/Zip.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace headrace {
+
+class Code {
+public:
+  /// Loads a shared object out of memory. Throws Error naming `source` where that is no code for
+  /// this machine.
+  static std::shared_ptr<const Code> load(Bytes object, const std::string &source);
+  /// Code that is linked into the process.
+  static std::shared_ptr<const Code> linked(const CodeTable &table, const std::string &source);
+  ~Code();
+  Code(const Code &) = delete;
+
+  /// Null where there is none of that name.
+  KernelFn find(const std::string &kernel) const;
+
+private:
+  Code() = default;
+  void readTable(const CodeTable &table, const std::string &source);
+
+  void *handle = nullptr;
+  int descriptor = -1;
+  std::unordered_map<std::string, KernelFn> kernels;
+};
+
+} // namespace headrace

@@ -1,0 +1,50 @@
+// The manifest of a package: its contents as JSON, and where code and weights are.
+#pragma once
+
+#include "package/Contents.h"
+#include "package/Zip.h"
+
+#include <functional>
+
+namespace headrace {
+
+inline constexpr char manifestFile[] = "manifest.json";
+inline constexpr char weightsFile[] = "weights.bin";
+
+/// The format written here, and the newest that can be read.
+inline constexpr int64_t packageFormat = 1;
+
+/// Where the code of a package is, for packages that are files of their own.
+struct CodeFile {
+  std::string name;
+  uint64_t bytes = 0;
+  std::string checksum;
+};
+
+struct PackageParts {
+  std::string manifest;
+  /// One after the other they are the weights; they stay in the contents' memory.
+  std::vector<Bytes> weights;
+};
+
+/// The manifest and weights of these contents; equal weights are kept once. `code` is empty where
+/// the code is linked into a program, else as long as `contents.code`. `contents` and the result
+/// must live until the parts are written.
+PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code);
+
+/// A manifest that was read: everything but the versions for other processors.
+struct Manifest {
+  PackageContents contents;
+  std::vector<CodeFile> code; // as long as contents.code, or empty
+  size_t chosen = 0;          // the code to use
+};
+
+/// Chooses the best of the code that runs here; throws Error where there is none.
+using ChooseCode = std::function<size_t(const std::vector<ProcessorNeeds> &)>;
+
+/// Reads and checks the manifest; weights are checked and used in place, kept alive by `owner`.
+/// Throws Error naming `source`.
+Manifest readManifest(Bytes text, Bytes weights, std::shared_ptr<const void> owner,
+                      const std::string &source, const ChooseCode &choose);
+
+} // namespace headrace

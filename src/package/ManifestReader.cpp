@@ -1,0 +1,150 @@
+#include "package/Checksum.h"
+#include "package/Manifest.h"
+#include "package/ProgramJson.h"
+#include "runtime/AlignedMemory.h"
+#include "runtime/Error.h"
+
+#include <algorithm>
+
+namespace headrace {
+
+namespace {
+
+// A manifest is parsed into memory; a hundred times what a large network needs.
+constexpr size_t maxManifestBytes = size_t{256} << 20;
+
+/// The constants of a package, checked when they are first asked for.
+class Weights {
+public:
+  Weights(const Json &json, Bytes data, std::shared_ptr<const void> owner)
+      : pieces(list(json, "pieces")), data(data), owner(std::move(owner)),
+        checked(pieces.size(), false) {
+    if (static_cast<uint64_t>(integer(json, "bytes", 0)) != data.size())
+      throw JsonFault("expected " + member(json, "bytes").dump() + " bytes of weights, found " +
+                      std::to_string(data.size()));
+  }
+
+  Tensor find(size_t index, DType type, const Shape &shape) {
+    if (index >= pieces.size() || !pieces[index].is_array() || pieces[index].size() != 3)
+      throw JsonFault("there are no weights " + std::to_string(index));
+    const Json &piece = pieces[index];
+    auto limit = static_cast<int64_t>(data.size());
+    int64_t offset = integerOf(piece[0], 0, limit);
+    int64_t bytes = integerOf(piece[1], 0, limit - offset);
+    Bytes found = data.subspan(static_cast<size_t>(offset), static_cast<size_t>(bytes));
+    if (!checked[index] && checksum(found) != text(piece[2]))
+      throw JsonFault("the checksum of weights " + std::to_string(index) + " differs");
+    checked[index] = true;
+    Tensor tensor = Tensor::borrow(type, shape, found.data(), owner);
+    if (tensor.bytes() != found.size() || offset % static_cast<int64_t>(memoryAlignment) != 0)
+      throw JsonFault("weights " + std::to_string(index) + " have another size");
+    return tensor;
+  }
+
+private:
+  const Json &pieces;
+  Bytes data;
+  std::shared_ptr<const void> owner;
+  std::vector<bool> checked;
+};
+
+class ManifestReader {
+public:
+  ManifestReader(const Json &json, const std::string &source) : json(json), source(source) {}
+
+  Manifest read(Bytes data, std::shared_ptr<const void> owner, const ChooseCode &choose) {
+    readHead();
+    readCode();
+    manifest.chosen = choose(manifest.contents.code);
+    Weights weights(member(json, "weights"), data, std::move(owner));
+    for (const Json &item : list(json, "programs"))
+      readProgram(item, weights);
+    if (manifest.contents.programs.empty())
+      throw JsonFault("there is no program in it");
+    return std::move(manifest);
+  }
+
+private:
+  // First of all: a newer package may have any shape beyond this.
+  void readHead() {
+    if (text(json, "format") != "headrace-package")
+      throw JsonFault("expected the format 'headrace-package'");
+    manifest.contents.producer = text(json, "producer");
+    int64_t version = integer(json, "version", 1);
+    if (version > packageFormat)
+      throw Error(ErrorKind::Unsupported,
+                  source + ": expected a package of format " + std::to_string(packageFormat) +
+                      " or older, got format " + std::to_string(version) + " of " +
+                      manifest.contents.producer + ": a newer Headrace is needed");
+  }
+
+  void readCode() {
+    for (const Json &item : list(json, "code")) {
+      ProcessorNeeds needs{text(item, "architecture"), text(item, "level"), {}};
+      for (const Json &feature : list(item, "features"))
+        needs.features.push_back(text(feature));
+      manifest.contents.code.push_back(std::move(needs));
+      if (item.contains("file"))
+        manifest.code.push_back({text(item, "file"),
+                                 static_cast<uint64_t>(integer(item, "bytes", 0)),
+                                 text(item, "checksum")});
+    }
+    if (!manifest.code.empty() && manifest.code.size() != manifest.contents.code.size())
+      throw JsonFault("some of the code has no file");
+  }
+
+  void readProgram(const Json &item, Weights &weights) {
+    if (std::string kind = text(item, "kind"); kind != "dataflow")
+      throw JsonFault("unknown kind of program '" + kind + "'");
+    PackagedProgram program{interfaceFromJson(item), {}};
+    size_t symbols = program.interface.symbols.size();
+    for (const Json &entry : list(item, "versions")) {
+      PackagedVersion version;
+      version.code = static_cast<size_t>(
+          integer(entry, "code", 0, static_cast<int64_t>(manifest.contents.code.size()) - 1));
+      if (version.code != manifest.chosen)
+        continue;
+      for (const Json &size : list(entry, "sizes"))
+        version.sizes.push_back(size.is_null() ? std::nullopt : std::optional(integerOf(size, 0)));
+      version.program = programFromJson(member(entry, "program"),
+                                        [&](size_t index, DType type, const Shape &shape) {
+                                          return weights.find(index, type, shape);
+                                        });
+      version.notes = notesFromJson(member(entry, "notes"), version.program);
+      auto open = std::count(version.sizes.begin(), version.sizes.end(), std::nullopt);
+      if (version.sizes.size() != symbols ||
+          static_cast<size_t>(open) != version.program.symbols.size())
+        throw JsonFault("program '" + program.interface.name + "' has a version of other sizes");
+      program.versions.push_back(std::move(version));
+    }
+    manifest.contents.programs.push_back(std::move(program));
+  }
+
+  const Json &json;
+  const std::string &source;
+  Manifest manifest;
+};
+
+} // namespace
+
+Manifest readManifest(Bytes text, Bytes weights, std::shared_ptr<const void> owner,
+                      const std::string &source, const ChooseCode &choose) {
+  auto fail = [&](const std::string &what) {
+    throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: " + what);
+  };
+  if (text.size() > maxManifestBytes)
+    fail("expected a manifest of at most " + std::to_string(maxManifestBytes) + " bytes, got " +
+         std::to_string(text.size()));
+  const char *begin = reinterpret_cast<const char *>(text.data());
+  Json json = Json::parse(begin, begin + text.size(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    fail("its manifest is no JSON");
+  try {
+    return ManifestReader(json, source).read(weights, std::move(owner), choose);
+  } catch (const JsonFault &fault) {
+    fail(fault.what());
+  }
+  return {};
+}
+
+} // namespace headrace

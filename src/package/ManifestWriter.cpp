@@ -1,0 +1,96 @@
+#include "package/Checksum.h"
+#include "package/Manifest.h"
+#include "package/ProgramJson.h"
+#include "runtime/AlignedMemory.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace headrace {
+
+namespace {
+
+/// Lays constants out one after the other, equal ones once.
+class Weights {
+public:
+  size_t add(const Tensor &tensor) {
+    Bytes data(static_cast<const std::byte *>(tensor.data()), tensor.bytes());
+    std::string sum = checksum(data);
+    auto [first, last] = known.equal_range(sum);
+    for (auto it = first; it != last; ++it)
+      if (std::ranges::equal(contents[it->second], data))
+        return it->second;
+    size_t index = contents.size();
+    known.emplace(sum, index);
+    contents.push_back(data);
+    directory.push_back({offset, data.size(), sum});
+    emit(data);
+    static constexpr std::array<std::byte, memoryAlignment> zeros{};
+    emit(Bytes(zeros).first(static_cast<size_t>(alignUp(static_cast<int64_t>(offset))) - offset));
+    return index;
+  }
+
+  Json json() const { return {{"file", weightsFile}, {"bytes", offset}, {"pieces", directory}}; }
+
+  std::vector<Bytes> pieces;
+
+private:
+  void emit(Bytes piece) {
+    if (piece.empty())
+      return;
+    pieces.push_back(piece);
+    offset += piece.size();
+  }
+
+  std::vector<Bytes> contents;
+  std::multimap<std::string, size_t> known; // by checksum
+  Json directory = Json::array();
+  size_t offset = 0;
+};
+
+Json codeToJson(const ProcessorNeeds &needs, const CodeFile *file) {
+  Json json = {
+      {"architecture", needs.architecture}, {"level", needs.level}, {"features", needs.features}};
+  if (file) {
+    json["file"] = file->name;
+    json["bytes"] = file->bytes;
+    json["checksum"] = file->checksum;
+  }
+  return json;
+}
+
+} // namespace
+
+PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code) {
+  Json json = {
+      {"format", "headrace-package"}, {"version", packageFormat}, {"producer", contents.producer}};
+  Json &codeList = json["code"] = Json::array();
+  for (size_t i = 0; i < contents.code.size(); ++i)
+    codeList.push_back(codeToJson(contents.code[i], code.empty() ? nullptr : &code[i]));
+  Weights weights;
+  Json programs = Json::array();
+  for (const PackagedProgram &program : contents.programs) {
+    Json entry = interfaceToJson(program.interface);
+    entry["kind"] = "dataflow";
+    Json &versions = entry["versions"] = Json::array();
+    for (const PackagedVersion &version : program.versions) {
+      Json sizes = Json::array();
+      for (const std::optional<int64_t> &size : version.sizes)
+        sizes.push_back(size ? Json(*size) : Json());
+      versions.push_back(
+          {{"code", version.code},
+           {"sizes", sizes},
+           {"program", programToJson(version.program,
+                                     [&](const Tensor &tensor) { return weights.add(tensor); })},
+           {"notes", notesToJson(version.notes)}});
+    }
+    programs.push_back(std::move(entry));
+  }
+  json["weights"] = weights.json();
+  json["programs"] = std::move(programs);
+  // Names come from models and may be no UTF-8.
+  return {json.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(weights.pieces)};
+}
+
+} // namespace headrace

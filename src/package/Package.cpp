@@ -1,0 +1,186 @@
+#include "package/Package.h"
+
+#include "package/Checksum.h"
+#include "package/ChooseCode.h"
+#include "package/Code.h"
+#include "package/Manifest.h"
+#include "runtime/BindInputs.h"
+#include "runtime/Error.h"
+#include "runtime/MappedFile.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace headrace {
+
+namespace {
+
+/// Fixed sizes match; open ones are within the version's guards.
+bool serves(const Sizes &sizes, const Program &program, std::span<const int64_t> values) {
+  size_t open = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i]) {
+      if (*sizes[i] != values[i])
+        return false;
+      continue;
+    }
+    const Symbol &symbol = program.symbols[open++];
+    if (values[i] < symbol.min || values[i] > symbol.max)
+      return false;
+  }
+  return true;
+}
+
+int64_t fixedCount(const Sizes &sizes) {
+  return static_cast<int64_t>(sizes.size()) - std::count(sizes.begin(), sizes.end(), std::nullopt);
+}
+
+std::shared_ptr<const Executable> makeExecutable(Program program,
+                                                 const std::shared_ptr<const Code> &code,
+                                                 const std::string &source) {
+  std::vector<KernelFn> kernels;
+  for (const Step &step : program.steps) {
+    bool isKernel = step.kind == Step::Kind::Kernel;
+    kernels.push_back(isKernel ? code->find(step.symbol) : nullptr);
+    if (isKernel && !kernels.back())
+      throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code lacks '" +
+                                              step.symbol + "' of step '" + step.name + "'");
+  }
+  try {
+    return std::make_shared<const Executable>(std::move(program), std::move(kernels),
+                                              std::const_pointer_cast<Code>(code));
+  } catch (const Error &error) { // a library this machine lacks
+    throw Error(error.kind(), source + ": " + error.what());
+  }
+}
+
+} // namespace
+
+std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
+  std::vector<int64_t> symbols;
+  if (!bindInputs(declared, inputs, symbols))
+    throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(declared, symbols));
+  return versionFor(symbols).executable;
+}
+
+const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_t> symbols) const {
+  for (const Version &version : versions)
+    if (serves(version.sizes, version.executable->program(), symbols))
+      return version;
+  std::string asked;
+  for (size_t i = 0; i < symbols.size(); ++i)
+    asked += (i ? ", " : "") + declared.symbols[i].name + " = " + std::to_string(symbols[i]);
+  throw Error(ErrorKind::Unsupported, source + ": program '" + declared.name +
+                                          "' is not compiled for " + asked + "; it serves " +
+                                          servedSizes());
+}
+
+// "n = 1; n of 2 or more"
+std::string PackageProgram::servedSizes() const {
+  std::string text;
+  for (const Version &version : versions) {
+    std::string one;
+    size_t open = 0;
+    for (size_t i = 0; i < version.sizes.size(); ++i) {
+      one += (one.empty() ? "" : ", ") + declared.symbols[i].name;
+      if (version.sizes[i]) {
+        one += " = " + std::to_string(*version.sizes[i]);
+        continue;
+      }
+      const Symbol &symbol = version.executable->program().symbols[open++];
+      one += " of " + std::to_string(symbol.min) +
+             (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max));
+    }
+    text += (text.empty() ? "" : "; ") + one;
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+Explanation PackageProgram::explain(const Sizes &sizes) const {
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < declared.symbols.size(); ++i) {
+    int64_t open = std::max<int64_t>(2, declared.symbols[i].min);
+    values.push_back(i < sizes.size() && sizes[i] ? *sizes[i] : open);
+  }
+  const Version &version = versionFor(values);
+  return explainProgram(version.executable->program(), version.notes);
+}
+
+std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) {
+  std::string source = path.filename().string();
+  std::shared_ptr<MappedFile> file = MappedFile::open(path);
+  ZipReader zip({file->data(), file->size()}, source);
+  Manifest manifest = readManifest(
+      zip.checkedFile(manifestFile), zip.file(weightsFile), file, source,
+      [&](const std::vector<ProcessorNeeds> &code) { return chooseCode(code, source); });
+  if (manifest.code.empty())
+    throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code has no file");
+  const CodeFile &entry = manifest.code[manifest.chosen];
+  Bytes object = zip.file(entry.name);
+  if (object.size() != entry.bytes || checksum(object) != entry.checksum)
+    throw Error(ErrorKind::InvalidFile,
+                source + ": the package is damaged: the checksum of '" + entry.name + "' differs");
+  return assemble(std::move(manifest), Code::load(object, source), source);
+}
+
+std::shared_ptr<const Package> Package::open(const PackageImage &image) {
+  std::string source = "linked package";
+  if (image.abi != codeAbi)
+    throw Error(ErrorKind::Unsupported, source + ": expected interface " + std::to_string(codeAbi) +
+                                            ", got " + std::to_string(image.abi));
+  auto bytes = [](const void *data, uint64_t size) {
+    return Bytes(static_cast<const std::byte *>(data), static_cast<size_t>(size));
+  };
+  Manifest manifest = readManifest(
+      bytes(image.manifest, image.manifestBytes), bytes(image.weights, image.weightsBytes), nullptr,
+      source, [&](const std::vector<ProcessorNeeds> &code) { return chooseCode(code, source); });
+  if (manifest.chosen >= image.codeCount)
+    throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: code is missing");
+  std::shared_ptr<const Code> code = Code::linked(*image.code[manifest.chosen], source);
+  return assemble(std::move(manifest), code, source);
+}
+
+std::shared_ptr<const Package> Package::assemble(Manifest manifest,
+                                                 const std::shared_ptr<const Code> &code,
+                                                 const std::string &source) {
+  std::shared_ptr<Package> package(new Package);
+  package->source = source;
+  package->chosenLevel = manifest.contents.code[manifest.chosen].level;
+  for (PackagedProgram &entry : manifest.contents.programs) {
+    auto program = std::make_shared<PackageProgram>();
+    program->source = source;
+    program->declared = std::move(entry.interface);
+    for (PackagedVersion &version : entry.versions)
+      program->versions.push_back({std::move(version.sizes),
+                                   makeExecutable(std::move(version.program), code, source),
+                                   std::move(version.notes)});
+    std::stable_sort(
+        program->versions.begin(), program->versions.end(),
+        [](const auto &a, const auto &b) { return fixedCount(a.sizes) > fixedCount(b.sizes); });
+    package->all.push_back(std::move(program));
+  }
+  return package;
+}
+
+bool Package::looksLikeOne(const std::filesystem::path &path) {
+  if (path.extension() == ".hrpkg")
+    return true;
+  char start[4] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == "PK\x03\x04";
+}
+
+std::shared_ptr<const PackageProgram> Package::program(const std::string &name) const {
+  if (name.empty() && all.size() == 1)
+    return all[0];
+  std::string names;
+  for (const auto &program : all) {
+    if (program->interface().name == name)
+      return program;
+    names += (names.empty() ? "'" : ", '") + program->interface().name + "'";
+  }
+  throw Error(ErrorKind::InvalidArgument,
+              source + ": expected the name of a program (" + names + "), got '" + name + "'");
+}
+
+} // namespace headrace

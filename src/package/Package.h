@@ -1,0 +1,75 @@
+// Programs compiled ahead of time: from a file, or out of the process itself, and ready to run. No
+// compiler is needed.
+#pragma once
+
+#include "package/CodeFormat.h"
+#include "package/Contents.h"
+#include "runtime/Executable.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace headrace {
+
+class Code;
+struct Manifest;
+
+/// A program of a package. Const calls are safe from any thread.
+class PackageProgram {
+public:
+  /// Name, symbols, inputs and outputs.
+  const Program &interface() const { return declared; }
+
+  /// The version that serves inputs of these sizes. Throws Error where they do not fit the program,
+  /// or the package has no version for them.
+  std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;
+
+  /// What is known of the version that serves these sizes; open ones are taken to be 2 or more.
+  Explanation explain(const Sizes &sizes) const;
+
+  size_t versionCount() const { return versions.size(); }
+
+private:
+  friend class Package;
+  struct Version {
+    Sizes sizes;
+    std::shared_ptr<const Executable> executable;
+    ProgramNotes notes;
+  };
+
+  const Version &versionFor(std::span<const int64_t> symbols) const;
+  std::string servedSizes() const;
+
+  std::string source; // the package, for messages
+  Program declared;
+  std::vector<Version> versions; // the most special first
+};
+
+class Package {
+public:
+  /// Throws Error where the file is no package, is damaged, or does not run on this machine.
+  static std::shared_ptr<const Package> open(const std::filesystem::path &path);
+  /// A package that is linked into the process.
+  static std::shared_ptr<const Package> open(const PackageImage &image);
+
+  /// Whether the file starts as packages do, or is named like one.
+  static bool looksLikeOne(const std::filesystem::path &path);
+
+  const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }
+  /// The program of that name; of an empty name the only one. Throws Error where there is none.
+  std::shared_ptr<const PackageProgram> program(const std::string &name = "") const;
+
+  /// The processor level whose code was chosen, "x86-64-v3".
+  const std::string &level() const { return chosenLevel; }
+
+private:
+  Package() = default;
+  static std::shared_ptr<const Package>
+  assemble(Manifest manifest, const std::shared_ptr<const Code> &code, const std::string &source);
+
+  std::string source;
+  std::string chosenLevel;
+  std::vector<std::shared_ptr<const PackageProgram>> all;
+};
+
+} // namespace headrace

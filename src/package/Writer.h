@@ -1,0 +1,16 @@
+// Writes packages. Needs no compiler: code comes as linked objects.
+#pragma once
+
+#include "package/Contents.h"
+#include "package/Zip.h"
+
+#include <filesystem>
+
+namespace headrace {
+
+/// `objects` are shared objects, one for each of `contents.code`. Throws Error where the file
+/// cannot be written.
+void writePackage(const std::filesystem::path &path, const PackageContents &contents,
+                  std::span<const Bytes> objects);
+
+} // namespace headrace

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// Levels of x86-64 that code is compiled for, lowest first: "x86-64-v2" (SSE 4.2), "x86-64-v3"
+/// (AVX2, FMA), "x86-64-v4" (AVX-512).
+std::span<const std::string_view> processorLevels();
+
+/// The highest level this processor has; empty where it has none.
+std::string_view hostLevel();
+
+/// What this processor has beyond its level, of what matters to generated code ("avx512bf16").
+std::vector<std::string> hostFeatures();
+
+/// Whether this processor has the level or feature; false for one that is not known here.
+bool hostHas(std::string_view feature);
+
+/// What code needs of a processor.
+struct ProcessorNeeds {
+  std::string architecture = "x86-64";
+  std::string level;                 // "x86-64-v3"
+  std::vector<std::string> features; // beyond the level
+};
+
+/// Whether this processor has all of it.
+bool hostHas(const ProcessorNeeds &needs);
+
+/// "x86-64": what this process was compiled for.
+std::string_view hostArchitecture();
+
+} // namespace headrace

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace headrace {
+
+struct RuntimeFunction {
+  std::string_view name;
+  void *address;
+};
+
+/// The functions that generated code may call, by the names code generators use for them: those of
+/// <math.h> and <string.h>, and conversions to and from half precision. Sorted by name.
+std::span<const RuntimeFunction> runtimeFunctions();
+
+/// Null where there is none of that name.
+void *findRuntimeFunction(std::string_view name);
+
+} // namespace headrace

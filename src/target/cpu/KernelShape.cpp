@@ -1,0 +1,64 @@
+#include "target/cpu/KernelShape.h"
+
+#include "transform/recipe/KernelModel.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+bool isContraction(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 2 &&
+         llvm::any_of(op.getBody()->without_terminator(),
+                      [](Operation &o) { return isa<arith::MulFOp, arith::MulIOp>(o); });
+}
+
+bool reducesRows(linalg::GenericOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
+    return false;
+  unsigned last = op.getNumLoops() - 1;
+  unsigned covering = 0;
+  for (AffineMap map : ArrayRef(maps).drop_back()) {
+    if (!map.isProjectedPermutation())
+      return false;
+    if (map.getNumResults() == op.getNumLoops() &&
+        map.getResults().back() == getAffineDimExpr(last, op.getContext()))
+      ++covering;
+  }
+  return covering > 0;
+}
+
+SmallVector<std::string> reductionAxes(Operation *op) {
+  auto generic = cast<linalg::GenericOp>(op);
+  SmallVector<std::string> axes;
+  for (auto [dim, kind] : llvm::enumerate(generic.getIteratorTypesArray()))
+    if (kind == IteratorType::reduction)
+      axes.push_back(axisName(op, dim));
+  return axes;
+}
+
+bool readsAlong(linalg::GenericOp op, unsigned dim) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (AffineMap map : ArrayRef(maps).drop_back())
+    for (auto [i, expr] : llvm::enumerate(map.getResults()))
+      if (expr.isFunctionOfDim(dim) && (!isa<AffineDimExpr>(expr) || i + 1 != map.getNumResults()))
+        return false;
+  return true;
+}
+
+bool hasDynamicReduction(linalg::GenericOp op) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return llvm::any_of(dims, [&](unsigned d) { return ShapedType::isDynamic(sizes[d]); });
+}
+
+bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {
+  if (!isContraction(op))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return maps[1].isFunctionOfDim(dim) && !maps[0].isFunctionOfDim(dim);
+}
+
+} // namespace headrace

@@ -1,0 +1,53 @@
+// The loops of a kernel, read from its operations.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "transform/recipe/LoopModel.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace headrace {
+
+/// On an operation of a kernel: axes of a single point, which have no dimension any more.
+inline constexpr llvm::StringLiteral kUnitAxesAttr = "hr.unit_axes";
+/// On a program's entry or a kernel's module: a recipe as text.
+inline constexpr llvm::StringLiteral kRecipeAttr = "hr.recipe";
+/// On a kernel's module: why its recipe was not applied, or what it does not keep; what it
+/// makes of the kernel, and its loops.
+inline constexpr llvm::StringLiteral kRecipeRefusedAttr = "hr.recipe_refused";
+inline constexpr llvm::StringLiteral kRecipeNotesAttr = "hr.recipe_notes";
+inline constexpr llvm::StringLiteral kKindAttr = "hr.kind";
+inline constexpr llvm::StringLiteral kLoopsAttr = "hr.loops";
+
+/// On a kernel: the names of what it reads, as recipes speak of them.
+inline constexpr llvm::StringLiteral kInputNamesAttr = "hr.input_names";
+
+/// A dimension that is read as a sum of axes times coefficients; nothing where it is none.
+std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t> extent);
+
+/// The stage of an operation (of a fill: the one it starts); empty where it is none.
+llvm::StringRef stageOf(mlir::Operation *op);
+/// The name of an iteration dimension.
+std::string axisName(mlir::Operation *op, unsigned dim);
+/// The dimension of that axis; nothing where the operation does not have it (any more).
+std::optional<unsigned> axisDim(mlir::Operation *op, llvm::StringRef axis);
+
+/// What a kernel's function holds, as schedules need it.
+struct KernelContents {
+  mlir::Operation *root = nullptr;          // computes what is stored
+  llvm::SmallVector<mlir::Operation *> ops; // all stages, in program order
+  llvm::SmallVector<mlir::linalg::GenericOp> reductions;
+
+  static KernelContents of(mlir::func::FuncOp kernel);
+  mlir::linalg::GenericOp rootGeneric() const {
+    return llvm::dyn_cast_or_null<mlir::linalg::GenericOp>(root);
+  }
+};
+
+/// The name by which stages of a kernel know a value they read: a stage's, or an argument's.
+std::string sourceName(mlir::Value value);
+
+LoopModel modelOfKernel(mlir::func::FuncOp kernel);
+
+} // namespace headrace

@@ -1,0 +1,452 @@
+// What each step does to the loops of a model, and when it is refused.
+#include "runtime/Error.h"
+#include "transform/recipe/LoopModel.h"
+
+#include <algorithm>
+#include <set>
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kLargestUnroll = 256;
+constexpr int64_t kLargestVector = 1024;
+
+std::string inQuotes(const std::string &name) { return "'" + name + "'"; }
+
+template <class Range> std::string listNames(const Range &range) {
+  std::string list;
+  for (const auto &entry : range)
+    list += (list.empty() ? "" : ", ") + entry.name;
+  return list.empty() ? "none" : list;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What steps name
+//===----------------------------------------------------------------------===//
+
+const Stage &LoopModel::stageAt(const std::string &name) const {
+  if (const Stage *found = find(name))
+    return *found;
+  throw Refusal{"there is no stage " + inQuotes(name) + "; the stages are " + listNames(stages)};
+}
+
+Stage &LoopModel::stage(const std::string &name) { return const_cast<Stage &>(stageAt(name)); }
+
+int LoopModel::loopOf(const Stage &stage, const std::string &name) const {
+  int position = stage.findLoop(name);
+  if (position < 0)
+    throw Refusal{inQuotes(stage.name) + " has no axis " + inQuotes(name) + "; its loops are " +
+                  listNames(stage.loops)};
+  return position;
+}
+
+/// Loops that others hang at keep their shape, and those around them: what is computed inside was
+/// sized by it. `from` is the outermost loop that changes.
+void LoopModel::requireShapeable(const Stage &stage, int from) const {
+  for (const Stage &other : stages)
+    if (other.place && other.place->stage == stage.name &&
+        stage.findLoop(other.place->loop) >= from)
+      throw Refusal{inQuotes(other.name) +
+                    " is computed inside its loops already; shape them before"};
+}
+
+void LoopModel::requireNewName(const Stage &stage, const std::string &name) const {
+  if (stage.findLoop(name) >= 0)
+    throw Refusal{inQuotes(stage.name) + " has a loop " + inQuotes(name) + " already"};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void LoopModel::apply(const RecipeStep &step) {
+  LoopModel changed = *this;
+  try {
+    changed.run(step);
+  } catch (const Refusal &refusal) {
+    std::string where = step.line > 0 ? "recipe, line " + std::to_string(step.line)
+                                      : "recipe, step " + std::to_string(applied.steps.size() + 1);
+    throw Error(ErrorKind::InvalidArgument, where + ", '" + step.text() + "': " + refusal.reason);
+  }
+  changed.applied.steps.push_back(step);
+  *this = std::move(changed);
+}
+
+void LoopModel::run(const RecipeStep &step) {
+  Stage &on = stage(step.stage);
+  const Stage *around = step.kind == RecipeStep::Kind::ComputeAt ? find(step.target) : nullptr;
+  for (const Stage *named : {static_cast<const Stage *>(&on), around})
+    if (named && !named->hasLoops)
+      throw Refusal{inQuotes(named->name) + " moves data in an order that no loops describe"};
+  switch (step.kind) {
+  case RecipeStep::Kind::Split:
+    requireShapeable(on, loopOf(on, step.axes[0]));
+    return split(on, step.axes[0], step.sizes[0],
+                 step.names.empty() ? step.axes[0] + ".o" : step.names[0],
+                 step.names.empty() ? step.axes[0] + ".i" : step.names[1]);
+  case RecipeStep::Kind::Tile:
+    for (const std::string &axis : step.axes)
+      requireShapeable(on, loopOf(on, axis));
+    return tile(on, step);
+  case RecipeStep::Kind::Reorder:
+    return reorder(on, step.axes);
+  case RecipeStep::Kind::Fuse:
+    requireShapeable(on, loopOf(on, step.axes[0]));
+    return fuse(on, step);
+  case RecipeStep::Kind::Parallel:
+  case RecipeStep::Kind::Unroll:
+  case RecipeStep::Kind::Vectorize:
+    for (const std::string &axis : step.axes)
+      annotate(on, axis, step.kind);
+    return;
+  case RecipeStep::Kind::CacheRead:
+    return cacheRead(step.stage, step);
+  case RecipeStep::Kind::CacheWrite:
+    return cacheWrite(step.stage, step);
+  case RecipeStep::Kind::ComputeAt:
+    return computeAt(on, step);
+  case RecipeStep::Kind::Pack:
+    return pack(on, step);
+  }
+}
+
+void LoopModel::split(Stage &stage, const std::string &axis, int64_t factor,
+                      const std::string &outer, const std::string &inner) {
+  int position = loopOf(stage, axis);
+  Loop loop = stage.loops[position];
+  if (factor <= 0)
+    throw Refusal{"a tile has at least one element, not " + std::to_string(factor)};
+  if (loop.parts.size() > 1)
+    throw Refusal{inQuotes(axis) + " is several loops in one; split them before they are fused"};
+  if (loop.kind != Loop::Kind::Serial)
+    throw Refusal{inQuotes(axis) + " is parallel, unrolled or vectorized already; split it before"};
+  LoopPart part = loop.parts[0];
+  // A tile that is larger than the axis is the whole axis.
+  if (part.extent)
+    factor = std::max<int64_t>(1, std::min(factor, *part.extent));
+  stage.loops.erase(stage.loops.begin() + position);
+  requireNewName(stage, outer);
+  requireNewName(stage, inner);
+  if (outer == inner)
+    throw Refusal{"both loops would be called " + inQuotes(outer)};
+  std::optional<int64_t> count;
+  if (part.extent)
+    count = (*part.extent + factor - 1) / factor;
+  stage.loops.insert(stage.loops.begin() + position,
+                     {Loop{outer, {{part.axis, part.step * factor, count}}},
+                      Loop{inner, {{part.axis, part.step, factor}}}});
+}
+
+void LoopModel::tile(Stage &stage, const RecipeStep &step) {
+  if (std::set<std::string>(step.axes.begin(), step.axes.end()).size() != step.axes.size())
+    throw Refusal{"an axis is named twice"};
+  int first = static_cast<int>(stage.loops.size());
+  for (const std::string &axis : step.axes)
+    first = std::min(first, loopOf(stage, axis));
+  std::vector<std::string> outers, inners, order;
+  for (size_t i = 0; i < step.axes.size(); ++i) {
+    outers.push_back(step.axes[i] + ".o");
+    inners.push_back(step.axes[i] + ".i");
+    split(stage, step.axes[i], step.sizes[i], outers.back(), inners.back());
+  }
+  for (int i = 0; i < first; ++i)
+    order.push_back(stage.loops[i].name);
+  order.insert(order.end(), outers.begin(), outers.end());
+  for (const Loop &loop : stage.loops)
+    if (std::find(order.begin(), order.end(), loop.name) == order.end() &&
+        std::find(inners.begin(), inners.end(), loop.name) == inners.end())
+      order.push_back(loop.name);
+  order.insert(order.end(), inners.begin(), inners.end());
+  reorder(stage, order);
+}
+
+void LoopModel::reorder(Stage &stage, const std::vector<std::string> &order) {
+  std::vector<Loop> loops;
+  std::set<std::string> seen;
+  for (const std::string &name : order) {
+    loops.push_back(stage.loops[loopOf(stage, name)]);
+    if (!seen.insert(name).second)
+      throw Refusal{inQuotes(name) + " is named twice"};
+  }
+  std::vector<Loop> missing;
+  for (const Loop &loop : stage.loops)
+    if (!seen.count(loop.name))
+      missing.push_back(loop);
+  if (!missing.empty())
+    throw Refusal{"the order of all loops is needed; missing: " + listNames(missing)};
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i].name != stage.loops[i].name) {
+      requireShapeable(stage, static_cast<int>(i));
+      break;
+    }
+  stage.loops = std::move(loops);
+  checkNesting(stage);
+}
+
+/// What steps established stays true: tiles inside their tiles, threads outside, vectors inside.
+void LoopModel::checkNesting(const Stage &stage) const {
+  std::map<int, std::pair<int64_t, std::string>> innermost;
+  bool insideSerial = false;
+  for (size_t i = 0; i < stage.loops.size(); ++i) {
+    const Loop &loop = stage.loops[i];
+    for (const LoopPart &part : loop.parts) {
+      auto [known, isNew] = innermost.try_emplace(part.axis, part.step, loop.name);
+      if (!isNew && known->second.first < part.step)
+        throw Refusal{inQuotes(known->second.second) + " walks the inside of a tile of " +
+                      inQuotes(loop.name) + " and must stay inside it"};
+      known->second = {part.step, loop.name};
+    }
+    if (loop.kind == Loop::Kind::Parallel && insideSerial)
+      throw Refusal{inQuotes(loop.name) + " is parallel: only parallel loops may stand outside it"};
+    insideSerial |= loop.kind != Loop::Kind::Parallel;
+    if (loop.kind == Loop::Kind::Vectorized)
+      checkVector(stage, static_cast<int>(i));
+  }
+}
+
+void LoopModel::checkVector(const Stage &stage, int position) const {
+  const Loop &loop = stage.loops[position];
+  std::optional<int64_t> extent = loop.extent();
+  if (!extent)
+    throw Refusal{"the extent of " + inQuotes(loop.name) + " is not known; split it first"};
+  if (*extent > kLargestVector)
+    throw Refusal{inQuotes(loop.name) + " has " + std::to_string(*extent) +
+                  " iterations, more than a vector can hold (" + std::to_string(kLargestVector) +
+                  "); split it first"};
+  for (size_t i = position + 1; i < stage.loops.size(); ++i)
+    if (!stage.loops[i].isUnrolled())
+      throw Refusal{inQuotes(loop.name) + " is not innermost: " + inQuotes(stage.loops[i].name) +
+                    " is inside it and neither unrolled nor vectorized"};
+  if (!stage.isReduction(loop))
+    return;
+  if (!stage.reorderable)
+    throw Refusal{inQuotes(loop.name) + " is a reduction axis, and the order in which " +
+                  inQuotes(stage.name) + " combines its elements matters"};
+  if (stage.tileBegin() + 1 != stage.loops.size())
+    throw Refusal{inQuotes(loop.name) +
+                  " is a reduction axis: a vector along it has no other loop beside it"};
+}
+
+void LoopModel::fuse(Stage &stage, const RecipeStep &step) {
+  int first = loopOf(stage, step.axes[0]);
+  Loop fused{"", {}, stage.loops[first].kind};
+  for (size_t i = 0; i < step.axes.size(); ++i) {
+    const std::string &axis = step.axes[i];
+    int position = loopOf(stage, axis);
+    if (position != first + static_cast<int>(i))
+      throw Refusal{inQuotes(axis) + " does not stand directly inside " +
+                    inQuotes(step.axes[i - 1])};
+    const Loop &loop = stage.loops[position];
+    if (loop.kind != fused.kind)
+      throw Refusal{inQuotes(axis) + " and " + inQuotes(step.axes[0]) + " run differently"};
+    fused.name += (i ? "_" : "") + axis;
+    fused.parts.insert(fused.parts.end(), loop.parts.begin(), loop.parts.end());
+  }
+  if (!step.names.empty())
+    fused.name = step.names[0];
+  auto begin = stage.loops.begin() + first;
+  stage.loops.erase(begin, begin + static_cast<int>(step.axes.size()));
+  requireNewName(stage, fused.name);
+  stage.loops.insert(stage.loops.begin() + first, fused);
+}
+
+void LoopModel::annotate(Stage &stage, const std::string &axis, RecipeStep::Kind kind) {
+  int position = loopOf(stage, axis);
+  Loop &loop = stage.loops[position];
+  if (loop.kind != Loop::Kind::Serial)
+    throw Refusal{inQuotes(axis) + " is parallel, unrolled or vectorized already"};
+  if (kind == RecipeStep::Kind::Parallel) {
+    if (stage.isReduction(loop))
+      throw Refusal{inQuotes(axis) + " is a reduction axis; its iterations are not independent"};
+    if (stage.place)
+      throw Refusal{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
+                    ", whose loops are shared among threads instead"};
+    loop.kind = Loop::Kind::Parallel;
+    return checkNesting(stage);
+  }
+  for (const Stage &other : stages)
+    if (other.place && other.place->stage == stage.name &&
+        stage.findLoop(other.place->loop) >= position)
+      throw Refusal{inQuotes(other.name) + " is computed inside it or inside a loop in it"};
+  if (kind == RecipeStep::Kind::Unroll) {
+    std::optional<int64_t> extent = loop.extent();
+    if (!extent)
+      throw Refusal{"the extent of " + inQuotes(axis) + " is not known; split it first"};
+    if (*extent > kLargestUnroll)
+      throw Refusal{inQuotes(axis) + " has " + std::to_string(*extent) + " iterations, more than " +
+                    std::to_string(kLargestUnroll) + "; split it first"};
+    loop.kind = Loop::Kind::Unrolled;
+  } else {
+    loop.kind = Loop::Kind::Vectorized;
+  }
+  checkNesting(stage);
+}
+
+/// How much of each axis of `stage` one iteration of the loop at `position` of `outer` needs.
+std::vector<std::optional<int64_t>>
+LoopModel::regionInside(const Stage &stage, const std::string &outer, int position) const {
+  std::vector<std::optional<int64_t>> region;
+  for (const StageAxis &axis : stage.axes)
+    region.push_back(axis.extent);
+  if (stage.name == outer) {
+    for (int i = 0; i <= position; ++i)
+      for (const LoopPart &part : stage.loops[i].parts)
+        region[part.axis] = part.step;
+    return region;
+  }
+  for (size_t dim = 0; dim < stage.result.size(); ++dim) {
+    int axis = stage.result[dim];
+    if (axis < 0)
+      continue;
+    std::optional<int64_t> needed = 0;
+    for (const Stage &reader : stages)
+      for (const StageRead &read : reader.reads) {
+        if (read.source != stage.name)
+          continue;
+        std::vector<std::optional<int64_t>> around = regionInside(reader, outer, position);
+        std::optional<int64_t> span = 1;
+        if (read.irregular)
+          span = stage.axes[axis].extent;
+        else
+          for (auto [of, factor] : read.dims[dim].terms)
+            span = span && around[of] ? std::optional(*span + std::abs(factor) * (*around[of] - 1))
+                                      : std::nullopt;
+        needed = needed && span ? std::optional(std::max(*needed, *span)) : std::nullopt;
+      }
+    if (needed && stage.axes[axis].extent)
+      needed = std::min(*needed, *stage.axes[axis].extent);
+    region[axis] = needed;
+  }
+  return region;
+}
+
+void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
+  const Stage &outer = stageAt(step.target);
+  if (outer.name == stage.name)
+    throw Refusal{"a stage is not computed inside itself"};
+  if (stage.place)
+    throw Refusal{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
+                  " already"};
+  if (stage.isOutput)
+    throw Refusal{inQuotes(stage.name) + " is a result of the program, needed as a whole"};
+  requireShapeable(stage);
+  for (size_t i = 0; i < stage.loops.size(); ++i)
+    if (stage.loops.size() != stage.axes.size() || stage.loops[i].name != stage.axes[i].name ||
+        stage.loops[i].kind != Loop::Kind::Serial)
+      throw Refusal{"its loops have been shaped already; say first where it is computed, then how"};
+  int position = step.axes.empty() ? -1 : loopOf(outer, step.axes[0]);
+  if (position >= static_cast<int>(outer.tileBegin()))
+    throw Refusal{inQuotes(step.axes[0]) + " is part of a register tile"};
+  if (position >= 0 && position + 1 < static_cast<int>(outer.parallelLoops()))
+    throw Refusal{inQuotes(step.axes[0]) +
+                  " has parallel loops inside it; the innermost of them, " +
+                  inQuotes(outer.loops[outer.parallelLoops() - 1].name) + ", is the place"};
+  bool isRead = false;
+  for (const Stage &reader : stages)
+    for (const StageRead &read : reader.reads) {
+      if (read.source != stage.name)
+        continue;
+      std::optional<int> inside =
+          reader.name == outer.name ? position : positionInside(reader.name, outer.name);
+      if (!inside || *inside < position)
+        throw Refusal{inQuotes(stage.name) + " is read by " + inQuotes(reader.name) +
+                      ", which is not computed inside " +
+                      (step.axes.empty() ? inQuotes(outer.name) : inQuotes(step.axes[0]))};
+      isRead = true;
+    }
+  if (!isRead)
+    throw Refusal{inQuotes(outer.name) + " does not read " + inQuotes(stage.name)};
+  std::vector<std::optional<int64_t>> region = regionInside(stage, outer.name, position);
+  for (size_t i = 0; i < region.size(); ++i)
+    stage.axes[i].extent = region[i];
+  stage.place = {step.target, step.axes.empty() ? "" : step.axes[0]};
+  stage.resetLoops();
+}
+
+void LoopModel::cacheRead(const std::string &readerName, const RecipeStep &step) {
+  Stage copy;
+  copy.name = step.names.empty() ? step.target + ".local" : step.names[0];
+  if (find(copy.name))
+    throw Refusal{"there is a stage " + inQuotes(copy.name) + " already"};
+  size_t position = 0;
+  while (stages[position].name != readerName)
+    ++position;
+  Stage &reader = stages[position];
+  auto read = std::find_if(reader.reads.begin(), reader.reads.end(),
+                           [&](const StageRead &r) { return r.source == step.target; });
+  if (read == reader.reads.end()) {
+    std::string known;
+    for (const StageRead &r : reader.reads)
+      known += (known.empty() ? "" : ", ") + r.source;
+    throw Refusal{inQuotes(readerName) + " does not read " + inQuotes(step.target) + "; it reads " +
+                  known};
+  }
+  StageRead whole{step.target, {}};
+  for (size_t dim = 0; dim < read->dims.size(); ++dim) {
+    int axis = read->dims[dim].plainAxis();
+    std::string name = axis >= 0 ? reader.axes[axis].name : "d" + std::to_string(dim);
+    if (copy.findAxis(name) >= 0)
+      name = "d" + std::to_string(dim);
+    copy.axes.push_back({name, read->dims[dim].extent});
+    whole.dims.push_back({{{static_cast<int>(dim), 1}}, read->dims[dim].extent});
+    copy.result.push_back(static_cast<int>(dim));
+  }
+  copy.reads.push_back(whole);
+  copy.resetLoops();
+  for (StageRead &r : reader.reads)
+    if (r.source == step.target)
+      r.source = copy.name;
+  stages.insert(stages.begin() + static_cast<int>(position), std::move(copy));
+}
+
+void LoopModel::cacheWrite(const std::string &writerName, const RecipeStep &step) {
+  size_t position = 0;
+  while (stages[position].name != writerName)
+    ++position;
+  Stage &writer = stages[position];
+  Stage inner = writer;
+  inner.name = step.names.empty() ? writerName + ".local" : step.names[0];
+  if (find(inner.name))
+    throw Refusal{"there is a stage " + inQuotes(inner.name) + " already"};
+  requireShapeable(writer);
+  if (writer.place)
+    throw Refusal{inQuotes(writerName) + " is computed inside another stage already"};
+  for (const Loop &loop : writer.loops)
+    if (writer.findAxis(loop.name) < 0 || loop.kind != Loop::Kind::Serial)
+      throw Refusal{"the loops of " + inQuotes(writerName) + " have been shaped already"};
+  inner.isOutput = false;
+  writer.axes.clear();
+  writer.reads.clear();
+  StageRead whole{inner.name, {}};
+  for (size_t dim = 0; dim < inner.result.size(); ++dim) {
+    if (inner.result[dim] < 0)
+      throw Refusal{inQuotes(writerName) + " does not walk its result along single axes"};
+    StageAxis axis = inner.axes[inner.result[dim]];
+    whole.dims.push_back({{{static_cast<int>(dim), 1}}, axis.extent});
+    writer.axes.push_back(axis);
+    writer.result[dim] = static_cast<int>(dim);
+  }
+  writer.reads.push_back(whole);
+  writer.resetLoops();
+  stages.insert(stages.begin() + static_cast<int>(position), std::move(inner));
+}
+
+void LoopModel::pack(Stage &stage, const RecipeStep &step) {
+  bool reads = std::any_of(stage.reads.begin(), stage.reads.end(),
+                           [&](const StageRead &r) { return r.source == step.target; });
+  if (!reads)
+    throw Refusal{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
+  int position = loopOf(stage, step.axes[0]);
+  if (position >= static_cast<int>(stage.tileBegin()))
+    throw Refusal{inQuotes(step.axes[0]) + " is part of a register tile"};
+  if (position + 1 < static_cast<int>(stage.parallelLoops()))
+    throw Refusal{inQuotes(step.axes[0]) + " has parallel loops inside it"};
+  for (const Stage::Pack &other : stage.packs)
+    if (other.source == step.target)
+      throw Refusal{inQuotes(step.target) + " is packed already"};
+  stage.packs.push_back({step.target, step.axes[0]});
+}
+
+} // namespace headrace

@@ -1,0 +1,127 @@
+#include "transform/recipe/ProgramModel.h"
+
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+#include "runtime/Error.h"
+#include "transform/KernelGroup.h"
+#include "transform/recipe/KernelModel.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+namespace {
+
+bool isStage(Operation *op) {
+  auto slice = dyn_cast<hr::SliceOp>(op);
+  return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp>(op) &&
+         !(slice && isReadInPlace(slice));
+}
+
+/// A name as recipes can write it.
+std::string plainName(StringRef name) {
+  std::string plain;
+  for (char c : name)
+    plain += llvm::isAlnum(c) || c == '_' || c == '.' || c == '/' ? c : '_';
+  return plain.empty() ? "stage" : plain;
+}
+
+StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) {
+  Value value = op->getOperand(operand);
+  StageRead read{programSourceName(value), {}};
+  if (operand >= m.maps.size() || !m.maps[operand]) {
+    read.irregular = true;
+    return read;
+  }
+  SymbolicShape shape = shapeOf(value);
+  for (auto [size, expr] : llvm::zip(shape, m.maps[operand].getResults())) {
+    std::optional<ReadDim> dim = linearTerms(expr, constantValue(size));
+    read.irregular |= !dim;
+    read.dims.push_back(dim.value_or(ReadDim{}));
+  }
+  return read;
+}
+
+Stage stageOfOperator(hr::OperatorInterface op) {
+  Stage stage;
+  stage.name = stageOf(op).str();
+  stage.isOutput = llvm::any_of(
+      op->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user) || !isStage(user); });
+  if (!op.isStructured()) {
+    stage.hasLoops = false;
+    for (Value operand : op->getOperands())
+      stage.reads.push_back({programSourceName(operand), {}, /*irregular=*/true});
+    return stage;
+  }
+  Movement m = op.getMovement();
+  for (auto [dim, size, kind] : llvm::enumerate(m.domain, m.iterators))
+    stage.axes.push_back({axisName(op, dim), constantValue(size), kind == IteratorType::reduction});
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    stage.reads.push_back(readOf(op, m, i));
+  for (AffineExpr expr : m.maps.back().getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    stage.result.push_back(dim ? static_cast<int>(dim.getPosition()) : -1);
+  }
+  stage.reorderable = true; // what a kernel's operations say decides
+  return stage;
+}
+
+} // namespace
+
+std::string programSourceName(Value value) {
+  // A slice of an input is read in place.
+  if (auto slice = value.getDefiningOp<hr::SliceOp>();
+      slice && isReadInPlace(slice) && isa<BlockArgument>(slice.getInput()))
+    value = slice.getInput();
+  if (Operation *op = value.getDefiningOp())
+    return stageOf(op).empty() ? plainName(operatorName(op)) : stageOf(op).str();
+  auto argument = cast<BlockArgument>(value);
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+    return plainName(name);
+  return "in" + std::to_string(argument.getArgNumber());
+}
+
+void nameStages(func::FuncOp program) {
+  llvm::StringMap<int> count;
+  for (Operation &op : program.getBody().front().without_terminator()) {
+    if (!isStage(&op))
+      continue;
+    std::string name = stageOf(&op).empty() ? plainName(operatorName(&op)) : stageOf(&op).str();
+    if (int number = count[name]++)
+      name += "." + std::to_string(number);
+    op.setAttr(kStageAttr, StringAttr::get(op.getContext(), name));
+  }
+}
+
+LoopModel modelOfProgram(func::FuncOp program) {
+  std::vector<Stage> stages;
+  for (Operation &op : program.getBody().front().without_terminator())
+    if (isStage(&op))
+      stages.push_back(stageOfOperator(cast<hr::OperatorInterface>(op)));
+  return LoopModel(std::move(stages));
+}
+
+std::optional<LoopModel> scheduledProgram(func::FuncOp program) {
+  auto text = program->getAttrOfType<StringAttr>(kRecipeAttr);
+  if (!text)
+    return std::nullopt;
+  nameStages(program);
+  LoopModel model = modelOfProgram(program);
+  model.apply(Recipe::parse(text.getValue()));
+  for (const RecipeStep &step : model.recipe().steps) {
+    bool makesStage =
+        step.kind == RecipeStep::Kind::CacheRead || step.kind == RecipeStep::Kind::CacheWrite;
+    if (!makesStage)
+      continue;
+    std::string of = step.kind == RecipeStep::Kind::CacheRead ? step.target : step.stage;
+    std::string name = step.names.empty() ? of + ".local" : step.names[0];
+    if (!model.find(name)->place)
+      throw Error(ErrorKind::InvalidArgument,
+                  "recipe: '" + name + "' is a copy of its own, '" + step.text() +
+                      "', and no step says inside which loop it is made (compute_at)");
+  }
+  return model;
+}
+
+} // namespace headrace

@@ -1,0 +1,215 @@
+#include "transform/recipe/Recipe.h"
+
+#include "runtime/Error.h"
+
+#include <charconv>
+#include <optional>
+
+namespace headrace {
+namespace {
+
+enum class Operands { None, Axes, Sizes };
+
+/// What follows a step's name: `[target] [axes] [keyword operands] [-> names]`.
+struct Grammar {
+  RecipeStep::Kind kind;
+  const char *verb;
+  bool target; // another stage, or an operand
+  int minAxes; // directly after it
+  int maxAxes; // kMany: any number
+  const char *keyword;
+  Operands operands; // what the keyword introduces
+  int names;         // how many may follow an arrow
+};
+constexpr int kMany = 1 << 16;
+
+constexpr Grammar kSteps[] = {
+    {RecipeStep::Kind::Split, "split", false, 1, 1, "by", Operands::Sizes, 2},
+    {RecipeStep::Kind::Tile, "tile", false, 1, kMany, "by", Operands::Sizes, 0},
+    {RecipeStep::Kind::Reorder, "reorder", false, 1, kMany, nullptr, Operands::None, 0},
+    {RecipeStep::Kind::Fuse, "fuse", false, 2, kMany, nullptr, Operands::None, 1},
+    {RecipeStep::Kind::Parallel, "parallel", false, 1, kMany, nullptr, Operands::None, 0},
+    {RecipeStep::Kind::Unroll, "unroll", false, 1, kMany, nullptr, Operands::None, 0},
+    {RecipeStep::Kind::Vectorize, "vectorize", false, 1, kMany, nullptr, Operands::None, 0},
+    {RecipeStep::Kind::CacheRead, "cache_read", true, 0, 0, nullptr, Operands::None, 1},
+    {RecipeStep::Kind::CacheWrite, "cache_write", false, 0, 0, nullptr, Operands::None, 1},
+    {RecipeStep::Kind::ComputeAt, "compute_at", true, 0, 1, nullptr, Operands::None, 0},
+    {RecipeStep::Kind::Pack, "pack", true, 0, 0, "at", Operands::Axes, 0},
+};
+
+const Grammar &grammarOf(RecipeStep::Kind kind) {
+  for (const Grammar &grammar : kSteps)
+    if (grammar.kind == kind)
+      return grammar;
+  throw InternalError("a step without grammar");
+}
+
+std::string verbList() {
+  std::string list;
+  for (const Grammar &grammar : kSteps)
+    list += (list.empty() ? "" : ", ") + std::string(grammar.verb);
+  return list;
+}
+
+/// Reads one line.
+class LineParser {
+public:
+  LineParser(std::string_view text, int line) : text(text), line(line) { skipSpace(); }
+
+  bool atEnd() const { return at == text.size(); }
+
+  RecipeStep parse() {
+    RecipeStep step;
+    step.line = line;
+    step.stage = name("the name of a stage");
+    if (!accept(":"))
+      fail("expected ':' after the stage '" + step.stage + "'");
+    size_t verbAt = at;
+    std::string verb = name("a step");
+    const Grammar *grammar = nullptr;
+    for (const Grammar &candidate : kSteps)
+      if (verb == candidate.verb)
+        grammar = &candidate;
+    if (!grammar) {
+      at = verbAt;
+      fail("expected a step (" + verbList() + ")");
+    }
+    step.kind = grammar->kind;
+    if (grammar->target)
+      step.target = name(step.kind == RecipeStep::Kind::ComputeAt ? "a stage" : "an operand");
+    readAxes(step, grammar->minAxes, grammar->maxAxes, grammar->keyword);
+    if (grammar->keyword)
+      readOperands(step, *grammar);
+    if (grammar->names > 0 && accept("->"))
+      for (int i = 0; i < grammar->names; ++i)
+        step.names.push_back(name("a new name"));
+    if (!atEnd())
+      fail("expected the end of the line");
+    return step;
+  }
+
+private:
+  void readAxes(RecipeStep &step, int least, int most, const char *keyword) {
+    while (static_cast<int>(step.axes.size()) < most) {
+      bool ends = atEnd() || text.substr(at, 2) == "->" || (keyword && atWord(keyword));
+      if (ends && static_cast<int>(step.axes.size()) >= least)
+        return;
+      step.axes.push_back(name("an axis"));
+    }
+  }
+
+  void readOperands(RecipeStep &step, const Grammar &grammar) {
+    if (!atWord(grammar.keyword))
+      fail("expected '" + std::string(grammar.keyword) + "'");
+    accept(grammar.keyword);
+    if (grammar.operands == Operands::Axes)
+      step.axes.push_back(name("an axis"));
+    else
+      for (size_t i = 0; i < step.axes.size(); ++i)
+        step.sizes.push_back(number());
+  }
+
+  static bool isNameChar(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/';
+  }
+
+  bool atWord(std::string_view word) const {
+    size_t end = at + word.size();
+    return text.substr(at, word.size()) == word && (end >= text.size() || !isNameChar(text[end]));
+  }
+
+  std::string name(const std::string &what) {
+    size_t end = at;
+    while (end < text.size() && isNameChar(text[end]))
+      ++end;
+    if (end == at)
+      fail("expected " + what);
+    std::string result(text.substr(at, end - at));
+    at = end;
+    skipSpace();
+    return result;
+  }
+
+  int64_t number() {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    size_t stop = end - text.data();
+    if (error != std::errc() || (stop < text.size() && isNameChar(text[stop])))
+      fail("expected a size");
+    at = stop;
+    skipSpace();
+    return value;
+  }
+
+  bool accept(std::string_view token) {
+    if (text.substr(at, token.size()) != token)
+      return false;
+    at += token.size();
+    skipSpace();
+    return true;
+  }
+
+  void skipSpace() {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r'))
+      ++at;
+    if (at < text.size() && text[at] == '#')
+      at = text.size();
+  }
+
+  [[noreturn]] void fail(const std::string &expected) const {
+    size_t end = std::min(text.find_first_of(" \t\r", at), text.size());
+    std::string found = at < text.size() ? "'" + std::string(text.substr(at, end - at)) + "'"
+                                         : "the end of the line";
+    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ", column " +
+                                                std::to_string(at + 1) + ": " + expected +
+                                                ", found " + found);
+  }
+
+  std::string_view text;
+  int line;
+  size_t at = 0;
+};
+
+} // namespace
+
+std::string RecipeStep::text() const {
+  const Grammar &grammar = grammarOf(kind);
+  std::string result = stage + ": " + grammar.verb;
+  auto add = [&](const std::string &word) { result += " " + word; };
+  if (grammar.target)
+    add(target);
+  if (grammar.operands == Operands::Axes)
+    add(grammar.keyword);
+  for (const std::string &axis : axes)
+    add(axis);
+  if (grammar.operands == Operands::Sizes)
+    add(grammar.keyword);
+  for (int64_t size : sizes)
+    add(std::to_string(size));
+  if (!names.empty())
+    add("->");
+  for (const std::string &name : names)
+    add(name);
+  return result;
+}
+
+std::string Recipe::text() const {
+  std::string result;
+  for (const RecipeStep &step : steps)
+    result += step.text() + "\n";
+  return result;
+}
+
+Recipe Recipe::parse(std::string_view text) {
+  Recipe recipe;
+  for (int line = 1; !text.empty(); ++line) {
+    size_t end = std::min(text.find('\n'), text.size());
+    LineParser parser(text.substr(0, end), line);
+    if (!parser.atEnd())
+      recipe.steps.push_back(parser.parse());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return recipe;
+}
+
+} // namespace headrace

@@ -1,0 +1,264 @@
+#include "transform/recipe/Rewriting.h"
+
+#include "runtime/Error.h"
+#include "transform/Patterns.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+[[noreturn]] void refuse(Operation *op, const std::string &reason) {
+  throw Error(ErrorKind::InvalidArgument, "stage '" + stageOf(op).str() + "' " + reason);
+}
+
+void addCanonicalization(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    op.getCanonicalizationPatterns(patterns, context);
+}
+
+void applyAndMergeEqual(func::FuncOp kernel, RewritePatternSet &&patterns) {
+  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+  IRRewriter rewriter(kernel.getContext());
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
+}
+
+} // namespace
+
+FusedTile tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64_t> sizes,
+                      ArrayRef<int64_t> order, bool isGrid,
+                      function_ref<bool(Operation *, bool)> fuses) {
+  scf::SCFTileAndFuseOptions options;
+  options.tilingOptions.setTileSizes(getAsIndexOpFoldResult(op->getContext(), sizes));
+  SmallVector<int64_t> interchange(order);
+  for (int64_t dim = 0; dim < static_cast<int64_t>(sizes.size()); ++dim)
+    if (!llvm::is_contained(order, dim))
+      interchange.push_back(dim);
+  options.tilingOptions.setInterchange(interchange);
+  if (isGrid)
+    options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  options.setFusionControlFn([&](tensor::ExtractSliceOp, OpResult producer, bool isDestination) {
+    return std::tuple(fuses(producer.getOwner(), isDestination), false);
+  });
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTileAndFuseResult> tiled =
+      scf::tileConsumerAndFuseProducersUsingSCF(rewriter, op, options);
+  if (failed(tiled))
+    refuse(op, "cannot be cut into tiles");
+  FusedTile result{cast<TilingInterface>(tiled->tiledAndFusedOps.front()), tiled->loops};
+  SmallVector<Operation *> replaced{op};
+  llvm::append_range(replaced, tiled->fusedProducers);
+  for (Operation *old : replaced) {
+    for (Value value : old->getResults())
+      if (Value replacement = tiled->replacements.lookup(value))
+        rewriter.replaceAllUsesWith(value, replacement);
+    if (old->use_empty())
+      rewriter.eraseOp(old);
+  }
+  return result;
+}
+
+TilingInterface splitOffRemainder(RewriterBase &rewriter, TilingInterface op, unsigned dim,
+                                  int64_t width) {
+  rewriter.setInsertionPoint(op);
+  OpFoldResult size = op.getIterationDomain(rewriter)[dim].size;
+  if (std::optional<int64_t> known = getConstantIntValue(size); known && *known % width == 0)
+    return op;
+  AffineExpr d0 = rewriter.getAffineDimExpr(0);
+  OpFoldResult point = affine::makeComposedFoldedAffineApply(rewriter, op.getLoc(),
+                                                             d0.floorDiv(width) * width, size);
+  if (getConstantIntValue(point) == 0)
+    return op;
+  auto [whole, rest] = linalg::splitOp(rewriter, op, dim, point);
+  return whole;
+}
+
+void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width) {
+  auto partial = dyn_cast<PartialReductionOpInterface>(op.getOperation());
+  SmallVector<int64_t> sizes(op.getLoopIteratorTypes().size(), 0);
+  sizes[dim] = width;
+  rewriter.setInsertionPoint(op);
+  if (!partial || failed(scf::tileReductionUsingScf(
+                      rewriter, partial, getAsIndexOpFoldResult(op->getContext(), sizes))))
+    refuse(op, "cannot be reduced along a vector");
+}
+
+void insertCopies(RewriterBase &rewriter, func::FuncOp kernel, const LoopModel &model) {
+  auto find = [&](const std::string &name) {
+    Operation *found = nullptr;
+    for (Operation *op : KernelContents::of(kernel).ops)
+      if (stageOf(op) == name)
+        found = op;
+    return found;
+  };
+  auto nameStage = [&](Operation *op, const std::string &name) {
+    op->setAttr(kStageAttr, rewriter.getStringAttr(name));
+    SmallVector<Attribute> axes;
+    for (const StageAxis &axis : model.find(name)->axes)
+      axes.push_back(rewriter.getStringAttr(axis.name));
+    op->setAttr(kAxesAttr, rewriter.getArrayAttr(axes));
+  };
+  auto copyOf = [&](Value value) {
+    Location loc = value.getLoc();
+    auto type = cast<RankedTensorType>(value.getType());
+    Value empty = rewriter.create<tensor::EmptyOp>(loc, tensor::getMixedSizes(rewriter, loc, value),
+                                                   type.getElementType());
+    return rewriter.create<linalg::CopyOp>(loc, value, empty);
+  };
+  for (const RecipeStep &step : model.recipe().steps) {
+    if (step.kind == RecipeStep::Kind::CacheRead) {
+      Operation *reader = find(step.stage);
+      std::string name = step.names.empty() ? step.target + ".local" : step.names[0];
+      linalg::CopyOp copy;
+      for (OpOperand &operand : reader->getOpOperands()) {
+        if (!isa<RankedTensorType>(operand.get().getType()) ||
+            sourceName(operand.get()) != step.target)
+          continue;
+        if (!copy) {
+          rewriter.setInsertionPoint(reader);
+          copy = copyOf(operand.get());
+          nameStage(copy, name);
+        }
+        if (operand.get() == copy.getInputs().front())
+          operand.set(copy.getResult(0));
+      }
+    } else if (step.kind == RecipeStep::Kind::CacheWrite) {
+      Operation *writer = find(step.stage);
+      std::string inner = step.names.empty() ? step.stage + ".local" : step.names[0];
+      rewriter.setInsertionPointAfter(writer);
+      linalg::CopyOp copy = copyOf(writer->getResult(0));
+      rewriter.replaceUsesWithIf(writer->getResult(0), copy.getResult(0), [&](OpOperand &use) {
+        return use.getOwner() != copy && !isa<tensor::DimOp>(use.getOwner());
+      });
+      nameStage(writer, inner);
+      nameStage(copy, step.stage);
+      for (Value operand : writer->getOperands())
+        if (auto fill = operand.getDefiningOp<linalg::FillOp>())
+          fill->setAttr(kStageAttr, rewriter.getStringAttr(inner));
+    }
+  }
+}
+
+void tileCopies(RewriterBase &rewriter, func::FuncOp kernel) {
+  SmallVector<TilingInterface> copies;
+  kernel.walk([&](linalg::LinalgOp op) {
+    if (op->hasAttr(kPackAttr))
+      copies.push_back(cast<TilingInterface>(op.getOperation()));
+  });
+  for (TilingInterface copy : copies) {
+    int64_t rank = static_cast<int64_t>(copy.getLoopIteratorTypes().size());
+    SmallVector<int64_t> sizes(rank, 1), order = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+    if (order.empty())
+      continue;
+    sizes.back() = 0;
+    tileAndFuse(rewriter, copy, sizes, order, /*isGrid=*/false,
+                [](Operation *, bool) { return false; });
+  }
+}
+
+void cleanUp(func::FuncOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+  addCanonicalization(patterns);
+  applyAndMergeEqual(kernel, std::move(patterns));
+}
+
+void dropUnitDims(RewriterBase &, func::FuncOp kernel) {
+  /// Notes the operation that replaces another, to give it its name.
+  struct Replacement : RewriterBase::Listener {
+    linalg::GenericOp made;
+    void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+      if (auto generic = dyn_cast<linalg::GenericOp>(op))
+        made = generic;
+    }
+  } replacement;
+  IRRewriter rewriter(kernel.getContext(), &replacement);
+  SmallVector<linalg::LinalgOp> ops;
+  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  linalg::ControlDropUnitDims options;
+  options.rankReductionStrategy =
+      linalg::ControlDropUnitDims::RankReductionStrategy::ExtractInsertSlice;
+  for (linalg::LinalgOp op : ops) {
+    StringAttr stage = op->getAttrOfType<StringAttr>(kStageAttr);
+    bool isFill = isa<linalg::FillOp>(op);
+    SmallVector<Attribute> axes;
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+      if (ranges[dim] != 1)
+        axes.push_back(rewriter.getStringAttr(axisName(op, dim)));
+    rewriter.setInsertionPoint(op);
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    if (!generic) {
+      FailureOr<linalg::GenericOp> general = linalg::generalizeNamedOp(rewriter, op);
+      if (failed(general))
+        continue;
+      generic = *general;
+      rewriter.setInsertionPoint(generic);
+    }
+    replacement.made = generic;
+    // A dimension that is read as a sum of unit dimensions is one itself afterwards.
+    while (succeeded(linalg::dropUnitDims(rewriter, replacement.made, options)))
+      rewriter.setInsertionPoint(replacement.made);
+    if (!stage || isFill)
+      continue;
+    replacement.made->setAttr(kStageAttr, stage);
+    if (axes.size() == replacement.made.getNumLoops())
+      replacement.made->setAttr(kAxesAttr, rewriter.getArrayAttr(axes));
+  }
+  RewritePatternSet patterns(kernel.getContext());
+  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+  addCanonicalization(patterns);
+  applyAndMergeEqual(kernel, std::move(patterns));
+}
+
+void sliceStridedOperands(func::FuncOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  populateSliceStridedOperandPatterns(patterns);
+  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+}
+
+void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
+               function_ref<bool(Operation *)> wanted) {
+  constexpr int64_t kLargestTile = 1 << 14; // elements; a larger one is no tile of registers
+  SmallVector<linalg::LinalgOp> ops;
+  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : ops) {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    int64_t points = 1;
+    for (int64_t range : ranges)
+      points =
+          ShapedType::isDynamic(range) || points > kLargestTile ? kLargestTile + 1 : points * range;
+    if (points > kLargestTile || !wanted(op))
+      continue;
+    rewriter.setInsertionPoint(op);
+    (void)linalg::vectorize(rewriter, op);
+  }
+  MLIRContext *context = kernel.getContext();
+  RewritePatternSet patterns(context);
+  vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+  vector::populateSinkVectorBroadcastPatterns(patterns);
+  patterns.add<linalg::LinalgCopyVTRForwardingPattern, linalg::LinalgCopyVTWForwardingPattern>(
+      context, /*benefit=*/2);
+  vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
+  vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
+  tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+}
+
+} // namespace headrace

@@ -1,0 +1,48 @@
+// What recipes are made of, as rewritings of a kernel over tensors.
+#pragma once
+
+#include "transform/recipe/KernelModel.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace headrace {
+
+struct FusedTile {
+  mlir::TilingInterface op;
+  llvm::SmallVector<mlir::LoopLikeOpInterface> loops;
+};
+
+/// Loops over tiles of `sizes` (0: not tiled) around `op`, in `order` of dimensions; producers that
+/// `fuses` accepts (with whether they are what the tile starts from) are computed tile by tile.
+FusedTile tileAndFuse(mlir::RewriterBase &rewriter, mlir::TilingInterface op,
+                      llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> order, bool isGrid,
+                      llvm::function_ref<bool(mlir::Operation *, bool)> fuses);
+
+/// Splits off what whole multiples of `width` leave over in a dimension; returns the operation on
+/// the whole ones.
+mlir::TilingInterface splitOffRemainder(mlir::RewriterBase &rewriter, mlir::TilingInterface op,
+                                        unsigned dim, int64_t width);
+
+/// Reduces along `dim` into `width` partial results side by side, which are combined at the end.
+void reduceSideBySide(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsigned dim,
+                      int64_t width);
+
+/// Makes the copies that `cache_read` and `cache_write` steps ask for.
+void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const LoopModel &model);
+
+/// On an operation that fills a panel.
+inline constexpr llvm::StringLiteral kPackAttr = "hr.pack";
+/// Panels are copied a row at a time.
+void tileCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
+
+void cleanUp(mlir::func::FuncOp kernel);
+/// Dimensions of one point leave the operations; stages keep their names.
+void dropUnitDims(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
+/// Reads with a step become plain reads of a strided slice.
+void sliceStridedOperands(mlir::func::FuncOp kernel);
+/// Operations of known size that `wanted` accepts become vectors.
+void vectorize(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel,
+               llvm::function_ref<bool(mlir::Operation *)> wanted);
+
+} // namespace headrace

@@ -1,0 +1,128 @@
+"""Schedules of tensor expressions: every step, its refusal, and equal results."""
+
+from __future__ import annotations
+
+import headrace as hr
+import numpy as np
+import pytest
+
+N, M, K = 24, 32, 40
+
+
+def product(n=N, m=M, k=K):
+    A = hr.placeholder((n, k), "f32", name="A")
+    B = hr.placeholder((k, m), "f32", name="B")
+    r = hr.axis(k, name="r")
+    C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
+    return A, B, C, r
+
+
+def scaled_sum():
+    X = hr.placeholder((N, M), "f32", name="X")
+    D = hr.compute((N, M), lambda i, j: X[i, j] * 2.0 + 1.0, name="D")
+    E = hr.compute((N, M), lambda i, j: hr.exp(D[i, j]) - X[i, j], name="E")
+    return X, D, E
+
+
+@pytest.fixture
+def arrays():
+    random = np.random.default_rng(0)
+    return random.random((N, K), "f4"), random.random((K, M), "f4")
+
+
+RECIPES = {
+    "split": "C: split i by 5 -> io ii",
+    "tile": "C: tile i j by 4 8",
+    "reorder": "C: reorder r i j",
+    "fuse": "C: fuse i j -> ij\nC: parallel ij",
+    "parallel": "C: parallel i",
+    "unroll": "C: split r by 4 -> ro ri\nC: unroll ri",
+    "vectorize": "C: tile i j by 4 16\nC: reorder i.o j.o r i.i j.i\nC: unroll i.i\nC: vectorize j.i",
+    "pack": "C: tile i j by 4 16\nC: reorder j.o i.o r i.i j.i\n"
+    "C: pack B at j.o\nC: unroll i.i\nC: vectorize j.i",
+    "cache_read": "C: cache_read B -> B.local\nB.local: compute_at C i",
+    "cache_write": "C: cache_write -> C.local\nC.local: compute_at C i",
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_change_no_result(name, arrays):
+    _, _, C, _ = product()
+    recipe = RECIPES[name]
+    schedule = hr.schedule(C).apply(recipe)
+    for given in (recipe, schedule, schedule.recipe):
+        np.testing.assert_allclose(
+            hr.compile(C, recipe=given)(*arrays), arrays[0] @ arrays[1], rtol=1e-5
+        )
+
+
+def test_steps_are_appended_to_a_recipe(arrays, tmp_path):
+    _, B, C, r = product()
+    s = hr.schedule(C)
+    stage = s[C]
+    assert stage.loops == ("i", "j", "r") and s["C"].loops == stage.loops
+    io, ii = stage.split("i", 4)
+    jo, ji = stage.split("j", 16)
+    stage.reorder(jo, io, r, ii, ji)
+    stage.pack(B, at=jo)
+    stage.unroll(ii)
+    stage.vectorize(ji)
+    assert stage.loops == (jo, io, "r", ii, ji)
+    assert s.recipe.splitlines()[0].strip() == "C: split i by 4 -> i.o i.i"
+    s.save(tmp_path / "product.recipe")
+
+    _, _, other, _ = product(48, 64, 8)
+    again = hr.schedule(other).load(tmp_path / "product.recipe")
+    assert again.recipe == s.recipe
+    a, b = np.ones((48, 8), "f4"), np.ones((8, 64), "f4")
+    assert (hr.compile(other, recipe=again)(a, b) == 8).all()
+    np.testing.assert_allclose(hr.compile(C, recipe=s)(*arrays), arrays[0] @ arrays[1], rtol=1e-5)
+
+
+def test_a_stage_is_computed_inside_another():
+    _, D, E = scaled_sum()
+    s = hr.schedule(E)
+    s[E].parallel("i")
+    s[D].compute_at(E, "i")
+    x = np.linspace(-1, 1, N * M, dtype="f4").reshape(N, M)
+    f = hr.compile(E, recipe=s)
+    np.testing.assert_allclose(f(x), np.exp(x * 2 + 1) - x, rtol=1e-5)
+    assert len(f.explain()["kernels"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("D: parallel i", "no stage 'D'"),
+        ("C: parallel k", "'k'"),
+        ("C: parallel r", "reduction"),
+        ("C: split i by 0", "0"),
+        ("C: reorder i j", "r"),
+        ("C: reorder i i r", "i"),
+        ("C: fuse i r -> x", "r"),
+        ("C: vectorize i", "i"),
+        ("C: pack Z at i", "Z"),
+        ("C: whirl i", "whirl"),
+    ],
+)
+def test_illegal_steps_are_refused_and_change_nothing(step, reason):
+    _, _, C, _ = product()
+    s = hr.schedule(C)
+    s[C].parallel("i")
+    before = s.recipe, s["C"].loops
+    with pytest.raises(hr.InvalidArgumentError, match=reason):
+        s.apply(step)
+    assert (s.recipe, s["C"].loops) == before
+
+
+def test_mistakes():
+    _, _, C, _ = product()
+    with pytest.raises(hr.TypeMismatchError, match="hr.schedule: expected tensors"):
+        hr.schedule(3)
+    with pytest.raises(hr.InvalidArgumentError, match="'Q'"):
+        hr.schedule(C)["Q"]
+    with pytest.raises(hr.TypeMismatchError, match="axis"):
+        hr.schedule(C)[C].parallel(3)
+    nameless = hr.axis(4)
+    with pytest.raises(hr.InvalidArgumentError, match="with a name"):
+        hr.schedule(C)[C].parallel(nameless)

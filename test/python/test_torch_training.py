@@ -1,0 +1,57 @@
+"""LeNet learns handwritten digits as it does in eager mode."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+
+pytest.importorskip("headrace")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+
+from headrace.torch import FallbackWarning  # noqa: E402
+from torch_models import LeNet  # noqa: E402
+
+STEPS, BATCH, HELD_BACK = 200, 64, 360
+
+
+def train(model: torch.nn.Module, run: torch.nn.Module, images, labels) -> list[float]:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    order = torch.Generator().manual_seed(1)
+    losses = []
+    for _ in range(STEPS):
+        batch = torch.randint(0, len(images) - HELD_BACK, (BATCH,), generator=order)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(run(images[batch]), labels[batch])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def accuracy(model: torch.nn.Module, images, labels) -> float:
+    with torch.no_grad():
+        found = model(images[-HELD_BACK:]).argmax(1)
+    return (found == labels[-HELD_BACK:]).double().mean().item()
+
+
+def test_losses_and_accuracy_are_those_of_eager_mode() -> None:
+    digits = datasets.load_digits()
+    mixed = torch.randperm(len(digits.target), generator=torch.Generator().manual_seed(0))
+    images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1)[mixed] / 16
+    labels = torch.tensor(digits.target)[mixed]
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    eager = LeNet(size=8)
+    module = copy.deepcopy(eager)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        ours = train(module, torch.compile(module, backend="headrace"), images, labels)
+    theirs = train(eager, eager, images, labels)
+    for step, (one, other) in enumerate(zip(ours, theirs)):
+        assert abs(one - other) <= 1e-3 * other, f"step {step}: {one} and {other}"
+    reached = accuracy(module, images, labels)
+    assert reached > 0.9
+    assert abs(reached - accuracy(eager, images, labels)) <= 0.005
