@@ -145,8 +145,7 @@ def time_systemds(rows: int, cols: int, rounds: int, codegen: bool) -> dict[str,
         config = Path(folder) / "config.xml"
         enabled = str(codegen).lower()
         config.write_text(f"<root><sysds.codegen.enabled>{enabled}</sysds.codegen.enabled></root>")
-        command = ["java", "-Xmx12g", "-Xms12g", "-Xmn2g", "-cp", jars]
-        command += ["--add-modules=jdk.incubator.vector"] if codegen else []
+        command = ["java", "-Xmx12g", "-Xmn2g", "--add-modules=jdk.incubator.vector", "-cp", jars]
         command += ["org.apache.sysds.api.DMLScript", "-f", str(script), "-config", str(config)]
         command += ["-exec", "singlenode"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
