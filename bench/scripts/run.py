@@ -114,13 +114,18 @@ def systemds_script(rows: int, cols: int, rounds: int) -> str:
     lines = [f"{name} = rand(rows={rows}, cols={cols}, seed={i})" for i, name in enumerate("XYZ")]
     lines += [f"w = rand(rows={rows}, cols=1, seed=8)", f"v = rand(rows={cols}, cols=1, seed=9)"]
     for i, text in enumerate(EXPRESSIONS.values()):
-        shown = "as.scalar(a[1,1])" if "%*%" in text else "a"
+        # Names of its own, since a variable keeps its type; blocks, so that nothing is reordered.
+        text = re.sub(r"^([ab]) =", rf"\g<1>{i} =", text, flags=re.M)
+        shown = f"as.scalar(a{i}[1,1])" if "%*%" in text else f"a{i}"
+        second = f" + b{i}" if f"b{i} =" in text else ""
         lines += [
             f"for (i in 1:{rounds + 2}) {{",
             "  begin = time()",
-            *(f"  {line}" for line in text.splitlines()),
-            f'  print("check " + {shown}{" + b" if "b =" in text else ""})',
-            f'  print("time {i} " + (time() - begin))',
+            "  if (i > 0) {",
+            *(f"    {line}" for line in text.splitlines()),
+            f'    print("check " + {shown}{second})',
+            "  }",
+            f'  if (i > 0) print("time {i} " + (time() - begin))',
             "}",
         ]
     return "\n".join(lines) + "\n"
@@ -140,8 +145,7 @@ def time_systemds(rows: int, cols: int, rounds: int, codegen: bool) -> dict[str,
         config = Path(folder) / "config.xml"
         enabled = str(codegen).lower()
         config.write_text(f"<root><sysds.codegen.enabled>{enabled}</sysds.codegen.enabled></root>")
-        command = ["java", "-Xmx12g", "-Xms12g", "-Xmn2g", "-cp", jars]
-        command += ["--add-modules=jdk.incubator.vector"] if codegen else []
+        command = ["java", "-Xmx12g", "-Xmn2g", "--add-modules=jdk.incubator.vector", "-cp", jars]
         command += ["org.apache.sysds.api.DMLScript", "-f", str(script), "-config", str(config)]
         command += ["-exec", "singlenode"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
