@@ -3,6 +3,7 @@
 #include "runtime/DimExpr.h"
 #include "runtime/Tensor.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,36 @@ struct BufferInfo {
 using KernelFn = int64_t (*)(void *const *buffers, const int64_t *symbols, int64_t begin,
                              int64_t end, void *workspace);
 
+/// What a device function is called with.
+struct LaunchParameter {
+  enum class Kind {
+    Buffer,    // address of the step's operand `index`
+    Size,      // value of `size`, as i64
+    Workspace, // address of the step's device workspace, `size` bytes into it
+    TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine
+  };
+  /// A row-major matrix (or stack of them, outermost first) and the box that one copy moves.
+  struct Tile {
+    DType dtype = DType::BF16;
+    std::vector<DimExpr> dims; // outermost first
+    std::vector<int64_t> box;  // as many
+    int64_t swizzleBytes = 0;  // 0, 32, 64 or 128
+  };
+  Kind kind = Kind::Buffer;
+  int index = 0;
+  DimExpr size;
+  Tile tile;
+};
+
+/// One launch of a device function.
+struct Launch {
+  std::string function;                 // its name in the image
+  std::array<DimExpr, 3> grid;          // blocks; an empty grid is not launched
+  std::array<int, 3> block = {1, 1, 1}; // threads
+  int64_t sharedBytes = 0;              // dynamic shared memory of a block
+  std::vector<LaunchParameter> parameters;
+};
+
 struct KernelCost {
   DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
   /// What its operators would move in addition, each in a kernel of its own.
@@ -50,8 +81,18 @@ struct Step {
   std::vector<int> operands;       // buffer ids, inputs then outputs
   std::vector<DimExpr> parameters; // of library steps
   int64_t workspaceBytes = 0;      // per worker
+  /// On a device, in place of a function of the host: launches in order, of functions in the image
+  /// `symbol`, and the memory they share.
+  std::vector<Launch> launches;
+  DimExpr deviceWorkspaceBytes;
   KernelCost cost;
   std::vector<std::string> operators; // the user's operators in it
+};
+
+/// Functions of a device as text that its driver compiles (PTX). Equal names are equal text.
+struct DeviceImage {
+  std::string name;
+  std::string text;
 };
 
 /// A compiled program as plain data; the code of its kernels is elsewhere.
