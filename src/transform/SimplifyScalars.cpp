@@ -6,6 +6,8 @@
 //   %t = exp(-|x|)
 //   %y = x >= 0 ? (1 + 2t) / (1 + 2t + 2t^2) : t (t + 2) / (t (t + 2) + 2)
 //
+// and log(1 + exp(x)) first becomes that softplus, which neither overflows nor loses small values.
+//
 // Only in a fused body do the functions of several operators meet. Here: the hyperbolic tangent of
 // a softplus (the Mish activation) needs one exponential and one division, where the three
 // functions take three polynomials; both branches are accurate, since nothing cancels.
@@ -21,6 +23,47 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
+
+/// The exponential whose value, plus one, the logarithm is of; null where it is another logarithm.
+math::ExpOp exponentialIn(Operation *logarithm) {
+  Value inner = logarithm->getOperand(0);
+  if (isa<math::LogOp>(logarithm)) {
+    auto sum = inner.getDefiningOp<arith::AddFOp>();
+    if (!sum)
+      return {};
+    if (matchPattern(sum.getLhs(), m_OneFloat()))
+      inner = sum.getRhs();
+    else if (matchPattern(sum.getRhs(), m_OneFloat()))
+      inner = sum.getLhs();
+    else
+      return {};
+  }
+  return inner.getDefiningOp<math::ExpOp>();
+}
+
+template <class Logarithm> struct SoftplusOfExponential : OpRewritePattern<Logarithm> {
+  using OpRewritePattern<Logarithm>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Logarithm op, PatternRewriter &rewriter) const override {
+    math::ExpOp exponential = exponentialIn(op);
+    if (!exponential || !exponential->hasOneUse() || isStable(op))
+      return failure();
+    Location loc = op.getLoc();
+    Value x = exponential.getOperand();
+    Value zero = rewriter.create<arith::ConstantOp>(loc, rewriter.getZeroAttr(op.getType()));
+    Value magnitude = rewriter.create<math::AbsFOp>(loc, x);
+    Value t = rewriter.create<math::ExpOp>(loc, rewriter.create<arith::NegFOp>(loc, magnitude));
+    Value ramp = rewriter.create<arith::MaximumFOp>(loc, x, zero);
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, ramp, rewriter.create<math::Log1pOp>(loc, t));
+    return success();
+  }
+
+  /// It is part of a softplus already.
+  static bool isStable(Logarithm op) {
+    auto negative = exponentialIn(op).getOperand().template getDefiningOp<arith::NegFOp>();
+    return negative && negative.getOperand().template getDefiningOp<math::AbsFOp>();
+  }
+};
 
 struct TanhOfSoftplus : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -52,7 +95,8 @@ struct TanhOfSoftplus : OpRewritePattern<math::TanhOp> {
 struct SimplifyScalarsPass : impl::SimplifyScalarsPassBase<SimplifyScalarsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<TanhOfSoftplus>(&getContext());
+    patterns.add<SoftplusOfExponential<math::LogOp>, SoftplusOfExponential<math::Log1pOp>,
+                 TanhOfSoftplus>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

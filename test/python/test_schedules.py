@@ -115,6 +115,29 @@ def test_illegal_steps_are_refused_and_change_nothing(step, reason):
     assert (s.recipe, s["C"].loops) == before
 
 
+def test_a_recipe_that_cannot_be_carried_out_is_an_error():
+    X = hr.placeholder((N, M), "f32", name="X")
+    s = hr.axis(M, name="s")
+    farthest = hr.reducer(lambda a, b: hr.select(abs(a) > abs(b), a, b), identity=0.0)
+    Y = hr.compute((N,), lambda i: farthest(X[i, s], axis=s), name="Y")
+    f = hr.compile(Y, recipe="Y: vectorize s")
+    with pytest.raises(hr.Error, match="'Y'.* cannot be carried out: .*'Y: vectorize s': .*order"):
+        f(np.zeros((N, M), "f4"))
+
+
+def test_reductions_of_the_users_become_vectors_across_results():
+    X = hr.placeholder((N, 4 * M), "f32", name="X")
+    r = hr.axis(N, name="r")
+    farthest = hr.reducer(lambda a, b: hr.select(abs(a) > abs(b), a, b), identity=0.0)
+    Y = hr.compute((4 * M,), lambda j: farthest(X[r, j], axis=r), name="Y")
+    f = hr.compile(Y)
+    x = np.random.default_rng(0).standard_normal((N, 4 * M), "f4")
+    expected = np.take_along_axis(x, np.abs(x).argmax(0)[None], 0)[0]
+    np.testing.assert_array_equal(f(x), expected)
+    (kernel,) = f.explain()["kernels"]
+    assert kernel["kind"] == "tiles" and not kernel["notes"]
+
+
 def test_mistakes():
     _, _, C, _ = product()
     with pytest.raises(hr.TypeMismatchError, match="hr.schedule: expected tensors"):

@@ -27,6 +27,43 @@ func.func @mish(%x: tensor<64xf32>) -> tensor<64xf32> {
   return %0 : tensor<64xf32>
 }
 
+// The same as most would write it.
+// CHECK-LABEL: func @plain_mish
+// CHECK: %[[SIZE:.*]] = math.absf
+// CHECK: %[[NEGATIVE:.*]] = arith.negf %[[SIZE]]
+// CHECK: math.exp %[[NEGATIVE]]
+// CHECK-NOT: math.log
+// CHECK-NOT: math.tanh
+// CHECK: arith.divf
+func.func @plain_mish(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %one = arith.constant 1.0 : f32
+    %e = math.exp %a : f32
+    %sum = arith.addf %one, %e : f32
+    %log = math.log %sum : f32
+    %tanh = math.tanh %log : f32
+    %y = arith.mulf %a, %tanh : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
+
+// A logarithm of one more than an exponential neither overflows nor loses small values.
+// CHECK-LABEL: func @softplus
+// CHECK: arith.maximumf
+// CHECK: math.log1p
+// CHECK-NOT: math.log1p
+func.func @softplus(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %e = math.exp %a : f32
+    %y = math.log1p %e : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
+
 // A tangent of anything else stays.
 // CHECK-LABEL: func @other
 // CHECK: math.tanh

@@ -8,8 +8,8 @@
 //   func.func @relu { scf.forall { scf.for { vector.transfer_read ; arith.maximumf ;
 //                                            vector.transfer_write } } }
 //
-// A recipe that does not fit its kernel leaves the kernel as it was: plain loops, right but slow,
-// and the module says so in `hr.recipe_refused`.
+// A recipe that the compiler chose and that does not fit its kernel leaves the kernel as it was:
+// plain loops, right but slow, and the module says so in `hr.recipe_refused`. A user's is an error.
 #include "runtime/Error.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Lowering.h"
@@ -41,6 +41,10 @@ struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
     std::string reason = tryApply(kernel, text);
     if (reason.empty())
       return;
+    if (!module->hasAttr(kRecipeChosenAttr)) {
+      module.emitError() << "its recipe cannot be carried out: " << reason;
+      return signalPassFailure();
+    }
     kernel.erase();
     module.push_back(before.release());
     module->setAttr(kRecipeRefusedAttr, StringAttr::get(&getContext(), reason));

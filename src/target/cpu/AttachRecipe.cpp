@@ -41,6 +41,7 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
       machine.vectorBytes = vectorBytes;
       machine.vectorRegisters = vectorRegisters;
       module->setAttr(kRecipeAttr, b.getStringAttr(chooseCpuRecipe(kernel, machine).text()));
+      module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
     }
     LoopModel model = modelOfKernel(kernel);
     try {

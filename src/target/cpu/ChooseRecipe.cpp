@@ -58,7 +58,7 @@ private:
     if (contents.reductions.empty())
       return contents.ops.size() == 1 ? elementwise() : plainLoops();
     if (llvm::all_of(contents.reductions, reducesRows))
-      return rows();
+      return llvm::all_of(contents.reductions, combinesInAnyOrder) ? rows() : plainLoops();
     if (contents.reductions.size() == 1)
       return tiles();
     plainLoops();

@@ -86,12 +86,6 @@ std::optional<ReadDim> linearTerms(AffineExpr expr, std::optional<int64_t> exten
   return add(expr, 1) ? std::optional(dim) : std::nullopt;
 }
 
-namespace {
-
-std::optional<int64_t> knownSize(int64_t size) {
-  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
-}
-
 bool combinesInAnyOrder(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1)
     return false;
@@ -100,6 +94,12 @@ bool combinesInAnyOrder(linalg::GenericOp op) {
          isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::AddIOp,
              arith::MulIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp,
              arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiners.front());
+}
+
+namespace {
+
+std::optional<int64_t> knownSize(int64_t size) {
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
 }
 
 void readOperands(Stage &stage, linalg::LinalgOp op) {

@@ -13,6 +13,8 @@ namespace headrace {
 inline constexpr llvm::StringLiteral kUnitAxesAttr = "hr.unit_axes";
 /// On a program's entry or a kernel's module: a recipe as text.
 inline constexpr llvm::StringLiteral kRecipeAttr = "hr.recipe";
+/// On a kernel's module: the compiler chose the recipe.
+inline constexpr llvm::StringLiteral kRecipeChosenAttr = "hr.recipe_chosen";
 /// On a kernel's module: why its recipe was not applied, or what it does not keep; what it
 /// makes of the kernel, and its loops.
 inline constexpr llvm::StringLiteral kRecipeRefusedAttr = "hr.recipe_refused";
@@ -30,6 +32,9 @@ std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t>
 std::string typeName(mlir::Value value);
 /// The stage of an operation (of a fill: the one it starts); empty where it is none.
 llvm::StringRef stageOf(mlir::Operation *op);
+/// Whether the operation combines elements by one of the functions whose order does not matter, as
+/// far as the compiler knows them: a sum, a product, a minimum, ...
+bool combinesInAnyOrder(mlir::linalg::GenericOp op);
 /// The name of an iteration dimension.
 std::string axisName(mlir::Operation *op, unsigned dim);
 /// The dimension of that axis; nothing where the operation does not have it (any more).

@@ -27,12 +27,12 @@ module @neg attributes {hr.recipe = "neg: split i by 32 -> i.g i.c\0Aneg: parall
 
 // -----
 
-// A recipe that does not fit leaves the kernel as it was, and the module says why.
-// CHECK: module @misfit attributes {hr.recipe = "neg: parallel j", hr.recipe_refused = "recipe, line 1, 'neg: parallel j': 'neg' has no axis 'j'; its loops are i"}
+// A recipe of the compiler's that does not fit leaves the kernel as it was, and the module says why.
+// CHECK: module @misfit attributes {hr.recipe = "neg: parallel j", hr.recipe_chosen, hr.recipe_refused = "recipe, line 1, 'neg: parallel j': 'neg' has no axis 'j'; its loops are i"}
 // CHECK: linalg.generic
 // CHECK-NOT: scf.for
 #same = affine_map<(d0) -> (d0)>
-module @misfit attributes {hr.recipe = "neg: parallel j"} {
+module @misfit attributes {hr.recipe = "neg: parallel j", hr.recipe_chosen} {
   func.func @misfit(%in: memref<64xf32>, %out: memref<64xf32>) {
     %x = bufferization.to_tensor %in restrict : memref<64xf32>
     %e = tensor.empty() : tensor<64xf32>
