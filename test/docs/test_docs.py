@@ -72,6 +72,14 @@ def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
 
 
+def test_python_of_the_page_on_recipes_runs(capsys) -> None:
+    pytest.importorskip("headrace")
+    names: dict[str, object] = {}
+    exec("".join(python_of("docs/schedules.md")), names)
+    names.clear()
+    assert "'i' has 64 iterations, and 'gemm8x8' along 'i' has 8" in capsys.readouterr().out
+
+
 def test_steps_to_add_an_operator_are_real() -> None:
     rows = re.findall(
         r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M

@@ -50,6 +50,10 @@ def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
   ];
 }
 
+def CpuPrefetchRowsPass : Pass<"cpu-prefetch-rows", "::mlir::func::FuncOp"> {
+  let summary = "fetches the next row while one is computed";
+}
+
 def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
   let summary = "calls of the user's functions where recipes ask for intrinsics";
 }

@@ -3,7 +3,7 @@
 // Before: a kernel, as linalg over tensors.
 // After: the kernel as it was, and its recipe as text.
 // CHECK: module @relu attributes {hr.kind = "vectors", hr.loops = "d0.o 7 | d0.v 16"
-// CHECK-SAME: hr.recipe = "map: split d0 by 16 -> d0.o d0.v\0Amap: vectorize d0.v\0A"}
+// CHECK-SAME: hr.recipe = "map: split d0 by 16 -> d0.o d0.v\0Amap: vectorize d0.v\0A", hr.recipe_chosen}
 // CHECK: func.func @relu
 // CHECK: linalg.generic
 #same = affine_map<(d0) -> (d0)>
