@@ -130,3 +130,16 @@ class ScriptSession:
 def script(
     name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
 ) -> ScriptSession: ...
+def packaged_script(
+    path: str, program: str, print: Callable[[str], None], /
+) -> ScriptSession | None: ...
+def write_script_package(
+    path: str,
+    output: str,
+    processors: list[str],
+    inputs: dict[str, Any],
+    results: list[str],
+    arguments: dict[str, str],
+    script_path: list[str],
+    /,
+) -> None: ...

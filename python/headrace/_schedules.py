@@ -152,7 +152,9 @@ def schedule(outputs: Tensor | Sequence[Tensor]) -> Schedule:
 def stage_name(stage: Tensor | StageSchedule | str) -> str:
     name = stage if isinstance(stage, str) else stage.name
     if not name:
-        raise InvalidArgumentError("schedule: expected a tensor with a name (hr.compute(..., name=))")
+        raise InvalidArgumentError(
+            "schedule: expected a tensor with a name (hr.compute(..., name=))"
+        )
     return name
 
 
