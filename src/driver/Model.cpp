@@ -208,6 +208,11 @@ static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &s
   return std::make_shared<Model>(std::move(program), settings);
 }
 
+bool Model::isForDevice() const {
+  return impl->packaged ? impl->packaged->isForDevice()
+                        : findTarget(impl->settings.target).asDevice() != nullptr;
+}
+
 std::shared_ptr<Model> Model::to(const std::string &target) const {
   LevelOneProgram &source = impl->sourceFor("its program for another target");
   std::lock_guard lock(*impl->compileMutex);
