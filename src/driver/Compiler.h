@@ -19,6 +19,12 @@ struct LoweredProgram {
   ProgramNotes notes;
 };
 
+/// Code for a package: objects where kernels run on the host, images where they run on a device.
+struct AheadCode {
+  std::vector<KernelObject> objects;
+  std::vector<DeviceImage> images;
+};
+
 class Compiler {
 public:
   Compiler(std::shared_ptr<mlir::MLIRContext> context, const Settings &settings,
@@ -31,9 +37,9 @@ public:
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
-  /// All phases, then code for a package, added to `objects`. Constants may lie in the context's
+  /// All phases, then code for a package, added to `code`. Constants may lie in the context's
   /// memory.
-  LoweredProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
+  LoweredProgram compileAhead(mlir::ModuleOp program, AheadCode &code);
 
   /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);

@@ -90,7 +90,7 @@ std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
 struct CompiledPackage::Impl {
   struct Code {
     Settings settings;
-    std::vector<KernelObject> kernels; // distinct
+    AheadCode code; // distinct
     llvm::StringSet<> known;
   };
 
@@ -125,11 +125,11 @@ struct CompiledPackage::Impl {
   void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
                   const Sizes &sizes, bool isGeneral) {
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
-    std::vector<KernelObject> objects;
+    AheadCode added;
     LoweredProgram compiled;
     try {
-      compiled = Compiler(source.context, code[index].settings, source.name)
-                     .compileAhead(*module, objects);
+      compiled =
+          Compiler(source.context, code[index].settings, source.name).compileAhead(*module, added);
     } catch (const Error &) {
       // What a model cannot be asked for, such as no tokens at all, the package says when asked.
       if (isGeneral)
@@ -137,9 +137,13 @@ struct CompiledPackage::Impl {
       return;
     }
     compiled.program.name = program.interface.name;
-    for (KernelObject &object : objects)
-      if (code[index].known.insert(object.symbol).second)
-        code[index].kernels.push_back(std::move(object));
+    Code &entry = code[index];
+    for (KernelObject &object : added.objects)
+      if (entry.known.insert(object.symbol).second)
+        entry.code.objects.push_back(std::move(object));
+    for (DeviceImage &image : added.images)
+      if (entry.known.insert(image.name).second)
+        entry.code.images.push_back(std::move(image));
     if (isGeneral)
       ir += "// " + program.interface.name + " for " + contents.code[index].level + "\n" +
             textOf(*module) + "\n";
@@ -175,7 +179,7 @@ const PackageContents &CompiledPackage::contents() const { return impl->contents
 void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   std::vector<std::string> objects;
   for (const Impl::Code &code : impl->code)
-    objects.push_back(linkKernels(code.kernels));
+    objects.push_back(linkKernels(code.code.objects));
   std::vector<Bytes> bytes;
   for (const std::string &object : objects)
     bytes.push_back(bytesOf(object));
@@ -187,7 +191,7 @@ void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)
-    parts.code.push_back(code.kernels);
+    parts.code.push_back(code.code.objects);
   std::string image =
       linkImage(parts, kind == Image::SharedObject ? ImageKind::SharedObject : ImageKind::Object);
   if (kind == Image::StaticLibrary)
