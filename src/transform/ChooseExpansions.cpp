@@ -25,6 +25,8 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
   using ChooseExpansionsPassBase::ChooseExpansionsPassBase;
 
   void runOnOperation() override {
+    if (device)
+      return;
     Machine machine;
     machine.vectorBytes = vectorBytes;
     std::unique_ptr<ExpansionChooser> chooser =
