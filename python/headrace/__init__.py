@@ -17,7 +17,7 @@ Code written for onnxruntime runs with `hr.InferenceSession` in place of its own
 """
 
 from headrace._core import __version__
-from headrace._device import DeviceArray
+from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
 from headrace._expressions import (
     Axis,
@@ -139,6 +139,7 @@ __all__ = [
     "sqrt",
     "sum",
     "tanh",
+    "to_cuda",
     "value_and_grad",
     "var",
     "vjp",

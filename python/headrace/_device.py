@@ -15,6 +15,7 @@ from headrace._arrays import (
     numpy_dtype,
     raise_type_mismatch,
 )
+from headrace.errors import TypeMismatchError
 
 CUDA = 2  # DLPack's number for it
 DEFAULT_STREAM = 1
@@ -60,6 +61,20 @@ class DeviceArray:
         return f"<headrace.DeviceArray {kind} on device {self.device}>"
 
 
+def to_cuda(array: Any) -> DeviceArray:
+    """A copy of the array on the CUDA device that programs run on.
+
+    >>> y = model.to("cuda")(hr.to_cuda(x))  # y is on the device, too
+    """
+    host = np.ascontiguousarray(array)
+    names = {name: element_type for element_type, name in NUMPY_NAMES.items()}
+    if host.dtype.name not in names:
+        raise TypeMismatchError(f"expected an array of numbers, got {host.dtype}")
+    element_type = names[host.dtype.name]
+    bits = host.view(np.uint16) if element_type == "bf16" else host
+    return DeviceArray(_core.to_device(bits, element_type))
+
+
 def is_on_cuda(value: Any) -> bool:
     place = getattr(value, "__dlpack_device__", None)
     return place is not None and int(place()[0]) == CUDA
@@ -85,8 +100,8 @@ def run(
         for_stream(value, specs[i][0], specs[i][1], stream) if is_on_cuda(value) else value
         for i, value in enumerate(values)
     ]
-    # Whoever is not PyTorch may free its arrays in an order of its own.
-    wait = len(tensors) < len(there)
+    # PyTorch and we free arrays in the stream's order; others may do so at any time.
+    wait = any(not is_torch(value) and not isinstance(value, DeviceArray) for value in there)
     outputs = core.enqueue(inputs, convert, stream, wait)
     arrays = [DeviceArray(output) for output in outputs]
     return [torch.from_dlpack(array) for array in arrays] if tensors else arrays

@@ -53,6 +53,14 @@ nb::object toDlpack(const DeviceArray &array, int64_t stream) {
   return nb::cast(result, nb::rv_policy::reference);
 }
 
+DeviceArray toDevice(nb::handle value, const std::string &elementType) {
+  TensorSpec spec{"array", *parseDType(elementType), {}};
+  nb::object fits = nb::cpp_function([](nb::handle array, size_t) { return nb::borrow(array); });
+  Tensor tensor = tensorFromPython(value, spec, 0, fits);
+  nb::gil_scoped_release unlocked;
+  return {cuda::toDevice(cuda::Device::get(cuda::chosenDevice()), tensor), /*stream=*/0};
+}
+
 } // namespace
 
 void registerDeviceArrays(nb::module_ &module) {
@@ -64,6 +72,7 @@ void registerDeviceArrays(nb::module_ &module) {
           "element_type",
           [](const DeviceArray &array) { return std::string(nameOf(array.tensor.dtype())); })
       .def_prop_ro("device", [](const DeviceArray &array) { return array.tensor.place().device; })
+      .def_prop_ro("stream", [](const DeviceArray &array) { return array.stream; })
       .def("dlpack", &toDlpack)
       .def("to_numpy", [](const DeviceArray &array) {
         Tensor copy;
@@ -73,6 +82,7 @@ void registerDeviceArrays(nb::module_ &module) {
         }
         return tensorToNumpy(std::move(copy));
       });
+  module.def("to_device", &toDevice);
 }
 
 } // namespace headrace::python

@@ -1,9 +1,8 @@
 // Packages for a device, against the driver without one.
-#include "package/Code.h"
+#include "package/DevicePackage.h"
+
 #include "package/Package.h"
 #include "package/ProgramJson.h"
-#include "package/TestPackage.h"
-#include "package/Writer.h"
 #include "runtime/Error.h"
 #include "runtime/Helpers.h"
 #include "runtime/cuda/CudaTest.h"
@@ -16,20 +15,9 @@ namespace {
 
 class DevicePackageTest : public CudaTest {
 protected:
-  DevicePackageTest() {
-    ProgramNotes notes;
-    notes.steps.resize(deviceChain().steps.size(), {"loops", ""});
-    contents.producer = "the tests";
-    contents.code = {{"cuda", "sm_90a", {}}};
-    contents.programs = {{deviceChain(), {{0, {std::nullopt}, deviceChain(), notes}}}};
-    write();
-  }
+  DevicePackageTest() { write(); }
 
-  void write() {
-    std::string code = imagesToText({fakeImage, {"unused", "nobody reads this"}});
-    std::vector<Bytes> objects(contents.code.size(), std::as_bytes(std::span(code)));
-    writePackage(path(), contents, objects);
-  }
+  void write() { writeDevicePackage(path(), contents); }
   std::string path() const { return folder / "chain.hrpkg"; }
   std::string openError() const {
     try {
@@ -41,7 +29,7 @@ protected:
   }
 
   TemporaryFolder folder;
-  PackageContents contents;
+  PackageContents contents = deviceContents();
 };
 
 TEST_F(DevicePackageTest, RunsOnTheDevice) {
