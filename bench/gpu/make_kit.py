@@ -166,6 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help="cases to include (default: all)")
     parser.add_argument("--library", type=Path, required=True, help="libheadrace_runtime.so")
+    parser.add_argument("--tests", type=Path, required=True, help="the runtime's tests on a device")
     parser.add_argument("--out", type=Path, default=root / "build/gpu-kit")
     parser.add_argument("--target", default="cuda:sm_90a")
     arguments = parser.parse_args()
@@ -175,6 +176,7 @@ def main() -> None:
         [case for case in CASES if not arguments.cases or case.name in arguments.cases],
     )
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
+    shutil.copy(arguments.tests, arguments.out / "gpu_tests")
     archive = arguments.out.with_suffix(".tar.xz")
     with tarfile.open(archive, "w:xz", preset=1) as tar:
         tar.add(arguments.out, "gpu-kit")
