@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from headrace import _core, _device
+from headrace import _core
 from headrace.errors import Error
 from headrace.torch._lower import Program
 
@@ -21,10 +21,7 @@ class Runnable:
         self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        arrays = [as_array(x) for x in inputs]
-        if self.model.on_device and (there := _device.run(self.model, arrays, convert)) is not None:
-            return there
-        arrays = self.model.run(arrays, convert)
+        arrays = self.model.run([as_array(x) for x in inputs], convert)
         outputs = [torch.from_numpy(array) for array in arrays]
         for i in self.halves:
             outputs[i] = outputs[i].view(torch.bfloat16)
