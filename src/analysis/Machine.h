@@ -9,6 +9,9 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
+  /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
+  /// cache or by packing weights for registers, and operands are read in any order.
+  bool isDevice = false;
 
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
 };

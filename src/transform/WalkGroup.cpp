@@ -84,7 +84,7 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
   auto rows = constantValue(axes[axis].size);
-  return structured && (!rows || *rows >= kFewestRows) &&
+  return structured && loops == Loops::Shared && (!rows || *rows >= kFewestRows) &&
          llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
