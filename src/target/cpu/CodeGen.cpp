@@ -5,6 +5,7 @@
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
 #include "target/cpu/Passes.h"
+#include "transform/recipe/Intrinsic.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -107,12 +108,16 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetM
   return object;
 }
 
-/// Nothing else of the process is visible to generated code.
+/// Nothing else of the process is visible to generated code, but the intrinsics of the user.
 void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   for (const RuntimeFunction &function : runtimeFunctions())
     symbols[jit.mangleAndIntern(function.name)] = {
         llvm::orc::ExecutorAddr::fromPtr(function.address), llvm::JITSymbolFlags::Exported};
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    if (intrinsic.function)
+      symbols[jit.mangleAndIntern(intrinsic.symbol())] = {
+          llvm::orc::ExecutorAddr::fromPtr(intrinsic.function), llvm::JITSymbolFlags::Exported};
   if (llvm::Error error =
           jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     fail("cannot define runtime functions", std::move(error));
@@ -227,6 +232,12 @@ std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &proc
 
   std::vector<KernelObject> result;
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    for (ModuleOp module : modules)
+      if (module.lookupSymbol(intrinsic.symbol()))
+        throw Error(ErrorKind::Unsupported, "a package holds no code but its own, and kernel '" +
+                                                module.getSymName()->str() +
+                                                "' calls the intrinsic '" + intrinsic.name + "'");
   for (ModuleOp module : modules)
     result.push_back({module.getSymName()->str(), nameByContent(module, portable), nullptr});
   auto objects = compileModules(modules, portable);
