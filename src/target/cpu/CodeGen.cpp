@@ -4,6 +4,7 @@
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
 #include "target/cpu/ObjectCache.h"
+#include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -83,6 +84,11 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   }
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
+  for (llvm::Function &function : *code) {
+    if (host.vectorBytes >= 64)
+      loadUnderMasks(function);
+    widenOddVectors(function);
+  }
   return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
                                               module.getSymName().value_or("kernel"));
 }
