@@ -101,6 +101,9 @@ private:
   bool place(hr::OperatorInterface op);
   bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
   bool canWalkAlong(int axis) const;
+  bool follows(int a, int b) const;
+  llvm::SmallVector<int> rowAxes(int axis) const;
+  bool rowsFit(int axis) const;
 
   llvm::SmallVector<hr::OperatorInterface> operators;
   llvm::SmallVector<Axis> axes;

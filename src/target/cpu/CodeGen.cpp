@@ -4,6 +4,7 @@
 #include "runtime/FileCache.h"
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
+#include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Intrinsic.h"
 
@@ -85,13 +86,20 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   }
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
+  for (llvm::Function &function : *code) {
+    if (host.vectorBytes >= 64)
+      loadUnderMasks(function);
+    widenOddVectors(function);
+  }
   return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
                                               module.getSymName().value_or("kernel"));
 }
 
 /// What identifies an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
-  return FileCache::key({LLVM_VERSION_STRING, processor.name, processor.features, code});
+  // To be raised when the same text becomes other code.
+  constexpr std::string_view generator = "2";
+  return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
 std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
