@@ -17,6 +17,7 @@ Code written for onnxruntime runs with `hr.InferenceSession` in place of its own
 """
 
 from headrace._core import __version__
+from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
 from headrace._expressions import (
     Axis,
@@ -78,6 +79,7 @@ from headrace.errors import (
 
 __all__ = [
     "Axis",
+    "DeviceArray",
     "Error",
     "Explanation",
     "ForwardBackward",
@@ -137,6 +139,7 @@ __all__ = [
     "sqrt",
     "sum",
     "tanh",
+    "to_cuda",
     "value_and_grad",
     "var",
     "vjp",

@@ -7,6 +7,20 @@ import numpy as np
 
 __version__: str
 
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def element_type(self) -> str: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def stream(self) -> int: ...
+    def dlpack(self, stream: int, /) -> Any: ...
+    def to_numpy(self) -> np.ndarray: ...
+
+def to_device(array: np.ndarray, element_type: str, /) -> DeviceArray: ...
+
 class Model:
     @property
     def name(self) -> str: ...
@@ -20,6 +34,17 @@ class Model:
     def symbols(self) -> list[str]: ...
     @property
     def compiled_versions(self) -> int: ...
+    @property
+    def on_device(self) -> bool: ...
+    def to(self, target: str, /) -> Model: ...
+    def enqueue(
+        self,
+        values: list[Any],
+        convert: Callable[[Any, int], Any],
+        stream: int,
+        wait: bool,
+        /,
+    ) -> list[DeviceArray]: ...
     def run(self, values: list[Any], convert: Callable[[Any, int], Any], /) -> list[np.ndarray]: ...
     def reference(
         self, values: list[Any], convert: Callable[[Any, int], Any], keep_double: bool, /
@@ -38,6 +63,7 @@ def load(
 def write_package(
     models: list[str],
     output: str,
+    target: str,
     processors: list[str],
     expansion: str,
     sizes: list[tuple[str, int]],

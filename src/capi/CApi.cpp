@@ -2,6 +2,7 @@
 #include "headrace/headrace.h"
 #include "package/Package.h"
 #include "runtime/Error.h"
+#include "runtime/cuda/Memory.h"
 
 #include <new>
 
@@ -123,13 +124,19 @@ Shape shapeOf(const headrace_tensor &tensor) {
   return Shape(tensor.shape, tensor.shape + tensor.rank);
 }
 
+/// Programs of a device take memory of either kind, which the driver tells apart.
+Tensor borrow(const headrace_program &program, const headrace_tensor &tensor, Shape shape) {
+  Place place =
+      program.program->isForDevice() && tensor.data ? cuda::placeOf(tensor.data) : Place();
+  return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
+}
+
 std::vector<Tensor> inputsOf(const headrace_program *program, const headrace_tensor *inputs,
                              size_t count, bool dataNeeded) {
   require(program && (inputs || count == 0), "expected a program and its inputs, got null");
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < count; ++i) {
-    tensors.push_back(
-        Tensor::borrow(typeOf(inputs[i]), shapeOf(inputs[i]), inputs[i].data, nullptr));
+    tensors.push_back(borrow(*program, inputs[i], shapeOf(inputs[i])));
     require(!dataNeeded || inputs[i].data || tensors.back().elements() == 0,
             "input: expected data, got null");
   }
@@ -246,22 +253,64 @@ headrace_status headrace_output_shape(const headrace_program *program,
   });
 }
 
+static void requireOutputs(const headrace_program *program, const headrace_tensor *outputs,
+                           size_t count) {
+  require(outputs || count == 0, "expected outputs, got null");
+  require(count == program->outputs.size(), "expected memory for all outputs");
+}
+
+static std::vector<Tensor> outputsOf(const headrace_program *program, const Executable &version,
+                                     std::span<const Tensor> inputs, const headrace_tensor *outputs,
+                                     size_t count) {
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < count; ++i) {
+    Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(version, inputs, i);
+    results.push_back(borrow(*program, outputs[i], std::move(shape)));
+    require(outputs[i].data || results.back().elements() == 0, "output: expected memory, got null");
+  }
+  return results;
+}
+
 headrace_status headrace_run(const headrace_program *program, const headrace_tensor *inputs,
                              size_t input_count, const headrace_tensor *outputs,
                              size_t output_count) {
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    require(outputs || output_count == 0, "expected outputs, got null");
-    require(output_count == program->outputs.size(), "expected memory for all outputs");
+    requireOutputs(program, outputs, output_count);
     std::shared_ptr<const Executable> version = program->program->find(tensors);
-    std::vector<Tensor> results;
-    for (size_t i = 0; i < output_count; ++i) {
-      Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(*version, tensors, i);
-      results.push_back(Tensor::borrow(typeOf(outputs[i]), shape, outputs[i].data, nullptr));
-      require(outputs[i].data || results.back().elements() == 0,
-              "output: expected memory, got null");
-    }
+    std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
     version->runInto(tensors, results);
+  });
+}
+
+headrace_status headrace_enqueue(const headrace_program *program, const headrace_tensor *inputs,
+                                 size_t input_count, const headrace_tensor *outputs,
+                                 size_t output_count, void *stream) {
+  return guarded([&] {
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    requireOutputs(program, outputs, output_count);
+    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
+    version->enqueue(tensors, results, stream);
+  });
+}
+
+headrace_status headrace_time_steps(const headrace_program *program, const headrace_tensor *inputs,
+                                    size_t input_count, headrace_step *steps, size_t step_count,
+                                    size_t *count) {
+  return guarded([&] {
+    require(count && (steps || step_count == 0), "expected a place for steps, got null");
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::vector<double> microseconds;
+    version->run(tensors, ThreadPool::global(), &microseconds);
+    const std::vector<Step> &all = version->program().steps;
+    static thread_local std::vector<std::string> notes;
+    notes = version->stepNotes();
+    notes.resize(all.size());
+    *count = all.size();
+    for (size_t i = 0; i < std::min(step_count, all.size()); ++i)
+      steps[i] = {all[i].name.c_str(), notes[i].c_str(), microseconds[i]};
   });
 }
 
@@ -272,7 +321,12 @@ headrace_status headrace_run_new(const headrace_program *program, const headrace
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     auto made = std::make_unique<headrace_result>();
-    made->tensors = program->program->find(tensors)->run(tensors);
+    made->tensors.resize(program->outputs.size());
+    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    for (size_t i = 0; i < made->tensors.size(); ++i) // on the host, wherever the inputs are
+      made->tensors[i] =
+          Tensor::allocate(version->program().outputs[i].dtype, outputShape(*version, tensors, i));
+    version->runInto(tensors, made->tensors);
     for (Tensor &tensor : made->tensors)
       made->views.push_back({tensor.data(), tensor.shape().data(),
                              static_cast<int32_t>(tensor.shape().size()),

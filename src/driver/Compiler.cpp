@@ -84,6 +84,13 @@ std::shared_ptr<MLIRContext> makeContext(const Target &target) {
   return context;
 }
 
+void addTarget(MLIRContext &context, const Target &target) {
+  DialectRegistry registry;
+  target.registerDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
 Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &settings,
                    std::string modelName)
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),

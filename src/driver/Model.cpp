@@ -213,6 +213,22 @@ static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &s
   return std::make_shared<Model>(std::move(program), settings);
 }
 
+bool Model::isForDevice() const {
+  return impl->packaged ? impl->packaged->isForDevice()
+                        : findTarget(impl->settings.target).asDevice() != nullptr;
+}
+
+std::shared_ptr<Model> Model::to(const std::string &target) const {
+  LevelOneProgram &source = impl->sourceFor("its program for another target");
+  std::lock_guard lock(*impl->compileMutex);
+  addTarget(*source.context, findTarget(target));
+  Settings settings = impl->settings;
+  settings.target = target;
+  auto model = derived({impl->name, source.context, source.module->clone()}, settings);
+  model->impl->compileMutex = impl->compileMutex;
+  return model;
+}
+
 std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileMutex);

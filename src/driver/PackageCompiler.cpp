@@ -3,6 +3,7 @@
 #include "driver/Compiler.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
+#include "package/Code.h"
 #include "package/Manifest.h"
 #include "package/Writer.h"
 #include "runtime/AtomicWrite.h"
@@ -94,9 +95,9 @@ struct CompiledPackage::Impl {
     llvm::StringSet<> known;
   };
 
-  void addProcessor(const std::string &name, const PackageSettings &settings) {
+  void addTarget(const std::string &name, const PackageSettings &settings) {
     Code &entry = code.emplace_back();
-    entry.settings.target = "cpu:" + name;
+    entry.settings.target = name;
     entry.settings.expansion = settings.expansion;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
@@ -161,8 +162,11 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
                                          const PackageSettings &settings) {
   auto impl = std::make_unique<Impl>();
   impl->contents.producer = "headrace " HEADRACE_VERSION;
-  for (const std::string &processor : settings.processors)
-    impl->addProcessor(processor, settings);
+  if (settings.target == "cpu")
+    for (const std::string &processor : settings.processors)
+      impl->addTarget("cpu:" + processor, settings);
+  else
+    impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())
     throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
   for (const std::filesystem::path &path : models)
@@ -179,7 +183,8 @@ const PackageContents &CompiledPackage::contents() const { return impl->contents
 void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   std::vector<std::string> objects;
   for (const Impl::Code &code : impl->code)
-    objects.push_back(linkKernels(code.code.objects));
+    objects.push_back(findTarget(code.settings.target).asDevice() ? imagesToText(code.code.images)
+                                                                  : linkKernels(code.code.objects));
   std::vector<Bytes> bytes;
   for (const std::string &object : objects)
     bytes.push_back(bytesOf(object));
@@ -188,6 +193,12 @@ void CompiledPackage::writePackage(const std::filesystem::path &path) const {
 
 void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
+  for (const Impl::Code &code : impl->code)
+    if (findTarget(code.settings.target).asDevice())
+      throw Error(
+          ErrorKind::Unsupported,
+          "target '" + code.settings.target +
+              "': expected a package to write, code for a device not being part of objects");
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)

@@ -10,7 +10,9 @@
 namespace headrace {
 
 struct PackageSettings {
-  /// Levels of x86-64, or "native".
+  /// "cpu", or a device as in Settings ("cuda", "cuda:sm_80").
+  std::string target = "cpu";
+  /// Of the target cpu: levels of x86-64, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// As Settings::expansion. A library routine has to be on the machine that runs the package.
   std::string expansion = "generated";

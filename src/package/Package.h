@@ -28,21 +28,20 @@ public:
   Explanation explain(const Sizes &sizes) const;
 
   size_t versionCount() const { return versions.size(); }
+  /// Whether it runs on a device.
+  bool isForDevice() const { return forDevice; }
 
 private:
   friend class Package;
-  struct Version {
-    Sizes sizes;
-    std::shared_ptr<const Executable> executable;
-    ProgramNotes notes;
-  };
+  class Version;
 
   const Version &versionFor(std::span<const int64_t> symbols) const;
   std::string servedSizes() const;
 
   std::string source; // the package, for messages
   Program declared;
-  std::vector<Version> versions; // the most special first
+  bool forDevice = false;
+  std::vector<std::shared_ptr<const Version>> versions; // the most special first
 };
 
 class Package {

@@ -14,7 +14,7 @@ def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
     Option<"prefer", "prefer", "std::string", "\"auto\"",
            "auto (least estimated time), or the name of an expansion">,
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"device", "device", "bool", "false", "for a device: operands stay as they are">
+    Option<"device", "device", "bool", "false", "for a device: its libraries, and operands in any order">
   ];
 }
 

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 struct CompileOptions {
   std::vector<std::string> models;
   std::string output;
-  std::string target = "cpu";
   std::vector<std::string> emitted;
   std::vector<std::string> sizes;
   PackageSettings settings;
@@ -88,9 +87,6 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
 int compileModels(CompileOptions options) {
   if (options.models.empty())
     throw UsageError("expected a model: the path of an ONNX file");
-  if (options.target != "cpu")
-    throw Error(ErrorKind::Unsupported,
-                fmt::format("unknown target '{}'; packages are compiled for cpu", options.target));
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
@@ -121,7 +117,9 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("");
   command->add_option("-o,--output", options->output, "The package [MODEL's name, .hrpkg]")
       ->type_name("FILE");
-  command->add_option("--target", options->target, "The kind of machine")
+  command
+      ->add_option("--target", options->settings.target,
+                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -134,8 +132,8 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--expansion", options->settings.expansion,
-                   "How matrix products are computed: auto, generated or openblas (which then has\n"
-                   "to be where the package runs)")
+                   "How matrix products are computed: auto, generated, openblas or cublas (which\n"
+                   "then has to be where the package runs)")
       ->type_name("NAME")
       ->capture_default_str();
   command

@@ -65,6 +65,11 @@ void orderStreams(Device &device, Stream earlier, Stream later) {
   check(result, what);
 }
 
+void waitFor(Stream stream) {
+  Current current(Device::get(chosenDevice()));
+  check(driver().cuStreamSynchronize(stream), "waiting for the device");
+}
+
 Tensor toHost(const Tensor &tensor, Stream stream) {
   Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape());
   if (tensor.bytes() == 0)

@@ -32,6 +32,9 @@ Tensor allocateTensor(Device &device, DType type, Shape shape, Stream stream,
 /// Makes `later` wait for what is in `earlier` now.
 void orderStreams(Device &device, Stream earlier, Stream later);
 
+/// Waits for what is in the stream now.
+void waitFor(Stream stream);
+
 /// A copy in main memory of what the tensor is in the stream's order.
 Tensor toHost(const Tensor &tensor, Stream stream);
 /// A copy on the device; done when it returns.

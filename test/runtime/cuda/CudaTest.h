@@ -3,6 +3,7 @@
 #include "runtime/Executable.h"
 #include "runtime/Programs.h"
 #include "runtime/cuda/FakeDriver.h"
+#include "runtime/cuda/Memory.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
