@@ -137,9 +137,6 @@ def test_wrong_usage(tmp_path) -> None:
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
     assert "unknown target 'tpu'" in bad(1, "compile", MODEL, "--target", "tpu")
-    assert "expected a package to write" in bad(
-        1, "compile", MODEL, "--target", "cuda", "--emit", "so", "-o", tmp_path / "x"
-    )
     assert "--emit" in bad(2, "compile", MODEL, "--emit", "exe")
     assert "cannot write" in bad(1, "compile", MODEL, "-o", tmp_path / "no" / "x.hrpkg")
     assert "expected a package" in bad(1, "run", MODEL, "--program", "x")

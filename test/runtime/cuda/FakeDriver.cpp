@@ -73,7 +73,10 @@ std::map<Address, size_t> allocations;
 StreamRecord defaultStream;
 int clockTicks = 0;
 
-StreamRecord &streamOf(Stream stream) { return stream ? *stream : defaultStream; }
+// 0, 1 and 2 are default streams.
+StreamRecord &streamOf(Stream stream) {
+  return reinterpret_cast<uintptr_t>(stream) > 2 ? *stream : defaultStream;
+}
 
 void run(const Work &work) {
   if (work.function)
