@@ -15,6 +15,9 @@ struct Machine {
   int64_t cacheWayBytes = 4096;
   /// How far apart data may lie before finding its pages costs more than reading it.
   int64_t translatedBytes = 4 << 20;
+  /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
+  /// cache or by packing weights for registers, and operands are read in any order.
+  bool isDevice = false;
 
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
 };

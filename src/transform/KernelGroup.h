@@ -49,7 +49,7 @@ class KernelGroup {
 public:
   enum class Loops {
     Shared, // as this class finds; what combines many rows walks them, so that all threads work
-    Whole,  // the same, as one loop nest in any case
+    Whole,  // the same, as one loop nest in any case: it never walks
     Own,    // as a recipe says: every operator walks axes of its own, neither merged nor split
   };
   /// A group of one operator.
@@ -101,6 +101,9 @@ private:
   bool place(hr::OperatorInterface op);
   bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
   bool canWalkAlong(int axis) const;
+  bool follows(int a, int b) const;
+  llvm::SmallVector<int> rowAxes(int axis) const;
+  bool rowsFit(int axis) const;
 
   llvm::SmallVector<hr::OperatorInterface> operators;
   llvm::SmallVector<Axis> axes;

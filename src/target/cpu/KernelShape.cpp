@@ -40,9 +40,17 @@ SmallVector<std::string> reductionAxes(Operation *op) {
 
 bool readsAlong(linalg::GenericOp op, unsigned dim) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  // A window's position is that of its first element, plus what the loops around the tile say.
+  auto isStepwise = [&](AffineExpr expr) {
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    AffineExpr self = getAffineDimExpr(dim, op.getContext());
+    return expr == self || (sum && expr.getKind() == AffineExprKind::Add &&
+                            ((sum.getLHS() == self && !sum.getRHS().isFunctionOfDim(dim)) ||
+                             (sum.getRHS() == self && !sum.getLHS().isFunctionOfDim(dim))));
+  };
   for (AffineMap map : ArrayRef(maps).drop_back())
     for (auto [i, expr] : llvm::enumerate(map.getResults()))
-      if (expr.isFunctionOfDim(dim) && (!isa<AffineDimExpr>(expr) || i + 1 != map.getNumResults()))
+      if (expr.isFunctionOfDim(dim) && (!isStepwise(expr) || i + 1 != map.getNumResults()))
         return false;
   return true;
 }
