@@ -2,62 +2,20 @@
 
 #include "dialect/KernelSizes.h"
 #include "dialect/SizeAlgebra.h"
-#include "transform/KernelPlan.h"
+#include "transform/KernelWriter.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using utils::IteratorType;
 
 namespace headrace {
-namespace {
-
-class KernelBuilder : private KernelPlan {
-public:
-  KernelBuilder(OpBuilder &b, const KernelGroup &group, const Machine &machine)
-      : KernelPlan(group, machine), b(b) {}
-
-  SmallVector<Replacement> build();
-
-private:
-  /// The rows a block of a walking group covers.
-  struct Rows {
-    Value block, first, count;
-  };
-
-  Value asView(const Access &access);
-  Value packed(const Access &access);
-  Value partOf(OpBuilder &inner, const Access &access, Value operand);
-  SmallVector<OpFoldResult> sizesIn(OpBuilder &inner, Location loc, const Access &access,
-                                    const Rows *rows);
-  Value emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
-                     const Rows *rows);
-  void nameStage(linalg::GenericOp generic, const OpPlan &plan);
-  void placeIndices(linalg::GenericOp generic, const OpPlan &plan);
-  SmallVector<Value> valuesRead() const;
-  SmallVector<Value> collectInputs();
-  hr::KernelOp createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results);
-  llvm::DenseMap<Value, Value> emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
-                                             const Rows *rows);
-  SmallVector<Value> emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results);
-  Rows rowsOf(OpBuilder &inner, Location loc, Value block);
-  RankedTensorType storedType(const OpPlan &plan) const;
-  Value combined(const OpPlan &plan, Value partial);
-  bool hasAccumulation() const {
-    return llvm::any_of(plans, [](const OpPlan &plan) { return plan.accumulates; });
-  }
-  AffineExpr rowsPerBlock() const;
-
-  OpBuilder &b;
-  SmallVector<Access> external; // what the kernel reads, an argument each
-};
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
-Value KernelBuilder::asView(const Access &access) {
+Value KernelWriter::asView(const Access &access) {
   if (hr::SliceOp slice = access.slice)
     return slice.getInput();
   if (access.isTable)
@@ -69,13 +27,13 @@ Value KernelBuilder::asView(const Access &access) {
   return b.create<hr::ReshapeOp>(access.value.getLoc(), viewType, access.value);
 }
 
-Value KernelBuilder::packed(const Access &access) {
+Value KernelWriter::packed(const Access &access) {
   Value view = asView(access);
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
 /// The part of an operand that is walked: of a slice, or the beginning of a dimension.
-Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operand) {
+Value KernelWriter::partOf(OpBuilder &inner, const Access &access, Value operand) {
   bool isPart = llvm::any_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); });
   if (!access.slice && !isPart)
     return operand;
@@ -101,16 +59,16 @@ Value KernelBuilder::partOf(OpBuilder &inner, const Access &access, Value operan
   return inner.create<tensor::ExtractSliceOp>(loc, type, operand, offsets, parts, strides);
 }
 
-SmallVector<OpFoldResult> KernelBuilder::sizesIn(OpBuilder &inner, Location loc,
-                                                 const Access &access, const Rows *rows) {
+SmallVector<OpFoldResult> KernelWriter::sizesIn(OpBuilder &inner, Location loc,
+                                                const Access &access, const Rows *rows) {
   SmallVector<OpFoldResult> result = sizeOperands(inner, loc, sizesOf(access));
   if (rows && startsWithRows(access))
     result.front() = rows->count;
   return result;
 }
 
-Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
-                                  const Rows *rows) {
+Value KernelWriter::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<Value> operands,
+                                 const Rows *rows) {
   Location loc = plan.op->getLoc();
   SmallVector<AffineExpr> local(sizes.size(), constantDim(0, context));
   for (auto [position, axis] : llvm::enumerate(plan.axes))
@@ -170,7 +128,7 @@ Value KernelBuilder::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef
 }
 
 /// What recipes call the operation and its loops.
-void KernelBuilder::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
+void KernelWriter::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
   auto list = [&](ArrayRef<std::string> names) {
     return b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
   };
@@ -184,7 +142,7 @@ void KernelBuilder::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
 }
 
 /// Positions along the operator's dimensions are positions along the kernel's axes.
-void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
+void KernelWriter::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
   ArrayRef<AxisRef> domain = group.domainOf(plan.op);
   generic.walk([&](hr::IndexOp index) {
     OpBuilder at(index);
@@ -201,7 +159,7 @@ void KernelBuilder::placeIndices(linalg::GenericOp generic, const OpPlan &plan) 
 }
 
 /// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
-SmallVector<Value> KernelBuilder::valuesRead() const {
+SmallVector<Value> KernelWriter::valuesRead() const {
   SmallVector<Value> values;
   llvm::DenseMap<Value, size_t> placeOf;
   for (const Access &access : external) {
@@ -218,7 +176,7 @@ SmallVector<Value> KernelBuilder::valuesRead() const {
 }
 
 /// What the kernel reads: every value the group does not compute itself, once per way to read it.
-SmallVector<Value> KernelBuilder::collectInputs() {
+SmallVector<Value> KernelWriter::collectInputs() {
   SmallVector<Value> inputs;
   for (OpPlan &plan : plans)
     for (auto [i, access] : llvm::enumerate(llvm::drop_end(plan.accesses))) {
@@ -242,7 +200,7 @@ SmallVector<Value> KernelBuilder::collectInputs() {
   return inputs;
 }
 
-hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results) {
+hr::KernelOp KernelWriter::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> results) {
   AffineExpr bytesRead = constantDim(0, context), bytesWritten = bytesRead, operations = bytesRead;
   for (Value value : valuesRead())
     bytesRead = bytesRead + byteCount(cast<RankedTensorType>(value.getType()));
@@ -281,8 +239,8 @@ hr::KernelOp KernelBuilder::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> 
 
 /// The operators in program order, each on the rows of a block where the group walks. `parts` are
 /// what they read of the kernel's arguments.
-llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
-                                                          const Rows *rows) {
+llvm::DenseMap<Value, Value> KernelWriter::emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
+                                                         const Rows *rows) {
   SmallVector<Value> read(parts);
   for (auto [access, part] : llvm::zip_equal(external, read)) {
     if (!rows || !startsWithRows(access))
@@ -307,101 +265,7 @@ llvm::DenseMap<Value, Value> KernelBuilder::emitOperators(OpBuilder &inner, Arra
   return computed;
 }
 
-/// How many rows a block has: a fixed part of all where something is combined over them, else what
-/// makes a cell of reasonable size.
-AffineExpr KernelBuilder::rowsPerBlock() const {
-  constexpr int64_t kPointsPerCell = 1 << 14;
-  bool onlyRows = llvm::all_of(plans, [](const OpPlan &plan) { return plan.axes.size() == 1; });
-  int64_t unit = onlyRows ? 64 : 8; // blocks begin where whole vectors or groups of rows do
-  if (hasAccumulation())
-    return sizes[*group.walkAxis()].ceilDiv(group.walkBlocks() * unit) * unit;
-  int64_t row = 1;
-  for (auto [axis, size] : llvm::enumerate(sizes))
-    if (static_cast<int>(axis) != *group.walkAxis() &&
-        llvm::any_of(plans, [&](const OpPlan &p) { return llvm::is_contained(p.axes, axis); }))
-      row *= constantValue(size).value_or(64);
-  return constantDim(std::max<int64_t>(1, kPointsPerCell / row / unit) * unit, context);
-}
-
-KernelBuilder::Rows KernelBuilder::rowsOf(OpBuilder &inner, Location loc, Value block) {
-  auto value = [&](AffineExpr size) {
-    return getValueOrCreateConstantIndexOp(inner, loc, sizeOperand(inner, loc, size));
-  };
-  Value perBlock = value(rowsPerBlock()), all = value(sizes[*group.walkAxis()]);
-  Value start = inner.create<arith::MulIOp>(loc, block, perBlock);
-  Value first = inner.create<arith::MinSIOp>(loc, start, all);
-  Value left = inner.create<arith::SubIOp>(loc, all, first);
-  return {block, first, inner.create<arith::MinSIOp>(loc, perBlock, left)};
-}
-
-/// The type of what the kernel stores of an operator.
-RankedTensorType KernelBuilder::storedType(const OpPlan &plan) const {
-  const Access &result = plan.accesses.back();
-  SmallVector<AffineExpr> shape = sizesOf(result);
-  if (plan.accumulates)
-    shape.insert(shape.begin(), constantDim(group.walkBlocks(), context));
-  return tensorType(shape, cast<RankedTensorType>(result.value.getType()).getElementType());
-}
-
-/// A walking kernel: all operators on one block of rows after the other.
-SmallVector<Value> KernelBuilder::emitBlocks(ArrayRef<Value> parts, ArrayRef<Type> results) {
-  Location loc = group.root()->getLoc();
-  SmallVector<Value> inits;
-  for (Type type : results) {
-    auto tensor = cast<RankedTensorType>(type);
-    inits.push_back(emptyTensor(b, loc, shapeOf(tensor), tensor.getElementType()));
-  }
-  AffineExpr cells = hasAccumulation() ? constantDim(group.walkBlocks(), context)
-                                       : sizes[*group.walkAxis()].ceilDiv(rowsPerBlock());
-  SmallVector<OpFoldResult> bounds{sizeOperand(b, loc, cells)};
-  auto emitBody = [&](OpBuilder &inner, Location, ValueRange arguments) {
-    Rows rows = rowsOf(inner, loc, arguments.front());
-    llvm::DenseMap<Value, Value> computed = emitOperators(inner, parts, &rows);
-    struct Store {
-      Value value;
-      SmallVector<OpFoldResult> offsets, sizes;
-    };
-    SmallVector<Store> stores;
-    for (const OpPlan &plan : plans) {
-      if (!plan.stored)
-        continue;
-      Store store{
-          computed[plan.op->getResult(0)], {}, sizesIn(inner, loc, plan.accesses.back(), &rows)};
-      store.offsets.assign(store.sizes.size(), inner.getIndexAttr(0));
-      if (plan.accumulates) {
-        store.sizes.insert(store.sizes.begin(), inner.getIndexAttr(1));
-        store.offsets.insert(store.offsets.begin(), rows.block);
-      } else {
-        store.offsets.front() = rows.first;
-      }
-      stores.push_back(std::move(store));
-    }
-    auto terminator = inner.create<scf::InParallelOp>(loc);
-    inner.setInsertionPointToEnd(terminator.getBody());
-    for (auto [store, destination] : llvm::zip_equal(stores, arguments.drop_front())) {
-      SmallVector<OpFoldResult> strides(store.offsets.size(), inner.getIndexAttr(1));
-      inner.create<tensor::ParallelInsertSliceOp>(loc, store.value, destination, store.offsets,
-                                                  store.sizes, strides);
-    }
-  };
-  auto walk = b.create<scf::ForallOp>(loc, bounds, inits, /*mapping=*/std::nullopt, emitBody);
-  return walk.getResults();
-}
-
-/// The result of an operator from the partial results of all blocks.
-Value KernelBuilder::combined(const OpPlan &plan, Value partial) {
-  Operation *op = plan.op;
-  auto reduce = dyn_cast<hr::ReduceOp>(op);
-  hr::ReduceKind kind = reduce ? reduce.getKind() : hr::ReduceKind::Sum;
-  auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
-                                    /*keep_dims=*/false);
-  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), KernelGroup::Loops::Whole);
-  Value result = buildKernel(b, small, machine).front().second;
-  all.erase();
-  return result;
-}
-
-SmallVector<Replacement> KernelBuilder::build() {
+SmallVector<Replacement> KernelWriter::build() {
   SmallVector<Value> inputs = collectInputs();
   SmallVector<Type> results;
   for (const OpPlan &plan : plans)
@@ -438,11 +302,9 @@ SmallVector<Replacement> KernelBuilder::build() {
   return replacements;
 }
 
-} // namespace
-
 SmallVector<Replacement> buildKernel(OpBuilder &builder, const KernelGroup &group,
                                      const Machine &machine) {
-  return KernelBuilder(builder, group, machine).build();
+  return KernelWriter(builder, group, machine).build();
 }
 
 } // namespace headrace
