@@ -5,8 +5,6 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-#include <numeric>
-
 using namespace mlir;
 using utils::IteratorType;
 
@@ -182,7 +180,7 @@ private:
       int64_t most = std::clamp<int64_t>((machine.vectorRegisters - 1 - vectors) / vectors, 1, 14);
       if (!isContraction(anchor))
         most = std::max<int64_t>(1, machine.vectorRegisters / (4 * vectors));
-      most = std::min(most, rowsHeld(anchor, *row));
+      most = std::min(most, rowsHeld(machine, anchor, *row, elementBytes));
       tile.sizes[*row] = rowTile(ranges[*row], most, /*even=*/isFeatureBlock(anchor, *row));
     }
     // A plain matrix on the right: columns outermost, so that all rows of the cell use a panel.
@@ -301,33 +299,6 @@ private:
       if (size % (multiple * lanes()) == 0)
         return multiple * lanes();
     return 2 * lanes();
-  }
-
-  /// How many rows of what is read side by side the nearest cache holds: their lines compete for
-  /// the same places where rows lie a power of two apart.
-  int64_t rowsHeld(linalg::GenericOp anchor, int64_t row) const {
-    constexpr int64_t kLine = 64;
-    int64_t distance = distanceAlong(anchor, /*operand=*/0, row) * elementBytes;
-    int64_t places = machine.cacheWayBytes / kLine;
-    if (distance > 0 && distance % kLine == 0)
-      places /= std::gcd(places, distance / kLine);
-    return machine.cacheWays * places;
-  }
-
-  /// `even`: only tiles that divide the rows, so that the rows can be shared among cells.
-  static int64_t rowTile(int64_t size, int64_t most, bool even) {
-    if (ShapedType::isDynamic(size))
-      return most;
-    if (size <= most && !even)
-      return size;
-    int64_t divisor = 1;
-    for (int64_t candidate = std::min(most, size); candidate > 1 && divisor == 1; --candidate)
-      if (size % candidate == 0)
-        divisor = candidate;
-    if (5 * divisor >= 3 * most || even)
-      return divisor;
-    int64_t pieces = (size + most - 1) / most;
-    return (size + pieces - 1) / pieces;
   }
 
   bool leavesRemainder(int64_t dim, int64_t tile) const {

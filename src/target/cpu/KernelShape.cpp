@@ -2,6 +2,8 @@
 
 #include "transform/recipe/KernelModel.h"
 
+#include <numeric>
+
 using namespace mlir;
 using utils::IteratorType;
 
@@ -74,6 +76,30 @@ int64_t distanceAlong(linalg::GenericOp op, unsigned operand, unsigned dim) {
     distance *= type.getDimSize(i);
   }
   return 0;
+}
+
+int64_t rowsHeld(const Machine &machine, linalg::GenericOp op, unsigned row, int64_t elementBytes) {
+  constexpr int64_t kLine = 64;
+  int64_t distance = distanceAlong(op, /*operand=*/0, row) * elementBytes;
+  int64_t places = machine.cacheWayBytes / kLine;
+  if (distance > 0 && distance % kLine == 0)
+    places /= std::gcd(places, distance / kLine);
+  return machine.cacheWays * places;
+}
+
+int64_t rowTile(int64_t size, int64_t most, bool even) {
+  if (ShapedType::isDynamic(size))
+    return most;
+  if (size <= most && !even)
+    return size;
+  int64_t divisor = 1;
+  for (int64_t candidate = std::min(most, size); candidate > 1 && divisor == 1; --candidate)
+    if (size % candidate == 0)
+      divisor = candidate;
+  if (5 * divisor >= 3 * most || even)
+    return divisor;
+  int64_t pieces = (size + most - 1) / most;
+  return (size + pieces - 1) / pieces;
 }
 
 bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {

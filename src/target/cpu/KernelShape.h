@@ -1,6 +1,8 @@
 // What a kernel's operations look like to someone who chooses their loops.
 #pragma once
 
+#include "analysis/Machine.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace headrace {
@@ -16,6 +18,13 @@ bool hasDynamicReduction(mlir::linalg::GenericOp op);
 /// How many elements apart two neighbours along `dim` lie in what the operand holds; 0 where it is
 /// not read along `dim`, or its sizes are not known.
 int64_t distanceAlong(mlir::linalg::GenericOp op, unsigned operand, unsigned dim);
+/// How many rows of the first operand, read side by side, the nearest cache holds: their lines
+/// compete for the same places where rows lie a power of two apart.
+int64_t rowsHeld(const Machine &machine, mlir::linalg::GenericOp op, unsigned row,
+                 int64_t elementBytes);
+/// How many of `size` rows a register tile takes, at most `most`. `even`: only tiles that divide
+/// the rows, so that the rows can be shared among cells.
+int64_t rowTile(int64_t size, int64_t most, bool even);
 /// A dimension of the second operand (weights) only.
 bool isFeatureBlock(mlir::linalg::GenericOp op, unsigned dim);
 
