@@ -50,7 +50,7 @@ public:
     auto op = cast<hr::ContractOp>(operation);
     double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
     if (needsTranspose(op))
-      microseconds += 4 * bytesOf(op.getRhs()) / kBytesPerMicrosecond;
+      microseconds += bytesOf(op.getRhs()) / kBytesPerMicrosecond;
     return microseconds;
   }
 
