@@ -68,7 +68,9 @@ typedef enum headrace_type {
   HEADRACE_F64 = 12
 } headrace_type;
 
-/* An array in C order. Its memory is aligned to its elements at least. */
+/* An array in C order. Its memory is aligned to its elements at least. Programs that run on a CUDA
+ * device take memory of that device as well as main memory; outputs on the device are aligned to 16
+ * bytes. */
 typedef struct headrace_tensor {
   void *data;           /* only read where the tensor is an input; may be null if it is empty */
   const int64_t *shape; /* `rank` sizes */
@@ -107,7 +109,7 @@ HEADRACE_API headrace_status headrace_package_open_image(const headrace_image *i
 /* Null is allowed. Results stay valid. */
 HEADRACE_API void headrace_package_close(headrace_package *package);
 
-/* The processor level whose code is used: "x86-64-v3". */
+/* The processor level whose code is used: "x86-64-v3"; for a CUDA device "sm_90a". */
 HEADRACE_API const char *headrace_package_level(const headrace_package *package);
 HEADRACE_API size_t headrace_package_program_count(const headrace_package *package);
 /* The program of that name, or the only one where `name` is null; lives as long as the package. */
@@ -128,7 +130,7 @@ HEADRACE_API const headrace_spec *headrace_program_output(const headrace_program
                                                           size_t index);
 
 /* The sizes of an output for inputs of these shapes, whose data is not looked at; `shape` has room
- * for the output's rank. */
+ * for the output's rank. HEADRACE_UNSUPPORTED for scripts: what they compute decides. */
 HEADRACE_API headrace_status headrace_output_shape(const headrace_program *program,
                                                    const headrace_tensor *inputs,
                                                    size_t input_count, size_t output,
@@ -140,10 +142,41 @@ HEADRACE_API headrace_status headrace_run(const headrace_program *program,
                                           const headrace_tensor *inputs, size_t input_count,
                                           const headrace_tensor *outputs, size_t output_count);
 
-/* Computes all outputs into memory of the library. */
+/* The same as part of the work of a CUDA stream (a CUstream or cudaStream_t; null is the default
+ * one), for a program that runs on a device: inputs and outputs belong to the stream's order, and
+ * the call returns before they are done, unless an output is in main memory. */
+HEADRACE_API headrace_status headrace_enqueue(const headrace_program *program,
+                                              const headrace_tensor *inputs, size_t input_count,
+                                              const headrace_tensor *outputs, size_t output_count,
+                                              void *stream);
+
+/* A step of a program in the version that serves certain inputs. Strings live until the thread asks
+ * for steps again, or the package is closed. */
+typedef struct headrace_step {
+  const char *name;
+  const char *notes; /* "40 registers": what a device's driver made of it; else empty */
+  double microseconds;
+} headrace_step;
+
+/* Runs the program once and stores the time of each step, as the device measures it where there is
+ * one; `count` becomes the number of steps, of which up to `step_count` are stored. */
+HEADRACE_API headrace_status headrace_time_steps(const headrace_program *program,
+                                                 const headrace_tensor *inputs, size_t input_count,
+                                                 headrace_step *steps, size_t step_count,
+                                                 size_t *count);
+
+/* Computes all outputs into memory of the library, which is main memory. */
 HEADRACE_API headrace_status headrace_run_new(const headrace_program *program,
                                               const headrace_tensor *inputs, size_t input_count,
                                               headrace_result **result);
+/* A script with arguments of its own, each "NAME=VALUE" for `$NAME` in it. headrace_run and
+ * headrace_run_new run it with none. Its inputs and outputs are the variables it starts from and
+ * leaves: matrices of doubles in C order, numbers of rank 0. One call at a time runs. */
+HEADRACE_API headrace_status headrace_run_script(const headrace_program *program,
+                                                 const char *const *arguments,
+                                                 size_t argument_count,
+                                                 const headrace_tensor *inputs, size_t input_count,
+                                                 headrace_result **result);
 /* An output; null where there is none of that number. Lives as long as the result. */
 HEADRACE_API const headrace_tensor *headrace_result_output(const headrace_result *result,
                                                            size_t index);

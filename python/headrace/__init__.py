@@ -17,6 +17,7 @@ Code written for onnxruntime runs with `hr.InferenceSession` in place of its own
 """
 
 from headrace._core import __version__
+from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
 from headrace._expressions import (
     Axis,
@@ -57,8 +58,8 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
-from headrace._script import Script, Variables, script
-from headrace._schedules import Schedule, StageSchedule, schedule
+from headrace._schedules import Intrinsic, Schedule, StageSchedule, intrinsic, schedule
+from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
@@ -78,11 +79,13 @@ from headrace.errors import (
 
 __all__ = [
     "Axis",
+    "DeviceArray",
     "Error",
     "Explanation",
     "ForwardBackward",
     "Expr",
     "InferenceSession",
+    "Intrinsic",
     "InternalError",
     "InvalidArgumentError",
     "InvalidFileError",
@@ -118,6 +121,7 @@ __all__ = [
     "floor",
     "get_threads",
     "grad",
+    "intrinsic",
     "load",
     "log",
     "max",
@@ -137,8 +141,10 @@ __all__ = [
     "sqrt",
     "sum",
     "tanh",
+    "to_cuda",
     "value_and_grad",
     "var",
     "vjp",
     "write_package",
+    "write_script_package",
 ]

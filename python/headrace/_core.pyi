@@ -7,6 +7,20 @@ import numpy as np
 
 __version__: str
 
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def element_type(self) -> str: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def stream(self) -> int: ...
+    def dlpack(self, stream: int, /) -> Any: ...
+    def to_numpy(self) -> np.ndarray: ...
+
+def to_device(array: np.ndarray, element_type: str, /) -> DeviceArray: ...
+
 class Model:
     @property
     def name(self) -> str: ...
@@ -20,6 +34,17 @@ class Model:
     def symbols(self) -> list[str]: ...
     @property
     def compiled_versions(self) -> int: ...
+    @property
+    def on_device(self) -> bool: ...
+    def to(self, target: str, /) -> Model: ...
+    def enqueue(
+        self,
+        values: list[Any],
+        convert: Callable[[Any, int], Any],
+        stream: int,
+        wait: bool,
+        /,
+    ) -> list[DeviceArray]: ...
     def run(self, values: list[Any], convert: Callable[[Any, int], Any], /) -> list[np.ndarray]: ...
     def reference(
         self, values: list[Any], convert: Callable[[Any, int], Any], keep_double: bool, /
@@ -41,6 +66,7 @@ def load(
 def write_package(
     models: list[str],
     output: str,
+    target: str,
     processors: list[str],
     expansion: str,
     sizes: list[tuple[str, int]],
@@ -100,6 +126,7 @@ def expr_compile(
     recipe: str,
     /,
 ) -> Model: ...
+def declare_intrinsic(name: str, stage: Stage, library: str, symbol: str) -> None: ...
 
 class Schedule:
     def __init__(self, outputs: list[Stage], /) -> None: ...
@@ -133,3 +160,16 @@ class ScriptSession:
 def script(
     name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
 ) -> ScriptSession: ...
+def packaged_script(
+    path: str, program: str, print: Callable[[str], None], /
+) -> ScriptSession | None: ...
+def write_script_package(
+    path: str,
+    output: str,
+    processors: list[str],
+    inputs: dict[str, Any],
+    results: list[str],
+    arguments: dict[str, str],
+    script_path: list[str],
+    /,
+) -> None: ...

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from headrace import _core
+from headrace import _core, _device
 from headrace._arrays import from_output, numpy_dtype, to_input
 from headrace._explanation import Explanation
+from headrace._script import Script, packaged_script
 from headrace.errors import InvalidArgumentError, MissingInputError
 
 
@@ -54,12 +55,13 @@ def load(
     expansion: str = "auto",
     plan_cache_size: int = 16,
     program: str = "",
-) -> Model:
+) -> Model | Script:
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`) and may hold several programs.
+    package, which is compiled already (see `write_package`) and may hold several programs. A
+    packaged script is a `Script`, everything else a `Model`.
 
-    `expansion` says how matrix products are computed: "generated" code, "openblas", or "auto" for
-    whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
+    `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
+    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -67,6 +69,8 @@ def load(
     ('batch', 1, 8, 8)
     """
     path = os.fspath(path)
+    if found := packaged_script(path, program):
+        return found
     return Model(
         _core.load(path, target, expansion, plan_cache_size, program), f"headrace.load({path!r})"
     )
@@ -76,6 +80,7 @@ def write_package(
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
+    target: str = "cpu",
     processors: Sequence[str] = (),
     expansion: str = "generated",
     sizes: Mapping[str, int] | None = None,
@@ -83,7 +88,8 @@ def write_package(
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
     `processors` are levels of x86-64, or "native"; without them the package has code for all levels
-    and the best is chosen when it is loaded. `sizes` fixes open sizes.
+    and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
+    on a CUDA device instead. `sizes` fixes open sizes.
 
     >>> hr.write_package("digits.onnx", "digits.hrpkg")
     >>> hr.load("digits.hrpkg")(images)
@@ -92,6 +98,7 @@ def write_package(
     _core.write_package(
         [os.fspath(path) for path in paths],
         os.fspath(output),
+        target,
         list(processors),
         expansion,
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
@@ -207,7 +214,22 @@ class Model:
             f"expected {self._maker} in the process that needs it"
         )
 
-    def _run(self, values: list[Any]) -> list[np.ndarray]:
+    def to(self, target: str, /) -> Model:
+        """The same program compiled for another target: "cpu", "cuda", "cuda:sm_80", ...
+
+        On "cuda", arrays of a CUDA device are used in place, and outputs are arrays there:
+        PyTorch's tensors if an input was one, else `headrace.DeviceArray`. If all inputs are in
+        main memory, so are the outputs.
+
+        >>> logits = digits.to("cuda")(images.cuda())
+        """
+        return Model(self._core.to(target), self._maker)
+
+    def _run(self, values: list[Any]) -> list[Any]:
+        if self._core.on_device:
+            outputs = _device.run(self._core, values, self._convert)
+            if outputs is not None:
+                return outputs
         return self._typed(self._core.run(values, self._convert))
 
     def _convert(self, value: Any, index: int) -> Any:

@@ -11,7 +11,9 @@ namespace headrace::python {
 
 namespace {
 
-using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;
+
+} // namespace
 
 nb::dlpack::dtype exchangeType(DType type) {
   using Code = nb::dlpack::dtype_code;
@@ -41,6 +43,8 @@ nb::dlpack::dtype exchangeType(DType type) {
   throw InternalError("no exchange type for this element type");
 }
 
+namespace {
+
 // NumPy knows bf16 only as a type of another package, which DLPack and buffers do not carry.
 nb::dlpack::dtype numpyType(DType type) {
   return exchangeType(type == DType::BF16 ? DType::U16 : type);
@@ -53,19 +57,24 @@ bool aligned(const AnyArray &array) {
 Tensor borrow(AnyArray array, DType type) {
   Shape shape(array.shape_ptr(), array.shape_ptr() + array.ndim());
   const void *data = array.data();
+  Place place;
+  if (array.device_type() == nb::device::cuda::value)
+    place.device = array.device_id();
   // The last copy of a tensor may go away in a thread that does not hold the interpreter.
   std::shared_ptr<const void> owner(new AnyArray(std::move(array)), [](const AnyArray *held) {
     nb::gil_scoped_acquire interpreter;
     delete held;
   });
-  return Tensor::borrow(type, std::move(shape), data, std::move(owner));
+  return Tensor::borrow(type, std::move(shape), data, std::move(owner), place);
 }
 
-// Empty where the value is no array of this type in C order and main memory.
+// Empty where the value is no array of this type in C order, in main memory or on a CUDA device.
 Tensor tryBorrow(nb::handle value, DType type, nb::dlpack::dtype expected) {
   AnyArray array;
   if (!nb::try_cast(value, array, /*convert=*/false) || array.dtype() != expected ||
-      !aligned(array))
+      !aligned(array) ||
+      (array.device_type() != nb::device::cpu::value &&
+       array.device_type() != nb::device::cuda::value))
     return {};
   return borrow(std::move(array), type);
 }

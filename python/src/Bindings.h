@@ -14,6 +14,7 @@ namespace headrace::python {
 void registerErrors();
 
 void registerModel(nanobind::module_ &module);
+void registerDeviceArrays(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);

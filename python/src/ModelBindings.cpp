@@ -1,6 +1,7 @@
 #include "driver/Model.h"
 #include "driver/PackageCompiler.h"
 #include "runtime/ThreadPool.h"
+#include "runtime/cuda/Memory.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
@@ -74,6 +75,23 @@ nb::list run(Model &model, const nb::list &values, const nb::callable &convert) 
   return outputsToPython(unlocked([&] { return model.run(inputs); }));
 }
 
+// Inputs on the device are DLPack capsules made for `stream`; the work goes there, too.
+nb::list enqueue(Model &model, const nb::list &values, const nb::callable &convert,
+                 uintptr_t stream, bool wait) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  std::vector<Tensor> outputs(model.outputs().size());
+  unlocked([&] {
+    auto handle = reinterpret_cast<cuda::Stream>(stream);
+    model.compile(inputs)->enqueue(inputs, outputs, handle);
+    if (wait)
+      cuda::waitFor(handle);
+  });
+  nb::list list;
+  for (Tensor &output : outputs)
+    list.append(DeviceArray{std::move(output), stream});
+  return list;
+}
+
 nb::list reference(Model &model, const nb::list &values, const nb::callable &convert,
                    bool keepDouble) {
   std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
@@ -101,10 +119,11 @@ nb::list profile(Model &model, const nb::list &values, const nb::callable &conve
 }
 
 void writePackage(const std::vector<std::filesystem::path> &models,
-                  const std::filesystem::path &output, const std::vector<std::string> &processors,
-                  const std::string &expansion,
+                  const std::filesystem::path &output, const std::string &target,
+                  const std::vector<std::string> &processors, const std::string &expansion,
                   const std::vector<std::pair<std::string, int64_t>> &sizes) {
   PackageSettings settings;
+  settings.target = target;
   if (!processors.empty())
     settings.processors = processors;
   settings.expansion = expansion;
@@ -156,7 +175,13 @@ void registerModel(nb::module_ &module) {
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
+      .def_prop_ro("on_device", &Model::isForDevice)
       .def("run", &run)
+      .def("enqueue", &enqueue)
+      .def("to",
+           [](const Model &model, const std::string &target) {
+             return unlocked([&] { return model.to(target); });
+           })
       .def("reference", &reference)
       .def("compile", &compile)
       .def("profile", &profile)

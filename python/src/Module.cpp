@@ -7,6 +7,7 @@ NB_MODULE(_core, module) {
   // Expressions and programs that are kept until the interpreter ends are no leaks.
   nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
+  headrace::python::registerDeviceArrays(module);
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);
   headrace::python::registerExpressions(module);

@@ -2,7 +2,11 @@
 #include "headrace/headrace.h"
 #include "package/Package.h"
 #include "runtime/Error.h"
+#include "runtime/cuda/Memory.h"
 
+#include "script/PackagedScript.h"
+#include <cstring>
+#include <map>
 #include <new>
 
 using namespace headrace;
@@ -31,13 +35,23 @@ struct OwnedSpec {
     view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
             static_cast<int32_t>(spec.dtype)};
   }
+  explicit OwnedSpec(const ScriptVariable &variable) : name(variable.name) {
+    if (variable.isMatrix) {
+      dims = {-1, -1};
+      textPointers = {"rows", "columns"};
+    }
+    view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
+            HEADRACE_F64};
+  }
   OwnedSpec(const OwnedSpec &) = delete;
 };
 
 } // namespace
 
+/// One of both.
 struct headrace_program {
   std::shared_ptr<const PackageProgram> program;
+  std::unique_ptr<const script::ScriptProgram> script;
   std::vector<std::unique_ptr<OwnedSpec>> inputs, outputs;
 };
 
@@ -68,6 +82,7 @@ headrace_status statusOf(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::InvalidFile:
   case ErrorKind::InvalidModel:
+  case ErrorKind::InvalidScript:
     return HEADRACE_INVALID_FILE;
   case ErrorKind::Unsupported:
     return HEADRACE_UNSUPPORTED;
@@ -123,13 +138,19 @@ Shape shapeOf(const headrace_tensor &tensor) {
   return Shape(tensor.shape, tensor.shape + tensor.rank);
 }
 
+/// Programs of a device take memory of either kind, which the driver tells apart.
+Tensor borrow(const headrace_program &program, const headrace_tensor &tensor, Shape shape) {
+  Place place =
+      program.program->isForDevice() && tensor.data ? cuda::placeOf(tensor.data) : Place();
+  return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
+}
+
 std::vector<Tensor> inputsOf(const headrace_program *program, const headrace_tensor *inputs,
                              size_t count, bool dataNeeded) {
   require(program && (inputs || count == 0), "expected a program and its inputs, got null");
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < count; ++i) {
-    tensors.push_back(
-        Tensor::borrow(typeOf(inputs[i]), shapeOf(inputs[i]), inputs[i].data, nullptr));
+    tensors.push_back(borrow(*program, inputs[i], shapeOf(inputs[i])));
     require(!dataNeeded || inputs[i].data || tensors.back().elements() == 0,
             "input: expected data, got null");
   }
@@ -163,8 +184,55 @@ headrace_status openWith(headrace_package **result,
         entry->outputs.push_back(std::make_unique<OwnedSpec>(spec, declared));
       package->programs.push_back(std::move(entry));
     }
+    for (const auto &script : package->package->scripts()) {
+      auto entry = std::make_unique<headrace_program>();
+      entry->script = std::make_unique<script::ScriptProgram>(script);
+      for (const ScriptVariable &variable : script->inputs())
+        entry->inputs.push_back(std::make_unique<OwnedSpec>(variable));
+      for (const ScriptVariable &variable : script->outputs())
+        entry->outputs.push_back(std::make_unique<OwnedSpec>(variable));
+      package->programs.push_back(std::move(entry));
+    }
     *result = package.release();
   });
+}
+
+headrace_result *resultOf(std::vector<Tensor> tensors) {
+  auto made = std::make_unique<headrace_result>();
+  made->tensors = std::move(tensors);
+  for (Tensor &tensor : made->tensors)
+    made->views.push_back({tensor.data(), tensor.shape().data(),
+                           static_cast<int32_t>(tensor.shape().size()),
+                           static_cast<int32_t>(tensor.dtype())});
+  return made.release();
+}
+
+void copyOutputs(const std::vector<Tensor> &results, const headrace_tensor *outputs) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor &result = results[i];
+    if (typeOf(outputs[i]) != result.dtype() ||
+        (outputs[i].shape && shapeOf(outputs[i]) != result.shape()))
+      throw Error(ErrorKind::ShapeMismatch,
+                  "output " + std::to_string(i) + ": expected memory for " +
+                      std::string(nameOf(result.dtype())) + " " + shapeString(result.shape()));
+    require(outputs[i].data || result.elements() == 0, "output: expected memory, got null");
+    if (result.bytes() > 0)
+      std::memcpy(outputs[i].data, result.data(), result.bytes());
+  }
+}
+
+std::map<std::string, std::string> argumentsOf(const char *const *arguments, size_t count) {
+  require(arguments || count == 0, "expected arguments, got null");
+  std::map<std::string, std::string> found;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view text = arguments[i] ? arguments[i] : "";
+    size_t at = text.find('=');
+    if (at == std::string_view::npos || at == 0)
+      throw Error(ErrorKind::InvalidArgument,
+                  "argument: expected NAME=VALUE, got '" + std::string(text) + "'");
+    found.emplace(text.substr(0, at), text.substr(at + 1));
+  }
+  return found;
 }
 
 const headrace_spec *specAt(const std::vector<std::unique_ptr<OwnedSpec>> &specs, size_t index) {
@@ -208,9 +276,12 @@ headrace_status headrace_package_program(const headrace_package *package, const 
                                          const headrace_program **program) {
   return guarded([&] {
     require(package && program, "expected a package, got null");
-    auto wanted = package->package->program(name ? name : "");
+    std::string wanted = name ? name : "";
+    std::shared_ptr<const PackageScript> script = package->package->script(wanted);
+    auto dataflow = script ? nullptr : package->package->program(wanted);
     for (const auto &candidate : package->programs)
-      if (candidate->program == wanted)
+      if (script ? candidate->script && &candidate->script->script() == script.get()
+                 : candidate->program == dataflow)
         *program = candidate.get();
   });
 }
@@ -220,7 +291,8 @@ const headrace_program *headrace_package_program_at(const headrace_package *pack
 }
 
 const char *headrace_program_name(const headrace_program *program) {
-  return program->program->interface().name.c_str();
+  return program->script ? program->script->script().name().c_str()
+                         : program->program->interface().name.c_str();
 }
 size_t headrace_program_input_count(const headrace_program *program) {
   return program->inputs.size();
@@ -240,10 +312,39 @@ headrace_status headrace_output_shape(const headrace_program *program,
                                       size_t output, int64_t *shape) {
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/false);
+    if (program->script)
+      throw Error(ErrorKind::Unsupported, "the sizes a script gives its outputs are known when it "
+                                          "has run: use headrace_run_new");
     Shape sizes = outputShape(*program->program->find(tensors), tensors, output);
     require(shape || sizes.empty(), "expected room for the shape, got null");
     std::copy(sizes.begin(), sizes.end(), shape);
   });
+}
+
+/// Scripts have no sizes to ask for, no stream and no steps.
+static const PackageProgram &dataflowOf(const headrace_program *program) {
+  if (program->script)
+    throw Error(ErrorKind::Unsupported,
+                "'" + program->script->script().name() + "' is a script, which can only be run");
+  return *program->program;
+}
+
+static void requireOutputs(const headrace_program *program, const headrace_tensor *outputs,
+                           size_t count) {
+  require(outputs || count == 0, "expected outputs, got null");
+  require(count == program->outputs.size(), "expected memory for all outputs");
+}
+
+static std::vector<Tensor> outputsOf(const headrace_program *program, const Executable &version,
+                                     std::span<const Tensor> inputs, const headrace_tensor *outputs,
+                                     size_t count) {
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < count; ++i) {
+    Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(version, inputs, i);
+    results.push_back(borrow(*program, outputs[i], std::move(shape)));
+    require(outputs[i].data || results.back().elements() == 0, "output: expected memory, got null");
+  }
+  return results;
 }
 
 headrace_status headrace_run(const headrace_program *program, const headrace_tensor *inputs,
@@ -251,17 +352,43 @@ headrace_status headrace_run(const headrace_program *program, const headrace_ten
                              size_t output_count) {
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    require(outputs || output_count == 0, "expected outputs, got null");
-    require(output_count == program->outputs.size(), "expected memory for all outputs");
+    requireOutputs(program, outputs, output_count);
+    if (program->script)
+      return copyOutputs(program->script->run(tensors), outputs);
     std::shared_ptr<const Executable> version = program->program->find(tensors);
-    std::vector<Tensor> results;
-    for (size_t i = 0; i < output_count; ++i) {
-      Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(*version, tensors, i);
-      results.push_back(Tensor::borrow(typeOf(outputs[i]), shape, outputs[i].data, nullptr));
-      require(outputs[i].data || results.back().elements() == 0,
-              "output: expected memory, got null");
-    }
+    std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
     version->runInto(tensors, results);
+  });
+}
+
+headrace_status headrace_enqueue(const headrace_program *program, const headrace_tensor *inputs,
+                                 size_t input_count, const headrace_tensor *outputs,
+                                 size_t output_count, void *stream) {
+  return guarded([&] {
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    requireOutputs(program, outputs, output_count);
+    std::shared_ptr<const Executable> version = dataflowOf(program).find(tensors);
+    std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
+    version->enqueue(tensors, results, stream);
+  });
+}
+
+headrace_status headrace_time_steps(const headrace_program *program, const headrace_tensor *inputs,
+                                    size_t input_count, headrace_step *steps, size_t step_count,
+                                    size_t *count) {
+  return guarded([&] {
+    require(count && (steps || step_count == 0), "expected a place for steps, got null");
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    std::shared_ptr<const Executable> version = dataflowOf(program).find(tensors);
+    std::vector<double> microseconds;
+    version->run(tensors, ThreadPool::global(), &microseconds);
+    const std::vector<Step> &all = version->program().steps;
+    static thread_local std::vector<std::string> notes;
+    notes = version->stepNotes();
+    notes.resize(all.size());
+    *count = all.size();
+    for (size_t i = 0; i < std::min(step_count, all.size()); ++i)
+      steps[i] = {all[i].name.c_str(), notes[i].c_str(), microseconds[i]};
   });
 }
 
@@ -271,13 +398,29 @@ headrace_status headrace_run_new(const headrace_program *program, const headrace
     require(result, "expected a place for the result, got null");
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    auto made = std::make_unique<headrace_result>();
-    made->tensors = program->program->find(tensors)->run(tensors);
-    for (Tensor &tensor : made->tensors)
-      made->views.push_back({tensor.data(), tensor.shape().data(),
-                             static_cast<int32_t>(tensor.shape().size()),
-                             static_cast<int32_t>(tensor.dtype())});
-    *result = made.release();
+    if (program->script) {
+      *result = resultOf(program->script->run(tensors));
+      return;
+    }
+    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < program->outputs.size(); ++i) // on the host, wherever the inputs are
+      outputs.push_back(
+          Tensor::allocate(version->program().outputs[i].dtype, outputShape(*version, tensors, i)));
+    version->runInto(tensors, outputs);
+    *result = resultOf(std::move(outputs));
+  });
+}
+
+headrace_status headrace_run_script(const headrace_program *program, const char *const *arguments,
+                                    size_t argument_count, const headrace_tensor *inputs,
+                                    size_t input_count, headrace_result **result) {
+  return guarded([&] {
+    require(result, "expected a place for the result, got null");
+    *result = nullptr;
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    require(program->script != nullptr, "expected a script: only scripts have arguments");
+    *result = resultOf(program->script->run(tensors, argumentsOf(arguments, argument_count)));
   });
 }
 

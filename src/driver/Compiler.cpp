@@ -8,6 +8,7 @@
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "mlir/IR/Diagnostics.h"
 
 #include <chrono>
@@ -83,6 +84,13 @@ std::shared_ptr<MLIRContext> makeContext(const Target &target) {
   return context;
 }
 
+void addTarget(MLIRContext &context, const Target &target) {
+  DialectRegistry registry;
+  target.registerDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
 Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &settings,
                    std::string modelName)
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
@@ -148,9 +156,40 @@ LoweredProgram Compiler::lower(ModuleOp program) {
   return result;
 }
 
+namespace {
+
+/// Tells the steps what they launch; returns the distinct images.
+std::vector<DeviceImage> addLaunches(Program &program, std::vector<DeviceKernel> kernels) {
+  std::vector<DeviceImage> images;
+  llvm::StringMap<const DeviceKernel *> byName;
+  llvm::StringSet<> known;
+  for (DeviceKernel &kernel : kernels) {
+    byName[kernel.kernel] = &kernel;
+    if (known.insert(kernel.image.name).second)
+      images.push_back(kernel.image);
+  }
+  for (Step &step : program.steps) {
+    if (step.kind != Step::Kind::Kernel)
+      continue;
+    const DeviceKernel *kernel = byName.lookup(step.symbol);
+    if (!kernel)
+      throw InternalError("kernel '" + step.symbol + "' has no code for the device");
+    step.symbol = kernel->image.name;
+    step.launches = kernel->launches;
+    step.deviceWorkspaceBytes = kernel->workspaceBytes;
+  }
+  return images;
+}
+
+} // namespace
+
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   Program plan = lower(program).program;
-  CompiledKernels compiled = target.compile(program);
+  if (const DeviceTarget *device = target.asDevice()) {
+    std::vector<DeviceImage> images = addLaunches(plan, device->compile(program));
+    return std::make_shared<Executable>(std::move(plan), std::move(images), context);
+  }
+  CompiledKernels compiled = target.asHost()->compile(program);
   std::vector<KernelFn> kernels;
   for (const Step &step : plan.steps)
     kernels.push_back(step.kind == Step::Kind::Kernel ? compiled.kernels.lookup(step.symbol)
@@ -161,14 +200,19 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   return std::make_shared<Executable>(std::move(plan), std::move(kernels), keep);
 }
 
-LoweredProgram Compiler::compileAhead(ModuleOp program, std::vector<KernelObject> &objects) {
+LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
   LoweredProgram result = lower(program);
   result.notes.before = before;
+  if (const DeviceTarget *device = target.asDevice()) {
+    for (DeviceImage &image : addLaunches(result.program, device->compile(program)))
+      code.images.push_back(std::move(image));
+    return result;
+  }
   llvm::StringMap<std::string> symbols;
-  for (KernelObject &object : target.compileAhead(program)) {
+  for (KernelObject &object : target.asHost()->compileAhead(program)) {
     symbols[object.kernel] = object.symbol;
-    objects.push_back(std::move(object));
+    code.objects.push_back(std::move(object));
   }
   for (Step &step : result.program.steps)
     if (step.kind == Step::Kind::Kernel)

@@ -12,11 +12,19 @@ namespace headrace {
 
 /// Dialects of every level and of the target.
 std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
+/// Those of one more target.
+void addTarget(mlir::MLIRContext &context, const Target &target);
 
 /// A program as data, without the code of its kernels.
 struct LoweredProgram {
   Program program;
   ProgramNotes notes;
+};
+
+/// Code for a package: objects where kernels run on the host, images where they run on a device.
+struct AheadCode {
+  std::vector<KernelObject> objects;
+  std::vector<DeviceImage> images;
 };
 
 class Compiler {
@@ -31,9 +39,9 @@ public:
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
-  /// All phases, then code for a package, added to `objects`. Constants may lie in the context's
+  /// All phases, then code for a package, added to `code`. Constants may lie in the context's
   /// memory.
-  LoweredProgram compileAhead(mlir::ModuleOp program, std::vector<KernelObject> &objects);
+  LoweredProgram compileAhead(mlir::ModuleOp program, AheadCode &code);
 
   /// What became of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);

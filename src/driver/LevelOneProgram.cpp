@@ -12,9 +12,10 @@ namespace headrace {
 
 void checkSettings(const Settings &settings) {
   const std::string &expansion = settings.expansion;
-  if (expansion != "auto" && expansion != "generated" && expansion != "openblas")
-    throw Error(ErrorKind::InvalidArgument,
-                "unknown expansion '" + expansion + "'; expected auto, generated or openblas");
+  if (expansion != "auto" && expansion != "generated" && expansion != "openblas" &&
+      expansion != "cublas")
+    throw Error(ErrorKind::InvalidArgument, "unknown expansion '" + expansion +
+                                                "'; expected auto, generated, openblas or cublas");
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

@@ -185,6 +185,11 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   program->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
+  const DeviceTarget *device = findTarget(impl->settings.target).asDevice();
+  if (device && phase == phases().back().name)
+    for (const DeviceKernel &kernel : device->compile(*program))
+      os << "\n// " << kernel.kernel << ", as the device's driver takes it:\n"
+         << kernel.image.text;
   return text;
 }
 
@@ -206,6 +211,22 @@ size_t Model::compiledVersions() const {
 /// A model of a program that was made from this one's.
 static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &settings) {
   return std::make_shared<Model>(std::move(program), settings);
+}
+
+bool Model::isForDevice() const {
+  return impl->packaged ? impl->packaged->isForDevice()
+                        : findTarget(impl->settings.target).asDevice() != nullptr;
+}
+
+std::shared_ptr<Model> Model::to(const std::string &target) const {
+  LevelOneProgram &source = impl->sourceFor("its program for another target");
+  std::lock_guard lock(*impl->compileMutex);
+  addTarget(*source.context, findTarget(target));
+  Settings settings = impl->settings;
+  settings.target = target;
+  auto model = derived({impl->name, source.context, source.module->clone()}, settings);
+  model->impl->compileMutex = impl->compileMutex;
+  return model;
 }
 
 std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {

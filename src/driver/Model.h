@@ -80,6 +80,11 @@ public:
   /// The same as two programs. The first has further outputs, which the second takes; see there.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
+  /// Whether it runs on a device.
+  bool isForDevice() const;
+  /// The same program compiled for another target ("cuda").
+  std::shared_ptr<Model> to(const std::string &target) const;
+
   /// The values of the symbols for these inputs. Throws Error where an input does not fit.
   std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
   /// How many versions are compiled now.

@@ -3,6 +3,7 @@
 #include "driver/Compiler.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
+#include "package/Code.h"
 #include "package/Manifest.h"
 #include "package/Writer.h"
 #include "runtime/AtomicWrite.h"
@@ -46,6 +47,9 @@ Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
   return fixed;
 }
 
+const std::string &nameOf(const PackagedProgram &program) { return program.interface.name; }
+const std::string &nameOf(const PackagedScript &script) { return script.name; }
+
 std::span<const std::byte> bytesOf(const std::string &text) {
   return std::as_bytes(std::span(text));
 }
@@ -53,7 +57,6 @@ std::span<const std::byte> bytesOf(const std::string &text) {
 } // namespace
 
 std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
-  using Size = std::optional<int64_t>;
   const std::vector<Symbol> &symbols = interface.symbols;
   std::vector<size_t> open;
   for (size_t i = 0; i < symbols.size(); ++i)
@@ -90,26 +93,57 @@ std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
 struct CompiledPackage::Impl {
   struct Code {
     Settings settings;
-    std::vector<KernelObject> kernels; // distinct
+    AheadCode code; // distinct
     llvm::StringSet<> known;
   };
 
-  void addProcessor(const std::string &name, const PackageSettings &settings) {
+  void addTarget(const std::string &name, const PackageSettings &settings) {
     Code &entry = code.emplace_back();
-    entry.settings.target = "cpu:" + name;
+    entry.settings.target = name;
     entry.settings.expansion = settings.expansion;
     contents.code.push_back(findTarget(entry.settings.target).needs());
+  }
+
+  std::string newName(const std::filesystem::path &path) const {
+    std::string name = path.stem().string();
+    auto isTaken = [&](const auto &other) { return nameOf(other) == name; };
+    if (llvm::any_of(contents.programs, isTaken) || llvm::any_of(contents.scripts, isTaken))
+      throw Error(ErrorKind::InvalidArgument,
+                  path.string() + ": the package has a program '" + name + "' already");
+    return name;
+  }
+
+  /// The segments of a script are met with sizes of 2 or more: 0 and 1 are part of what they are.
+  void addScript(const std::filesystem::path &path, const PackageSettings &settings) {
+    std::string name = newName(path);
+    const Target &target = findTarget(code.front().settings.target);
+    if (target.asDevice())
+      throw Error(ErrorKind::Unsupported, path.string() +
+                                              ": expected the target cpu for a script, got " +
+                                              target.name().str());
+    if (settings.progress)
+      settings.progress(name + ": a trial run");
+    std::shared_ptr<MLIRContext> context = makeContext(target);
+    script::TriedScript tried = script::tryScript(path, settings.sample, context);
+    for (size_t i = 0; i < tried.segments.size(); ++i) {
+      auto &[key, given] = tried.segments[i];
+      if (settings.progress)
+        settings.progress(name + ", segment " + std::to_string(i + 1) + " of " +
+                          std::to_string(tried.segments.size()));
+      LevelOneProgram &source = sources.emplace_back(std::move(given));
+      PackagedProgram program{source.interface(), {}};
+      for (size_t c = 0; c < code.size(); ++c)
+        addVersion(program, source, c, Sizes(program.interface.symbols.size()), true);
+      tried.script.segments.push_back({key, std::move(program)});
+    }
+    contents.scripts.push_back(std::move(tried.script));
   }
 
   void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
     sources.push_back(importFile(path, code.front().settings));
     LevelOneProgram &source = sources.back();
     PackagedProgram program{source.interface(), {}};
-    program.interface.name = path.stem().string();
-    for (const PackagedProgram &other : contents.programs)
-      if (other.interface.name == program.interface.name)
-        throw Error(ErrorKind::InvalidArgument, path.string() + ": the package has a program '" +
-                                                    program.interface.name + "' already");
+    program.interface.name = newName(path);
     std::vector<Sizes> versions =
         packagedSizes(program.interface, fixedSizes(program.interface, settings));
     for (size_t c = 0; c < code.size(); ++c)
@@ -125,11 +159,11 @@ struct CompiledPackage::Impl {
   void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
                   const Sizes &sizes, bool isGeneral) {
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
-    std::vector<KernelObject> objects;
+    AheadCode added;
     LoweredProgram compiled;
     try {
-      compiled = Compiler(source.context, code[index].settings, source.name)
-                     .compileAhead(*module, objects);
+      compiled =
+          Compiler(source.context, code[index].settings, source.name).compileAhead(*module, added);
     } catch (const Error &) {
       // What a model cannot be asked for, such as no tokens at all, the package says when asked.
       if (isGeneral)
@@ -137,9 +171,13 @@ struct CompiledPackage::Impl {
       return;
     }
     compiled.program.name = program.interface.name;
-    for (KernelObject &object : objects)
-      if (code[index].known.insert(object.symbol).second)
-        code[index].kernels.push_back(std::move(object));
+    Code &entry = code[index];
+    for (KernelObject &object : added.objects)
+      if (entry.known.insert(object.symbol).second)
+        entry.code.objects.push_back(std::move(object));
+    for (DeviceImage &image : added.images)
+      if (entry.known.insert(image.name).second)
+        entry.code.images.push_back(std::move(image));
     if (isGeneral)
       ir += "// " + program.interface.name + " for " + contents.code[index].level + "\n" +
             textOf(*module) + "\n";
@@ -157,12 +195,19 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
                                          const PackageSettings &settings) {
   auto impl = std::make_unique<Impl>();
   impl->contents.producer = "headrace " HEADRACE_VERSION;
-  for (const std::string &processor : settings.processors)
-    impl->addProcessor(processor, settings);
+  if (settings.target == "cpu")
+    for (const std::string &processor : settings.processors)
+      impl->addTarget("cpu:" + processor, settings);
+  else
+    impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())
     throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
-  for (const std::filesystem::path &path : models)
-    impl->addProgram(path, settings);
+  for (const std::filesystem::path &path : models) {
+    if (path.extension() == ".dml")
+      impl->addScript(path, settings);
+    else
+      impl->addProgram(path, settings);
+  }
   return CompiledPackage(std::move(impl));
 }
 
@@ -175,7 +220,8 @@ const PackageContents &CompiledPackage::contents() const { return impl->contents
 void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   std::vector<std::string> objects;
   for (const Impl::Code &code : impl->code)
-    objects.push_back(linkKernels(code.kernels));
+    objects.push_back(findTarget(code.settings.target).asDevice() ? imagesToText(code.code.images)
+                                                                  : linkKernels(code.code.objects));
   std::vector<Bytes> bytes;
   for (const std::string &object : objects)
     bytes.push_back(bytesOf(object));
@@ -184,10 +230,16 @@ void CompiledPackage::writePackage(const std::filesystem::path &path) const {
 
 void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
+  for (const Impl::Code &code : impl->code)
+    if (findTarget(code.settings.target).asDevice())
+      throw Error(
+          ErrorKind::Unsupported,
+          "target '" + code.settings.target +
+              "': expected a package to write, code for a device not being part of objects");
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)
-    parts.code.push_back(code.kernels);
+    parts.code.push_back(code.code.objects);
   std::string image =
       linkImage(parts, kind == Image::SharedObject ? ImageKind::SharedObject : ImageKind::Object);
   if (kind == Image::StaticLibrary)

@@ -1,6 +1,7 @@
-// Models to packages: every program, for every processor, for every kind of size.
+// Models and scripts to packages: every program, for every processor, for every kind of size.
 #pragma once
 
+#include "driver/ScriptTrial.h"
 #include "driver/Settings.h"
 #include "package/Contents.h"
 
@@ -10,12 +11,16 @@
 namespace headrace {
 
 struct PackageSettings {
-  /// Levels of x86-64, or "native".
+  /// "cpu", or a device as in Settings ("cuda", "cuda:sm_80").
+  std::string target = "cpu";
+  /// Of the target cpu: levels of x86-64, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// As Settings::expansion. A library routine has to be on the machine that runs the package.
   std::string expansion = "generated";
   /// Open sizes that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;
+  /// What scripts among the models are tried with.
+  script::ScriptSample sample;
   /// Told what is being compiled.
   std::function<void(const std::string &)> progress;
 };
@@ -28,7 +33,7 @@ std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
 /// What became of some models; written as a package, or as parts of a program.
 class CompiledPackage {
 public:
-  /// Programs are named after their files. Throws Error.
+  /// Programs are named after their files; those named .dml are scripts. Throws Error.
   static CompiledPackage compile(std::span<const std::filesystem::path> models,
                                  const PackageSettings &settings);
   ~CompiledPackage();

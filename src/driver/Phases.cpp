@@ -54,10 +54,12 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   ChooseExpansionsPassOptions choice;
   choice.prefer = settings.recipe.empty() ? settings.expansion : "generated";
   choice.vectorBytes = target.machine().vectorBytes;
+  choice.device = target.machine().isDevice;
   program.addPass(createChooseExpansionsPass(choice));
   FormKernelsPassOptions options;
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;
+  options.device = target.machine().isDevice;
   program.addPass(createFormKernelsPass(options));
   // Functions of several operators meet in one body now.
   program.addPass(createSimplifyScalarsPass());

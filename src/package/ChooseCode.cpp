@@ -1,6 +1,7 @@
 #include "package/ChooseCode.h"
 
 #include "runtime/Error.h"
+#include "runtime/cuda/Device.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,6 +36,8 @@ std::string describe(const ProcessorNeeds &needs) {
                          : needs.architecture + " " + needs.level;
   for (const std::string &feature : needs.features)
     text += "+" + feature;
+  if (needs.architecture == cudaArchitecture)
+    text += " (" + cuda::whyNot(needs.level) + ")";
   return text;
 }
 
@@ -43,9 +46,13 @@ std::string describe(const ProcessorNeeds &needs) {
 size_t chooseCode(const std::vector<ProcessorNeeds> &code, const std::string &source) {
   size_t highest = highestRank();
   std::optional<size_t> best;
-  auto merit = [&](size_t i) { return std::tuple(rankOf(code[i].level), code[i].features.size()); };
+  auto forDevice = [&](size_t i) { return code[i].architecture == cudaArchitecture; };
+  auto merit = [&](size_t i) {
+    return std::tuple(forDevice(i), rankOf(code[i].level), code[i].level, code[i].features.size());
+  };
   for (size_t i = 0; i < code.size(); ++i)
-    if (hostHas(code[i]) && rankOf(code[i].level) <= highest && (!best || merit(i) > merit(*best)))
+    if (hostHas(code[i]) && (forDevice(i) || rankOf(code[i].level) <= highest) &&
+        (!best || merit(i) > merit(*best)))
       best = i;
   if (best)
     return *best;

@@ -3,6 +3,7 @@
 // is loaded. Its pages are the process's own; kernels are small next to weights, which are shared.
 #include "package/Code.h"
 
+#include "package/Json.h"
 #include "runtime/Error.h"
 #include "runtime/RuntimeFunctions.h"
 
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace headrace {
 
@@ -71,6 +73,25 @@ std::shared_ptr<const Code> Code::load(Bytes object, const std::string &source) 
   return code;
 }
 
+std::shared_ptr<const Code> Code::loadImages(Bytes data, const std::string &source) {
+  std::shared_ptr<Code> code(new Code);
+  code->forDevice = true;
+  const char *begin = reinterpret_cast<const char *>(data.data());
+  Json json = Json::parse(begin, begin + data.size(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array())
+    fail(ErrorKind::InvalidFile, source, "the package is damaged: its code is no list of images");
+  try {
+    for (const Json &item : json) {
+      DeviceImage image{text(item, "name"), text(item, "text")};
+      code->images.emplace(image.name, std::move(image));
+    }
+  } catch (const JsonFault &fault) {
+    fail(ErrorKind::InvalidFile, source,
+         std::string("the package is damaged: in its code, ") + fault.what());
+  }
+  return code;
+}
+
 std::shared_ptr<const Code> Code::linked(const CodeTable &table, const std::string &source) {
   std::shared_ptr<Code> code(new Code);
   code->readTable(table, source);
@@ -108,6 +129,29 @@ void Code::readTable(const CodeTable &table, const std::string &source) {
 KernelFn Code::find(const std::string &kernel) const {
   auto found = kernels.find(kernel);
   return found == kernels.end() ? nullptr : found->second;
+}
+
+std::vector<DeviceImage> Code::imagesFor(const Program &program, const std::string &source) const {
+  std::vector<DeviceImage> needed;
+  std::unordered_set<std::string> taken;
+  for (const Step &step : program.steps) {
+    if (step.kind != Step::Kind::Kernel || !taken.insert(step.symbol).second)
+      continue;
+    auto found = images.find(step.symbol);
+    if (found == images.end())
+      fail(ErrorKind::InvalidFile, source,
+           "the package is damaged: its code lacks '" + step.symbol + "' of step '" + step.name +
+               "'");
+    needed.push_back(found->second);
+  }
+  return needed;
+}
+
+std::string imagesToText(const std::vector<DeviceImage> &images) {
+  Json json = Json::array();
+  for (const DeviceImage &image : images)
+    json.push_back({{"name", image.name}, {"text", image.text}});
+  return json.dump(0);
 }
 
 } // namespace headrace

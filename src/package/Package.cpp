@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 
 namespace headrace {
 
@@ -35,9 +36,9 @@ int64_t fixedCount(const Sizes &sizes) {
   return static_cast<int64_t>(sizes.size()) - std::count(sizes.begin(), sizes.end(), std::nullopt);
 }
 
-std::shared_ptr<const Executable> makeExecutable(Program program,
-                                                 const std::shared_ptr<const Code> &code,
-                                                 const std::string &source) {
+std::shared_ptr<const Executable> makeHostExecutable(const Program &program,
+                                                     const std::shared_ptr<const Code> &code,
+                                                     const std::string &source) {
   std::vector<KernelFn> kernels;
   for (const Step &step : program.steps) {
     bool isKernel = step.kind == Step::Kind::Kernel;
@@ -46,27 +47,60 @@ std::shared_ptr<const Executable> makeExecutable(Program program,
       throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code lacks '" +
                                               step.symbol + "' of step '" + step.name + "'");
   }
-  try {
-    return std::make_shared<const Executable>(std::move(program), std::move(kernels),
-                                              std::const_pointer_cast<Code>(code));
-  } catch (const Error &error) { // a library this machine lacks
-    throw Error(error.kind(), source + ": " + error.what());
-  }
+  return std::make_shared<const Executable>(program, std::move(kernels),
+                                            std::const_pointer_cast<Code>(code));
 }
 
 } // namespace
+
+/// A program for certain sizes. Code for a device, which its driver has to compile, is prepared
+/// when it is first asked for.
+class PackageProgram::Version {
+public:
+  Version(PackagedVersion version, std::shared_ptr<const Code> code, std::string source)
+      : sizes(std::move(version.sizes)), program(std::move(version.program)),
+        notes(std::move(version.notes)), code(std::move(code)), source(std::move(source)) {
+    if (!this->code->isForDevice())
+      executable();
+  }
+
+  std::shared_ptr<const Executable> executable() const {
+    std::lock_guard lock(mutex);
+    if (prepared)
+      return prepared;
+    try {
+      prepared = code->isForDevice() ? std::make_shared<const Executable>(
+                                           program, code->imagesFor(program, source), nullptr)
+                                     : makeHostExecutable(program, code, source);
+    } catch (const Error &error) { // a library or device that this machine lacks
+      std::string what = error.what();
+      throw Error(error.kind(), what.starts_with(source) ? what : source + ": " + what);
+    }
+    return prepared;
+  }
+
+  const Sizes sizes;
+  const Program program;
+  const ProgramNotes notes;
+
+private:
+  std::shared_ptr<const Code> code;
+  std::string source;
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const Executable> prepared;
+};
 
 std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
   std::vector<int64_t> symbols;
   if (!bindInputs(declared, inputs, symbols))
     throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(declared, symbols));
-  return versionFor(symbols).executable;
+  return versionFor(symbols).executable();
 }
 
 const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_t> symbols) const {
-  for (const Version &version : versions)
-    if (serves(version.sizes, version.executable->program(), symbols))
-      return version;
+  for (const auto &version : versions)
+    if (serves(version->sizes, version->program, symbols))
+      return *version;
   std::string asked;
   for (size_t i = 0; i < symbols.size(); ++i)
     asked += (i ? ", " : "") + declared.symbols[i].name + " = " + std::to_string(symbols[i]);
@@ -78,16 +112,16 @@ const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_
 // "n = 1; n of 2 or more"
 std::string PackageProgram::servedSizes() const {
   std::string text;
-  for (const Version &version : versions) {
+  for (const auto &version : versions) {
     std::string one;
     size_t open = 0;
-    for (size_t i = 0; i < version.sizes.size(); ++i) {
+    for (size_t i = 0; i < version->sizes.size(); ++i) {
       one += (one.empty() ? "" : ", ") + declared.symbols[i].name;
-      if (version.sizes[i]) {
-        one += " = " + std::to_string(*version.sizes[i]);
+      if (version->sizes[i]) {
+        one += " = " + std::to_string(*version->sizes[i]);
         continue;
       }
-      const Symbol &symbol = version.executable->program().symbols[open++];
+      const Symbol &symbol = version->program.symbols[open++];
       one += " of " + std::to_string(symbol.min) +
              (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max));
     }
@@ -103,7 +137,7 @@ Explanation PackageProgram::explain(const Sizes &sizes) const {
     values.push_back(i < sizes.size() && sizes[i] ? *sizes[i] : open);
   }
   const Version &version = versionFor(values);
-  return explainProgram(version.executable->program(), version.notes);
+  return explainProgram(version.program, version.notes);
 }
 
 std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) {
@@ -120,7 +154,10 @@ std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) 
   if (object.size() != entry.bytes || checksum(object) != entry.checksum)
     throw Error(ErrorKind::InvalidFile,
                 source + ": the package is damaged: the checksum of '" + entry.name + "' differs");
-  return assemble(std::move(manifest), Code::load(object, source), source);
+  bool forDevice = manifest.contents.code[manifest.chosen].architecture == cudaArchitecture;
+  return assemble(std::move(manifest),
+                  forDevice ? Code::loadImages(object, source) : Code::load(object, source),
+                  source);
 }
 
 std::shared_ptr<const Package> Package::open(const PackageImage &image) {
@@ -146,18 +183,28 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
   std::shared_ptr<Package> package(new Package);
   package->source = source;
   package->chosenLevel = manifest.contents.code[manifest.chosen].level;
-  for (PackagedProgram &entry : manifest.contents.programs) {
+  auto assembled = [&](PackagedProgram &entry) {
     auto program = std::make_shared<PackageProgram>();
     program->source = source;
     program->declared = std::move(entry.interface);
+    program->forDevice = code->isForDevice();
     for (PackagedVersion &version : entry.versions)
-      program->versions.push_back({std::move(version.sizes),
-                                   makeExecutable(std::move(version.program), code, source),
-                                   std::move(version.notes)});
+      program->versions.push_back(
+          std::make_shared<PackageProgram::Version>(std::move(version), code, source));
     std::stable_sort(
         program->versions.begin(), program->versions.end(),
-        [](const auto &a, const auto &b) { return fixedCount(a.sizes) > fixedCount(b.sizes); });
-    package->all.push_back(std::move(program));
+        [](const auto &a, const auto &b) { return fixedCount(a->sizes) > fixedCount(b->sizes); });
+    return program;
+  };
+  for (PackagedProgram &entry : manifest.contents.programs)
+    package->all.push_back(assembled(entry));
+  for (PackagedScript &entry : manifest.contents.scripts) {
+    auto script = std::make_shared<PackageScript>();
+    for (PackagedSegment &segment : entry.segments)
+      script->segments.emplace(std::move(segment.key), assembled(segment.program));
+    entry.segments.clear();
+    script->contents = std::move(entry);
+    package->allScripts.push_back(std::move(script));
   }
   return package;
 }
@@ -170,8 +217,20 @@ bool Package::looksLikeOne(const std::filesystem::path &path) {
   return std::string_view(start, sizeof start) == "PK\x03\x04";
 }
 
+std::shared_ptr<const PackageProgram> PackageScript::find(const std::string &key) const {
+  auto found = segments.find(key);
+  return found == segments.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const PackageScript> Package::script(const std::string &name) const {
+  for (const auto &script : allScripts)
+    if (script->name() == name || (name.empty() && allScripts.size() == 1 && all.empty()))
+      return script;
+  return nullptr;
+}
+
 std::shared_ptr<const PackageProgram> Package::program(const std::string &name) const {
-  if (name.empty() && all.size() == 1)
+  if (name.empty() && all.size() == 1 && allScripts.empty())
     return all[0];
   std::string names;
   for (const auto &program : all) {
@@ -179,6 +238,10 @@ std::shared_ptr<const PackageProgram> Package::program(const std::string &name) 
       return program;
     names += (names.empty() ? "'" : ", '") + program->interface().name + "'";
   }
+  if (script(name))
+    throw Error(ErrorKind::Unsupported,
+                source +
+                    ": a script can be run, and explained while it runs (run -explain runtime)");
   throw Error(ErrorKind::InvalidArgument,
               source + ": expected the name of a program (" + names + "), got '" + name + "'");
 }

@@ -120,6 +120,75 @@ BufferInfo bufferFromJson(const Json &json, size_t symbols) {
   return buffer;
 }
 
+// --- launches on a device ---
+
+constexpr std::array<const char *, 4> parameterKinds = {"buffer", "size", "workspace",
+                                                        "tensor_map"};
+
+Json toJson(const LaunchParameter &parameter) {
+  Json json = {{"kind", parameterKinds[static_cast<size_t>(parameter.kind)]}};
+  if (parameter.kind == LaunchParameter::Kind::Buffer ||
+      parameter.kind == LaunchParameter::Kind::TensorMap)
+    json["operand"] = parameter.index;
+  else
+    json["size"] = toJson(parameter.size);
+  if (parameter.kind == LaunchParameter::Kind::TensorMap) {
+    json["type"] = nameOf(parameter.tile.dtype);
+    json["dims"] = toJson(parameter.tile.dims);
+    json["box"] = parameter.tile.box;
+    json["swizzle"] = parameter.tile.swizzleBytes;
+  }
+  return json;
+}
+
+LaunchParameter parameterFromJson(const Json &json, size_t symbols) {
+  LaunchParameter parameter;
+  parameter.kind = parseKind<LaunchParameter::Kind>(text(json, "kind"), parameterKinds);
+  if (parameter.kind == LaunchParameter::Kind::Buffer ||
+      parameter.kind == LaunchParameter::Kind::TensorMap)
+    parameter.index = static_cast<int>(integer(json, "operand", 0, maxParts));
+  else
+    parameter.size = exprFromJson(member(json, "size"), symbols);
+  if (parameter.kind == LaunchParameter::Kind::TensorMap) {
+    parameter.tile.dtype = typeFromJson(json);
+    parameter.tile.dims = exprsFromJson(list(json, "dims"), symbols);
+    for (const Json &size : list(json, "box"))
+      parameter.tile.box.push_back(integerOf(size, 1, INT_MAX));
+    parameter.tile.swizzleBytes = integer(json, "swizzle", 0, 128);
+  }
+  return parameter;
+}
+
+Json toJson(const Launch &launch) {
+  Json parameters = Json::array();
+  for (const LaunchParameter &parameter : launch.parameters)
+    parameters.push_back(toJson(parameter));
+  return {{"function", launch.function},
+          {"grid", toJson(std::vector<DimExpr>(launch.grid.begin(), launch.grid.end()))},
+          {"block", launch.block},
+          {"shared", launch.sharedBytes},
+          {"parameters", parameters}};
+}
+
+Launch launchFromJson(const Json &json, size_t symbols) {
+  Launch launch;
+  launch.function = text(json, "function");
+  std::vector<DimExpr> grid = exprsFromJson(list(json, "grid"), symbols);
+  const Json &block = list(json, "block");
+  if (grid.size() != 3 || block.size() != 3)
+    throw JsonFault("expected grids and blocks of three sizes");
+  for (size_t i = 0; i < 3; ++i) {
+    launch.grid[i] = grid[i];
+    launch.block[i] = static_cast<int>(integerOf(block[i], 1, INT_MAX));
+  }
+  launch.sharedBytes = integer(json, "shared", 0, INT_MAX);
+  for (const Json &parameter : list(json, "parameters"))
+    launch.parameters.push_back(parameterFromJson(parameter, symbols));
+  return launch;
+}
+
+// --- steps ---
+
 Json toJson(const Step &step) {
   Json json = {{"kind", stepKinds[static_cast<size_t>(step.kind)]},
                {"name", step.name},
@@ -133,6 +202,12 @@ Json toJson(const Step &step) {
     json["parameters"] = toJson(step.parameters);
   if (step.workspaceBytes != 0)
     json["workspace"] = step.workspaceBytes;
+  if (!step.launches.empty()) {
+    Json &launches = json["launches"] = Json::array();
+    for (const Launch &launch : step.launches)
+      launches.push_back(toJson(launch));
+    json["device_workspace"] = toJson(step.deviceWorkspaceBytes);
+  }
   return json;
 }
 
@@ -152,6 +227,11 @@ Step stepFromJson(const Json &json, size_t symbols) {
     step.parameters = exprsFromJson(list(json, "parameters"), symbols);
   if (json.contains("workspace"))
     step.workspaceBytes = integer(json, "workspace", 0, INT_MAX);
+  if (json.contains("launches")) {
+    for (const Json &launch : list(json, "launches"))
+      step.launches.push_back(launchFromJson(launch, symbols));
+    step.deviceWorkspaceBytes = exprFromJson(member(json, "device_workspace"), symbols);
+  }
   return step;
 }
 

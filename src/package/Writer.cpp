@@ -10,9 +10,9 @@ void writePackage(const std::filesystem::path &path, const PackageContents &cont
   std::vector<CodeFile> code;
   for (size_t i = 0; i < objects.size(); ++i) {
     // Code of one level may differ in its features.
-    std::string number = std::to_string(i);
-    code.push_back({"code/" + number + "-" + contents.code[i].level + ".so", objects[i].size(),
-                    checksum(objects[i])});
+    std::string name = "code/" + std::to_string(i) + "-" + contents.code[i].level;
+    bool forDevice = contents.code[i].architecture == cudaArchitecture;
+    code.push_back({name + (forDevice ? ".json" : ".so"), objects[i].size(), checksum(objects[i])});
   }
   PackageParts parts = makeParts(contents, code);
   ZipWriter zip;

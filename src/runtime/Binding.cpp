@@ -85,8 +85,13 @@ MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symb
     ids.push_back(id);
     lifetimes.push_back({buffer.bytes.evaluate(symbols), buffer.firstStep, buffer.lastStep});
   }
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    ids.push_back(program.buffers.size() + i);
+    int now = static_cast<int>(i);
+    lifetimes.push_back({program.steps[i].deviceWorkspaceBytes.evaluate(symbols), now, now});
+  }
   MemoryPlan plan = planMemory(lifetimes);
-  std::vector<int64_t> byBuffer(program.buffers.size(), -1);
+  std::vector<int64_t> byBuffer(program.buffers.size() + program.steps.size(), -1);
   for (size_t i = 0; i < ids.size(); ++i)
     byBuffer[ids[i]] = plan.offsets[i];
   plan.offsets = std::move(byBuffer);
@@ -101,8 +106,7 @@ int64_t outputBytes(const Program &program, std::span<const int64_t> symbols) {
   return total;
 }
 
-Binding makeBinding(const Program &program, std::span<const KernelFn> kernels,
-                    std::span<const int64_t> symbols) {
+Binding makeBinding(const Program &program, std::span<const int64_t> symbols) {
   Binding binding;
   binding.symbols.assign(symbols.begin(), symbols.end());
   for (const TensorSpec &output : program.outputs)
@@ -110,15 +114,24 @@ Binding makeBinding(const Program &program, std::span<const KernelFn> kernels,
   binding.plan = planTemporaries(program, symbols);
   checkBuffers(program, binding);
   for (size_t i = 0; i < program.steps.size(); ++i) {
-    const Step &step = program.steps[i];
-    Binding::StepFacts facts;
-    for (const DimExpr &parameter : step.parameters)
+    Binding::StepFacts &facts = binding.steps.emplace_back();
+    for (const DimExpr &parameter : program.steps[i].parameters)
       facts.parameters.push_back(parameter.evaluate(symbols));
-    if (step.kind == Step::Kind::Kernel) {
-      facts.grid = gridOf(step, kernels[i], symbols);
-      facts.grain = grainOf(facts.grid, workOf(step, symbols));
-    }
-    binding.steps.push_back(std::move(facts));
+    facts.workspace = binding.plan.offsets[program.buffers.size() + i];
+  }
+  return binding;
+}
+
+Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
+                        std::span<const int64_t> symbols) {
+  Binding binding = makeBinding(program, symbols);
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    if (step.kind != Step::Kind::Kernel)
+      continue;
+    Binding::StepFacts &facts = binding.steps[i];
+    facts.grid = gridOf(step, kernels[i], symbols);
+    facts.grain = grainOf(facts.grid, workOf(step, symbols));
   }
   return binding;
 }

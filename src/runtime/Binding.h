@@ -10,9 +10,10 @@ namespace headrace {
 /// All that a program's sizes decide, worked out once per set of symbol values.
 struct Binding {
   struct StepFacts {
-    int64_t grid = 0;                // of kernels
+    int64_t grid = 0;                // of kernels of the host
     int64_t grain = 0;               // items that are worth a thread; the grid or more: run inline
     std::vector<int64_t> parameters; // of library steps
+    int64_t workspace = 0;           // where the step's device workspace lies in the arena
   };
   std::vector<int64_t> symbols;
   std::vector<Shape> outputShapes;
@@ -20,13 +21,16 @@ struct Binding {
   std::vector<StepFacts> steps;
 };
 
-/// Temporaries only; offsets by buffer id.
+/// Temporaries, with offsets by buffer id; then the device workspaces of the steps.
 MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols);
 
 /// Of all outputs together.
 int64_t outputBytes(const Program &program, std::span<const int64_t> symbols);
 
-Binding makeBinding(const Program &program, std::span<const KernelFn> kernels,
-                    std::span<const int64_t> symbols);
+/// All but what kernels decide. Throws Error where sizes overflow.
+Binding makeBinding(const Program &program, std::span<const int64_t> symbols);
+/// With the grids of kernels of the host.
+Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
+                        std::span<const int64_t> symbols);
 
 } // namespace headrace

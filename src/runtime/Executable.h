@@ -11,21 +11,29 @@
 
 namespace headrace {
 
+class ProgramRunner;
+
 /// A program with the code of its kernels, ready to run. Const calls are safe from any thread.
 class Executable {
 public:
   /// One kernel per step, null for library steps; `code` keeps the kernels' memory alive. Throws
   /// Error when a library routine of the program is not on this machine.
   Executable(Program program, std::vector<KernelFn> kernels, std::shared_ptr<void> code);
+  /// For a device: the images that its steps launch functions of. Constants are copied to the
+  /// device; `keep` is what they need until then. Throws Error where there is no such device.
+  Executable(Program program, std::vector<DeviceImage> images, std::shared_ptr<void> keep);
   ~Executable();
   Executable(Executable &&) noexcept;
   Executable &operator=(Executable &&) noexcept;
 
   const Program &program() const;
+  /// Where it runs.
+  Place place() const;
 
   /// Checks the inputs, runs the steps, returns fresh outputs. Throws Error when an input does
   /// not fit its spec or the sizes are outside the guards. Once warm, a call allocates nothing
-  /// but its outputs.
+  /// but its outputs. A program of a device takes inputs from there and from the host; outputs are
+  /// on the host, unless an input is on the device.
   std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool &pool = ThreadPool::global(),
                           std::vector<double> *stepMicroseconds = nullptr) const;
 
@@ -34,6 +42,15 @@ public:
   /// does not fit.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                ThreadPool &pool = ThreadPool::global()) const;
+
+  /// The same for a program of a device, as part of the work of a stream (CUstream; null is the
+  /// default one): inputs and outputs belong to the stream's order, and the call does not wait for
+  /// them unless an output is on the host. Empty outputs become tensors on the device, freed in
+  /// that order, too, so that the stream must outlive them.
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream) const;
+
+  /// What the driver made of each step on a device: "128 registers"; empty on the host.
+  std::vector<std::string> stepNotes() const;
 
   /// The symbols' values for these inputs; nothing if they are outside the guards. Throws Error
   /// like run when the inputs fit no sizes at all.
@@ -46,8 +63,7 @@ public:
   int64_t peakBytes(std::span<const int64_t> symbols) const;
 
 private:
-  class Impl;
-  std::unique_ptr<Impl> impl;
+  std::unique_ptr<ProgramRunner> runner;
 };
 
 } // namespace headrace

@@ -20,14 +20,17 @@ std::vector<std::string> hostFeatures();
 /// Whether this processor has the level or feature; false for one that is not known here.
 bool hostHas(std::string_view feature);
 
-/// What code needs of a processor.
+/// The architecture of code for NVIDIA's devices.
+inline constexpr std::string_view cudaArchitecture = "cuda";
+
+/// What code needs of a processor or device.
 struct ProcessorNeeds {
   std::string architecture = "x86-64";
-  std::string level;                 // "x86-64-v3"
+  std::string level;                 // "x86-64-v3", "sm_90a"
   std::vector<std::string> features; // beyond the level
 };
 
-/// Whether this processor has all of it.
+/// Whether this machine has all of it.
 bool hostHas(const ProcessorNeeds &needs);
 
 /// "x86-64": what this process was compiled for.

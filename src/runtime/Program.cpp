@@ -85,6 +85,31 @@ private:
               "step '" + step.name + "' uses buffer " + std::to_string(id) +
                   " outside its lifetime");
     }
+    for (const Launch &launch : step.launches)
+      verifyLaunch(launch, step);
+  }
+
+  static void verifyLaunch(const Launch &launch, const Step &step) {
+    auto holds = [&](bool condition, const char *what) {
+      require(condition, "step '" + step.name + "': launch of '" + launch.function + "' " + what);
+    };
+    constexpr int mostThreads = 1024;
+    for (int threads : launch.block)
+      holds(threads > 0 && threads <= mostThreads, "has a block of no size that devices have");
+    holds(launch.sharedBytes >= 0, "has negative shared memory");
+    for (const LaunchParameter &parameter : launch.parameters) {
+      bool isOperand = parameter.kind == LaunchParameter::Kind::Buffer ||
+                       parameter.kind == LaunchParameter::Kind::TensorMap;
+      holds(!isOperand || (parameter.index >= 0 &&
+                           static_cast<size_t>(parameter.index) < step.operands.size()),
+            "takes an operand that the step lacks");
+      constexpr size_t mostDims = 5;
+      const LaunchParameter::Tile &tile = parameter.tile;
+      holds(parameter.kind != LaunchParameter::Kind::TensorMap ||
+                (!tile.dims.empty() && tile.dims.size() <= mostDims &&
+                 tile.dims.size() == tile.box.size()),
+            "describes no matrix");
+    }
   }
 
   const Program &program;

@@ -50,9 +50,11 @@ Tensor Tensor::allocate(DType type, Shape shape) {
   return tensor;
 }
 
-Tensor Tensor::borrow(DType type, Shape shape, const void *data,
-                      std::shared_ptr<const void> owner) {
-  return Tensor(type, std::move(shape), const_cast<void *>(data), std::move(owner));
+Tensor Tensor::borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
+                      Place place) {
+  Tensor tensor(type, std::move(shape), const_cast<void *>(data), std::move(owner));
+  tensor.where = place;
+  return tensor;
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

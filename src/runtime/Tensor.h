@@ -16,6 +16,14 @@ std::string shapeString(const Shape &shape);
 /// The product of the sizes; throws Error when one is negative or the product overflows.
 int64_t elementCount(const Shape &shape);
 
+/// Whose memory something is in: the host's, or that of a device.
+struct Place {
+  static constexpr int host = -1;
+  int device = host;
+  bool onHost() const { return device == host; }
+  friend bool operator==(const Place &, const Place &) = default;
+};
+
 /// A contiguous row-major array. Copies share the memory.
 class Tensor {
 public:
@@ -26,8 +34,8 @@ public:
   static Tensor allocate(DType type, Shape shape);
 
   /// Memory of somebody else, kept alive by `owner` (which may be null if the caller sees to it).
-  static Tensor borrow(DType type, Shape shape, const void *data,
-                       std::shared_ptr<const void> owner);
+  static Tensor borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
+                       Place place = {});
 
   DType dtype() const { return type; }
   const Shape &shape() const { return sizes; }
@@ -35,8 +43,10 @@ public:
   size_t bytes() const { return static_cast<size_t>(count) * sizeOf(type); }
   const std::shared_ptr<const void> &owner() const { return memoryOwner; }
   explicit operator bool() const { return present; }
+  Place place() const { return where; }
 
-  /// Writing is for whoever allocated the tensor; borrowed memory may be read-only.
+  /// An address at that place, for the host to follow only where it is the host's. Writing is for
+  /// whoever allocated the tensor; borrowed memory may be read-only.
   void *data() { return memory; }
   const void *data() const { return memory; }
 
@@ -65,6 +75,7 @@ private:
   bool present = false;
   Shape sizes;
   int64_t count = 0;
+  Place where;
   void *memory = nullptr;
   std::shared_ptr<const void> memoryOwner;
 };

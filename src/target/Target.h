@@ -11,18 +11,8 @@
 
 namespace headrace {
 
-/// Kernels as callable code, with what keeps the code alive.
-struct CompiledKernels {
-  llvm::StringMap<KernelFn> kernels;
-  std::shared_ptr<void> code;
-};
-
-/// A kernel as an object file, for linking into a package.
-struct KernelObject {
-  std::string kernel; // the name of its module
-  std::string symbol; // of its code: equal symbols are equal code
-  std::shared_ptr<const llvm::MemoryBuffer> object;
-};
+class HostTarget;
+class DeviceTarget;
 
 class Target {
 public:
@@ -39,13 +29,51 @@ public:
   virtual void addBufferPasses(mlir::OpPassManager &manager) const = 0;
   /// Level 4: the target's own dialect.
   virtual void addLoweringPasses(mlir::OpPassManager &manager) const = 0;
+  /// What a machine needs to run its code.
+  virtual ProcessorNeeds needs() const = 0;
+  /// A target is one of these two.
+  virtual const HostTarget *asHost() const { return nullptr; }
+  virtual const DeviceTarget *asDevice() const { return nullptr; }
+};
+
+/// Kernels as callable code, with what keeps the code alive.
+struct CompiledKernels {
+  llvm::StringMap<KernelFn> kernels;
+  std::shared_ptr<void> code;
+};
+
+/// A kernel as an object file, for linking into a package.
+struct KernelObject {
+  std::string kernel; // the name of its module
+  std::string symbol; // of its code: equal symbols are equal code
+  std::shared_ptr<const llvm::MemoryBuffer> object;
+};
+
+/// Kernels are functions of the process itself.
+class HostTarget : public Target {
+public:
   /// Code of every kernel module of the program, linked into the process. Throws Error where this
   /// machine cannot run it.
   virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
   /// Code of every kernel module of the program, for a package.
   virtual std::vector<KernelObject> compileAhead(mlir::ModuleOp program) const = 0;
-  /// What a machine needs to run that code.
-  virtual ProcessorNeeds needs() const = 0;
+  const HostTarget *asHost() const final { return this; }
+};
+
+/// A kernel as text for a device's driver, and how it is launched.
+struct DeviceKernel {
+  std::string kernel;           // the name of its module
+  DeviceImage image;            // named by its content
+  std::vector<Launch> launches; // in order
+  DimExpr workspaceBytes;       // what the launches share
+};
+
+/// Kernels are launched on a device with memory of its own.
+class DeviceTarget : public Target {
+public:
+  /// Code of every kernel module of the program; needs no device.
+  virtual std::vector<DeviceKernel> compile(mlir::ModuleOp program) const = 0;
+  const DeviceTarget *asDevice() const final { return this; }
 };
 
 /// Attribute of a kernel's function: bytes of workspace a worker needs for it.
@@ -53,7 +81,8 @@ inline constexpr llvm::StringLiteral kWorkspaceAttr = "hr.workspace_bytes";
 /// Its value, from anywhere in a kernel's module.
 int64_t workspaceOf(mlir::ModuleOp kernel);
 
-/// The target of that name ("cpu", "cpu:x86-64-v3"); throws `Error` where there is none.
+/// The target of that name ("cpu", "cpu:x86-64-v3", "cuda:sm_90a"); throws `Error` where there is
+/// none.
 const Target &findTarget(llvm::StringRef name);
 
 } // namespace headrace

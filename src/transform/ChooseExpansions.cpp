@@ -27,16 +27,17 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
   void runOnOperation() override {
     Machine machine;
     machine.vectorBytes = vectorBytes;
+    machine.isDevice = device;
     std::unique_ptr<ExpansionChooser> chooser =
         prefer == "auto" ? makeEstimatingChooser(machine) : makeFixedChooser(prefer);
     SmallVector<Operation *> operators;
     getOperation().walk([&](Operation *op) {
-      if (!expansionsOf(op).empty())
+      if (!expansionsOf(op, machine).empty())
         operators.push_back(op);
     });
     IRRewriter rewriter(&getContext());
     for (Operation *op : operators)
-      chooser->choose(op, expansionsOf(op)).rewrite(op, rewriter);
+      chooser->choose(op, expansionsOf(op, machine)).rewrite(op, machine, rewriter);
   }
 };
 

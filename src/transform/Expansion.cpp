@@ -2,6 +2,7 @@
 
 #include "analysis/MatrixProduct.h"
 #include "runtime/Library.h"
+#include "runtime/cuda/CuBlas.h"
 
 using namespace mlir;
 
@@ -39,23 +40,44 @@ double computeMicroseconds(Operation *op, const Machine &machine, double efficie
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
+/// On a device, for blocks of `tile` rows and columns: what does not fill its processors leaves
+/// some of them idle.
+double deviceMicroseconds(hr::ContractOp op, double efficiency, double tile) {
+  constexpr double processors = 132, bytesPerMicrosecond = 4e6;
+  constexpr double singles = 50e6, halves = 750e6; // operations a microsecond
+  double operations = 2;
+  for (AffineExpr size : op.getMovement().domain)
+    operations *= sizeOrGuess(size);
+  auto type = cast<RankedTensorType>(op.getLhs().getType());
+  double rate = type.getElementTypeBitWidth() <= 16 ? halves : singles;
+  double results = sizeOrGuess(elementCount(shapeOf(op.getResult()), op.getContext()));
+  double filled = std::min(1.0, std::max(1.0, results / (tile * tile)) / processors);
+  double moved = bytesOf(op.getLhs()) + bytesOf(op.getRhs()) + bytesOf(op.getResult());
+  return std::max(operations / (rate * efficiency * filled), moved / bytesPerMicrosecond);
+}
+
 /// Loops of our own: the result's last dimension in vectors, which the second operand must hold
 /// contiguously. Constant operands are packed that way for nothing.
 class GeneratedContraction final : public Expansion {
 public:
   StringRef name() const override { return "generated"; }
-  bool applies(Operation *op) const override { return isa<hr::ContractOp>(op); }
+  bool applies(Operation *op, const Machine &) const override { return isa<hr::ContractOp>(op); }
 
   double estimate(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ContractOp>(operation);
+    if (machine.isDevice)
+      return deviceMicroseconds(op, /*efficiency=*/0.9, /*tile=*/128);
     double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
     if (needsTranspose(op))
       microseconds += bytesOf(op.getRhs()) / kBytesPerMicrosecond;
     return microseconds;
   }
 
-  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, const Machine &machine,
+               RewriterBase &rewriter) const override {
     auto op = cast<hr::ContractOp>(operation);
+    if (machine.isDevice) // whose kernels read operands in any order
+      return;
     if (featuresInFirstOperand(op))
       swapOperands(op, rewriter);
     if (needsTranspose(op))
@@ -122,30 +144,10 @@ private:
   }
 };
 
-/// OpenBLAS's single-precision product. It packs both operands on every call, and what follows the
-/// product is a kernel of its own.
-class OpenBlasContraction final : public Expansion {
+/// A library's product; what follows it is a kernel of its own.
+class LibraryContraction : public Expansion {
 public:
-  StringRef name() const override { return "openblas"; }
-
-  bool applies(Operation *operation) const override {
-    auto op = dyn_cast<hr::ContractOp>(operation);
-    return op && cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
-           libraryAvailable("openblas") && asMatrixProduct(op) &&
-           // Reading takes the time; generated code reads for what surrounds the product as well.
-           usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
-           usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
-  }
-
-  double estimate(Operation *operation, const Machine &machine) const override {
-    auto op = cast<hr::ContractOp>(operation);
-    double packing = bytesOf(op.getLhs()) + bytesOf(op.getRhs());
-    double unfused = op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
-    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
-           (packing + unfused) / kBytesPerMicrosecond;
-  }
-
-  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const final {
     auto op = cast<hr::ContractOp>(operation);
     MatrixProduct p = *asMatrixProduct(op);
     MLIRContext *context = op.getContext();
@@ -171,21 +173,80 @@ public:
     std::string name = operatorName(op);
     rewriter.setInsertionPoint(op);
     rewriter.replaceOpWithNewOp<hr::LibraryOp>(
-        op, op.getType(), op.getOperands(), rewriter.getStringAttr("openblas.sgemm"),
+        op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine()),
         AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
         rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
   }
+
+protected:
+  virtual StringRef routine() const = 0;
+  static double unfusedBytes(hr::ContractOp op) {
+    return op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
+  }
+};
+
+/// cuBLAS's product, in single precision (never less exact) or of halves.
+class CuBlasContraction final : public LibraryContraction {
+public:
+  StringRef name() const override { return "cublas"; }
+  bool isHere() const override { return cuda::cuBlasAvailable(); }
+
+  bool applies(Operation *operation, const Machine &machine) const override {
+    auto op = dyn_cast<hr::ContractOp>(operation);
+    if (!op || !machine.isDevice || !asMatrixProduct(op))
+      return false;
+    auto element = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    Type type = element(op.getLhs()), result = element(op.getResult());
+    return element(op.getRhs()) == type && (type.isF32() || type.isBF16() || type.isF16()) &&
+           (result == type || result.isF32());
+  }
+
+  double estimate(Operation *operation, const Machine &) const override {
+    auto op = cast<hr::ContractOp>(operation);
+    return 2 + deviceMicroseconds(op, /*efficiency=*/1, /*tile=*/64) + unfusedBytes(op) / 4e6;
+  }
+
+private:
+  StringRef routine() const override { return "cublas.gemm"; }
+};
+
+/// OpenBLAS's single-precision product. It packs both operands on every call.
+class OpenBlasContraction final : public LibraryContraction {
+public:
+  StringRef name() const override { return "openblas"; }
+
+  bool applies(Operation *operation, const Machine &machine) const override {
+    auto op = dyn_cast<hr::ContractOp>(operation);
+    return op && !machine.isDevice &&
+           cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
+           libraryAvailable("openblas") && asMatrixProduct(op) &&
+           // Reading takes the time; generated code reads for what surrounds the product as well.
+           usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
+           usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
+  }
+
+  double estimate(Operation *operation, const Machine &machine) const override {
+    auto op = cast<hr::ContractOp>(operation);
+    double packing = bytesOf(op.getLhs()) + bytesOf(op.getRhs());
+    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
+           (packing + unfusedBytes(op)) / kBytesPerMicrosecond;
+  }
+
+private:
+  StringRef routine() const override { return "openblas.sgemm"; }
 };
 
 /// Loops of our own over the image itself.
 class GeneratedConvolution final : public Expansion {
 public:
   StringRef name() const override { return "generated"; }
-  bool applies(Operation *op) const override { return isa<hr::ConvOp>(op); }
+  bool applies(Operation *op, const Machine &) const override { return isa<hr::ConvOp>(op); }
   double estimate(Operation *op, const Machine &machine) const override {
     return computeMicroseconds(op, machine, /*efficiency=*/0.9);
   }
-  void rewrite(Operation *, RewriterBase &) const override {}
+  void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 };
 
 /// The image's patches as the rows of a matrix, then OpenBLAS's product with the filter:
@@ -195,9 +256,10 @@ class OpenBlasConvolution final : public Expansion {
 public:
   StringRef name() const override { return "openblas"; }
 
-  bool applies(Operation *operation) const override {
+  bool applies(Operation *operation, const Machine &machine) const override {
     auto op = dyn_cast<hr::ConvOp>(operation);
-    return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
+    return op && !machine.isDevice && op.getLayout() == hr::ChannelLayout::Last &&
+           op.getGroups() == 1 &&
            llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
            cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
            positionsOf(op) <= kMostPositions && libraryAvailable("openblas");
@@ -210,7 +272,8 @@ public:
            (4 * patches + 2 * bytesOf(op.getResult())) / kBytesPerMicrosecond;
   }
 
-  void rewrite(Operation *operation, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, const Machine &machine,
+               RewriterBase &rewriter) const override {
     auto op = cast<hr::ConvOp>(operation);
     rewriter.setInsertionPoint(op);
     MLIRContext *context = op.getContext();
@@ -254,7 +317,7 @@ public:
     auto product = rewriter.create<hr::ContractOp>(op.getLoc(), matrix, weights,
                                                    rewriter.getAffineMapArrayAttr(maps));
     rewriter.replaceOp(op, product);
-    contraction.rewrite(product, rewriter);
+    contraction.rewrite(product, machine, rewriter);
   }
 
 private:
@@ -275,7 +338,9 @@ class EstimatingChooser final : public ExpansionChooser {
 public:
   explicit EstimatingChooser(const Machine &machine) : machine(machine) {}
   const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates) const override {
-    return **llvm::min_element(candidates, [&](const Expansion *a, const Expansion *b) {
+    auto here = llvm::to_vector(
+        llvm::make_filter_range(candidates, [](const Expansion *e) { return e->isHere(); }));
+    return **llvm::min_element(here, [&](const Expansion *a, const Expansion *b) {
       return a->estimate(op, machine) < b->estimate(op, machine);
     });
   }
@@ -299,16 +364,18 @@ private:
 
 } // namespace
 
-SmallVector<const Expansion *> expansionsOf(Operation *op) {
+SmallVector<const Expansion *> expansionsOf(Operation *op, const Machine &machine) {
   static const GeneratedContraction generatedContraction;
   static const GeneratedConvolution generatedConvolution;
   static const OpenBlasContraction openBlasContraction;
   static const OpenBlasConvolution openBlasConvolution;
+  static const CuBlasContraction cuBlasContraction;
   static const Expansion *const all[] = {&generatedContraction, &generatedConvolution,
-                                         &openBlasContraction, &openBlasConvolution};
+                                         &openBlasContraction, &openBlasConvolution,
+                                         &cuBlasContraction};
   SmallVector<const Expansion *> result;
   for (const Expansion *expansion : all)
-    if (expansion->applies(op))
+    if (expansion->applies(op, machine))
       result.push_back(expansion);
   return result;
 }

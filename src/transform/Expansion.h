@@ -11,17 +11,20 @@ class Expansion {
 public:
   virtual ~Expansion() = default;
   virtual llvm::StringRef name() const = 0;
-  /// Whether it can compute this operator on this machine.
-  virtual bool applies(mlir::Operation *op) const = 0;
-  /// Estimated microseconds on one core.
+  /// Whether it can compute this operator on such a machine.
+  virtual bool applies(mlir::Operation *op, const Machine &machine) const = 0;
+  /// Whether what it needs is here, where the program may be going to run.
+  virtual bool isHere() const { return true; }
+  /// Estimated microseconds, on one core or on the whole device.
   virtual double estimate(mlir::Operation *op, const Machine &machine) const = 0;
-  /// Puts the operator into the form this expansion needs.
-  virtual void rewrite(mlir::Operation *op, mlir::RewriterBase &rewriter) const = 0;
+  /// Puts the operator into the form this expansion needs on such a machine.
+  virtual void rewrite(mlir::Operation *op, const Machine &machine,
+                       mlir::RewriterBase &rewriter) const = 0;
 };
 
 /// The expansions that can compute `op`, generated code first (it always can); none for an operator
 /// that has but one way.
-llvm::SmallVector<const Expansion *> expansionsOf(mlir::Operation *op);
+llvm::SmallVector<const Expansion *> expansionsOf(mlir::Operation *op, const Machine &machine);
 
 /// Chooses among the expansions that apply.
 class ExpansionChooser {
@@ -31,7 +34,7 @@ public:
                                   llvm::ArrayRef<const Expansion *> candidates) const = 0;
 };
 
-/// The one with the least estimated time.
+/// The one with the least estimated time, of those that are here.
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine);
 /// The one of this name where it applies, else generated code.
 std::unique_ptr<ExpansionChooser> makeFixedChooser(llvm::StringRef name);

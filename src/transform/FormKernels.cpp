@@ -164,6 +164,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     Machine machine;
     machine.vectorBytes = vectorBytes;
     machine.vectorRegisters = vectorRegisters;
+    machine.isDevice = device;
     std::optional<LoopModel> model;
     try {
       model = scheduledProgram(func);
@@ -171,7 +172,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       func.emitError(error.what());
       return signalPassFailure();
     }
-    SmallVector<KernelGroup> groups = partition(func, model);
+    SmallVector<KernelGroup> groups = partition(
+        func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
       OpBuilder b(group.root());

@@ -49,7 +49,7 @@ class KernelGroup {
 public:
   enum class Loops {
     Shared, // as this class finds; what combines many rows walks them, so that all threads work
-    Whole,  // the same, as one loop nest in any case
+    Whole,  // the same, as one loop nest in any case: it never walks
     Own,    // as a recipe says: every operator walks axes of its own, neither merged nor split
   };
   /// A group of one operator.

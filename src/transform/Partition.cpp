@@ -39,8 +39,9 @@ llvm::StringSet<> stagesOf(const Recipe &recipe) {
 
 class Partitioner {
 public:
-  Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule)
-      : body(function.getBody().front()), schedule(schedule),
+  Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
+              KernelGroup::Loops loops)
+      : body(function.getBody().front()), schedule(schedule), loops(loops),
         scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())) {}
 
   SmallVector<KernelGroup> run() {
@@ -71,7 +72,7 @@ private:
       }
     }
     groupOf[op] = groups.size();
-    groups.emplace_back(op);
+    groups.emplace_back(op, loops);
   }
 
   void assignAsScheduled(hr::OperatorInterface op, const std::string &stage) {
@@ -221,6 +222,7 @@ private:
 
   Block &body;
   const std::optional<LoopModel> &schedule;
+  KernelGroup::Loops loops;
   llvm::StringSet<> scheduled;
   llvm::StringMap<size_t> scheduledGroup;
   SmallVector<KernelGroup> groups;
@@ -231,8 +233,9 @@ private:
 } // namespace
 
 SmallVector<KernelGroup> partition(func::FuncOp function,
-                                   const std::optional<LoopModel> &schedule) {
-  return Partitioner(function, schedule).run();
+                                   const std::optional<LoopModel> &schedule,
+                                   KernelGroup::Loops loops) {
+  return Partitioner(function, schedule, loops).run();
 }
 
 } // namespace headrace

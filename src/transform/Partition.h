@@ -14,8 +14,9 @@ namespace headrace {
 /// (KernelGroup says when loops can be shared). One that others read as well may join too and is
 /// stored besides. Then groups that read the same values are merged where the bytes that saves are
 /// worth it. No two groups ever wait for each other. The stages that a recipe speaks of are grouped
-/// as it says, and with nothing else.
+/// as it says, and with nothing else; all others have `loops`.
 llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function,
-                                         const std::optional<LoopModel> &schedule);
+                                         const std::optional<LoopModel> &schedule,
+                                         KernelGroup::Loops loops = KernelGroup::Loops::Shared);
 
 } // namespace headrace

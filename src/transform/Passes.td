@@ -13,7 +13,8 @@ def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
   let options = [
     Option<"prefer", "prefer", "std::string", "\"auto\"",
            "auto (least estimated time), or the name of an expansion">,
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
+    Option<"device", "device", "bool", "false", "for a device: its libraries, and operands in any order">
   ];
 }
 
@@ -43,7 +44,8 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">,
+    Option<"device", "device", "bool", "false", "for a device: no walking, no packing">
   ];
 }
 

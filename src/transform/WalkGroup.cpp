@@ -138,7 +138,8 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// Whether all operators can walk along the axis, none of them reading what another combines over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
-  return structured && rowsFit(axis) && llvm::all_of(operators, [&](hr::OperatorInterface op) {
+  return structured && loops == Loops::Shared && rowsFit(axis) &&
+         llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
                llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });

@@ -12,7 +12,7 @@ Executable bindOnly(std::vector<Symbol> symbols, std::vector<TensorSpec> inputs)
   program.name = "model";
   program.symbols = std::move(symbols);
   program.inputs = std::move(inputs);
-  return Executable(std::move(program), {}, nullptr);
+  return Executable(std::move(program), std::vector<KernelFn>{}, nullptr);
 }
 
 Tensor f32(Shape shape) { return Tensor::allocate(DType::F32, std::move(shape)); }

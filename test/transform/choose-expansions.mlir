@@ -1,5 +1,10 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=generated}))' | FileCheck %s --check-prefix=GENERATED
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=nothing-of-this-name}))' | FileCheck %s --check-prefix=GENERATED
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cublas device=true}))' | FileCheck %s --check-prefix=DEVICE
+
+// On a device the libraries are others, and generated code reads operands in any order.
+// DEVICE-LABEL: func @transposed
+// DEVICE: hr.library "cublas.gemm"(%arg0, %arg1)
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>

@@ -1,5 +1,6 @@
 // headrace bench: times a model, alone or in turns with peers, and kernel by kernel.
 #include "runtime/ThreadPool.h"
+#include "runtime/cuda/Memory.h"
 
 #include "BenchReport.h"
 #include "Commands.h"
@@ -71,6 +72,11 @@ private:
     Stopwatch firstRun;
     outputs = model->run(inputs);
     ours.firstRun = firstRun.microseconds();
+    // What is timed is the device, not the way there.
+    timedInputs = inputs;
+    if (Place place = executable->place(); !place.onHost())
+      for (Tensor &input : timedInputs)
+        input = cuda::toDevice(cuda::Device::get(place.device), input);
     ours.name = "headrace";
     ours.version = HEADRACE_VERSION;
 
@@ -118,7 +124,7 @@ private:
 
   void takeTurns() {
     double turn = options.seconds / options.rounds;
-    std::vector<double> ourTurn = timedTurn(turn, [this] { model->run(inputs); });
+    std::vector<double> ourTurn = timedTurn(turn, [this] { model->run(timedInputs); });
     times.insert(times.end(), ourTurn.begin(), ourTurn.end());
     for (auto contestant = contestants.begin(); contestant != contestants.end();) {
       try {
@@ -149,12 +155,14 @@ private:
     std::vector<std::vector<double>> stepTimes(steps.size());
     timedTurn(options.seconds / 4, [&] {
       std::vector<double> call;
-      executable->run(inputs, ThreadPool::global(), &call);
+      executable->run(timedInputs, ThreadPool::global(), &call);
       for (size_t s = 0; s < std::min(call.size(), steps.size()); ++s)
         stepTimes[s].push_back(call[s]);
     });
+    std::vector<std::string> notes = executable->stepNotes();
+    notes.resize(steps.size());
     for (size_t s = 0; s < steps.size(); ++s)
-      result.kernels.push_back({steps[s].name, steps[s].operators,
+      result.kernels.push_back({steps[s].name, steps[s].operators, notes[s],
                                 summarize(std::move(stepTimes[s])).median, bytesOf(steps[s]),
                                 steps[s].cost.operations.evaluate(sizes)});
   }
@@ -162,7 +170,7 @@ private:
   const BenchOptions &options;
   std::shared_ptr<Model> model;
   std::shared_ptr<const Executable> executable;
-  std::vector<Tensor> inputs, outputs;
+  std::vector<Tensor> inputs, timedInputs, outputs;
   std::vector<int64_t> sizes;
   std::vector<double> times;
   std::list<Contestant> contestants;

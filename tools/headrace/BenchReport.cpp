@@ -54,7 +54,8 @@ void printKernels(const BenchResult &result) {
                withPrefix(static_cast<double>(kernel.operations), ""),
                fmt::format("{:.1f}", gigaRate(kernel.bytes, kernel.microseconds)),
                fmt::format("{:.1f}", gigaRate(kernel.operations, kernel.microseconds)),
-               shortList(kernel.operators)});
+               kernel.notes.empty() ? shortList(kernel.operators)
+                                    : shortList(kernel.operators) + " (" + kernel.notes + ")"});
   fmt::print("\n");
   table.print(stdout);
 }
@@ -129,6 +130,7 @@ void printJson(const BenchResult &result) {
     for (const KernelTiming &kernel : result.kernels)
       kernels.push_back({{"name", kernel.name},
                          {"operators", kernel.operators},
+                         {"notes", kernel.notes},
                          {"time_us", kernel.microseconds},
                          {"bytes", kernel.bytes},
                          {"operations", kernel.operations},

@@ -29,6 +29,7 @@ struct MissingSystem {
 struct KernelTiming {
   std::string name;
   std::vector<std::string> operators;
+  std::string notes; // of the device
   double microseconds = 0;
   int64_t bytes = 0, operations = 0;
 };

@@ -7,6 +7,7 @@
 #include "Console.h"
 #include "Interrupt.h"
 #include "ModelOptions.h"
+#include "RunScript.h"
 #include "Text.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -23,9 +24,10 @@ namespace fs = std::filesystem;
 struct CompileOptions {
   std::vector<std::string> models;
   std::string output;
-  std::string target = "cpu";
   std::vector<std::string> emitted;
   std::vector<std::string> sizes;
+  ScriptArguments arguments;
+  std::vector<std::string> inputs;
   PackageSettings settings;
 };
 
@@ -87,12 +89,12 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
 
 int compileModels(CompileOptions options) {
   if (options.models.empty())
-    throw UsageError("expected a model: the path of an ONNX file");
-  if (options.target != "cpu")
-    throw Error(ErrorKind::Unsupported,
-                fmt::format("unknown target '{}'; packages are compiled for cpu", options.target));
+    throw UsageError("expected a model: the path of an ONNX file or a script");
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
+  options.settings.sample.arguments = options.arguments.values();
+  options.settings.sample.scriptPath = options.arguments.folders();
+  options.settings.sample.inputs = parseVariables(options.inputs);
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
   std::vector<fs::path> models(options.models.begin(), options.models.end());
   CompiledPackage package = CompiledPackage::compile(models, options.settings);
@@ -116,12 +118,17 @@ void addCompileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<CompileOptions>();
   options->emitted = {"package"};
   CLI::App *command = app.add_subcommand(
-      "compile", "Compile models ahead of time, to a package or into a C or C++ program");
-  command->add_option("MODEL", options->models, "ONNX files, each a program of the package")
+      "compile",
+      "Compile models and scripts ahead of time, to a package or into a C or C++ program");
+  command
+      ->add_option("MODEL", options->models,
+                   "ONNX files and scripts (.dml), each a program of the package")
       ->type_name("");
   command->add_option("-o,--output", options->output, "The package [MODEL's name, .hrpkg]")
       ->type_name("FILE");
-  command->add_option("--target", options->target, "The kind of machine")
+  command
+      ->add_option("--target", options->settings.target,
+                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -134,8 +141,8 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--expansion", options->settings.expansion,
-                   "How matrix products are computed: auto, generated or openblas (which then has\n"
-                   "to be where the package runs)")
+                   "How matrix products are computed: auto, generated, openblas or cublas (which\n"
+                   "then has to be where the package runs)")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -152,10 +159,27 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(kinds).description(""))
       ->capture_default_str();
+  // Scripts are tried with sample data, which shows what there is to compile.
+  addScriptArguments(*command, options->arguments);
+  command
+      ->add_option(
+          "--input", options->inputs,
+          "A variable that the script starts from, an input of the package's program, and\n"
+          "a sample of it: a matrix from a file, or a number (repeatable)")
+      ->type_name("NAME=@FILE|NUMBER")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
+  command
+      ->add_option("--result", options->settings.sample.outputs,
+                   "A variable that is an output [all matrices and numbers the script leaves]")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
   command->footer("Examples:\n"
                   "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
                   "  headrace run digits.hrpkg --random 0\n"
-                  "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header");
+                  "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header\n"
+                  "  headrace compile fit.dml --input X=@X.csv --input y=@y.csv --result B");
   command->callback([options, &action] { action = [options] { return compileModels(*options); }; });
 }
 

@@ -94,8 +94,7 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
     std::optional<double> intensity = amounts.intensity(kernel.cost);
     table.add({kernel.name, kernel.kind, amounts.text(kernel.cost.bytesRead, "B"),
                amounts.text(kernel.cost.bytesWritten, "B"),
-               amounts.text(kernel.cost.bytesSaved, "B"),
-               amounts.text(kernel.cost.operations, ""),
+               amounts.text(kernel.cost.bytesSaved, "B"), amounts.text(kernel.cost.operations, ""),
                intensity ? fmt::format("{:.2f}", *intensity) : "-",
                amounts.text(kernel.cost.intermediateBytes, "B"), shortList(kernel.operators),
                kernel.schedule});

@@ -19,12 +19,15 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_option("--program", options.settings.program, "Which program of a package of several")
       ->type_name("NAME");
-  command.add_option("--target", options.settings.target, "The machine to compile for")
+  command
+      .add_option("--target", options.settings.target,
+                  "The machine to compile for: cpu, cuda, or a kind of either such as\n"
+                  "cpu:x86-64-v3 or cuda:sm_90a")
       ->type_name("NAME")
       ->capture_default_str();
   command
       .add_option("--expansion", options.settings.expansion,
-                  "How matrix products are computed: auto, generated or openblas")
+                  "How matrix products are computed: auto, generated, openblas or cublas")
       ->type_name("NAME")
       ->capture_default_str();
   command

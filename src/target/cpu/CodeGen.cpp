@@ -1,12 +1,14 @@
 #include "target/cpu/CodeGen.h"
 
 #include "runtime/Error.h"
+#include "runtime/FileCache.h"
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
-#include "target/cpu/ObjectCache.h"
 #include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
+#include "transform/recipe/Intrinsic.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -93,26 +95,37 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
                                               module.getSymName().value_or("kernel"));
 }
 
+/// What identifies an object: the code it was made from, and for which processor.
+std::string keyOf(const std::string &code, const Processor &processor) {
+  // To be raised when the same text becomes other code.
+  constexpr std::string_view generator = "2";
+  return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
+}
+
 std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
                                                   const Processor &processor,
-                                                  const ObjectCache &cache) {
+                                                  const FileCache &cache) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os, OpPrintingFlags().useLocalScope());
-  std::string key = ObjectCache::key(text, processor.name + " " + processor.features);
-  if (auto object = cache.find(key))
-    return object;
+  std::string key = keyOf(text, processor);
+  if (std::optional<std::string> object = cache.find(key))
+    return llvm::MemoryBuffer::getMemBufferCopy(*object, key);
   std::unique_ptr<llvm::MemoryBuffer> object = compileModule(module, machine, processor.machine);
-  cache.store(key, object->getBuffer());
+  cache.store(key, std::string_view(object->getBuffer()));
   return object;
 }
 
-/// Nothing else of the process is visible to generated code.
+/// Nothing else of the process is visible to generated code, but the intrinsics of the user.
 void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   for (const RuntimeFunction &function : runtimeFunctions())
     symbols[jit.mangleAndIntern(function.name)] = {
         llvm::orc::ExecutorAddr::fromPtr(function.address), llvm::JITSymbolFlags::Exported};
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    if (intrinsic.function)
+      symbols[jit.mangleAndIntern(intrinsic.symbol())] = {
+          llvm::orc::ExecutorAddr::fromPtr(intrinsic.function), llvm::JITSymbolFlags::Exported};
   if (llvm::Error error =
           jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     fail("cannot define runtime functions", std::move(error));
@@ -122,7 +135,7 @@ std::vector<std::unique_ptr<llvm::MemoryBuffer>> compileModules(ArrayRef<ModuleO
                                                                 const Processor &processor) {
   initializeTargets();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
-  ObjectCache cache = ObjectCache::user();
+  FileCache cache = FileCache::user("o");
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
         std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
@@ -141,8 +154,7 @@ std::string nameByContent(ModuleOp module, const Processor &processor) {
   llvm::raw_string_ostream os(text);
   for (Operation &op : *module.getBody())
     op.print(os, OpPrintingFlags().useLocalScope());
-  std::string symbol =
-      "k_" + ObjectCache::key(text, processor.name + processor.features).substr(0, 24);
+  std::string symbol = "k_" + keyOf(text, processor).substr(0, 24);
   kernel.setSymName(symbol);
   kernel.setVisibility_(LLVM::Visibility::Hidden);
   return symbol;
@@ -228,6 +240,12 @@ std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &proc
 
   std::vector<KernelObject> result;
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    for (ModuleOp module : modules)
+      if (module.lookupSymbol(intrinsic.symbol()))
+        throw Error(ErrorKind::Unsupported, "a package holds no code but its own, and kernel '" +
+                                                module.getSymName()->str() +
+                                                "' calls the intrinsic '" + intrinsic.name + "'");
   for (ModuleOp module : modules)
     result.push_back({module.getSymName()->str(), nameByContent(module, portable), nullptr});
   auto objects = compileModules(modules, portable);

@@ -1,6 +1,6 @@
 // The CPU as a target: its passes, in order.
-#include "runtime/Error.h"
-#include "target/Target.h"
+#include "target/cpu/CpuTarget.h"
+
 #include "target/cpu/CodeGen.h"
 #include "target/cpu/Passes.h"
 #include "transform/Passes.h"
@@ -43,14 +43,12 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
-#include <mutex>
-
 using namespace mlir;
 
 namespace headrace {
 namespace {
 
-class CpuTarget final : public Target {
+class CpuTarget final : public HostTarget {
 public:
   CpuTarget(std::string name, Processor processor)
       : fullName(std::move(name)), processor(std::move(processor)) {}
@@ -98,6 +96,7 @@ public:
   }
 
   void addLoweringPasses(OpPassManager &manager) const override {
+    manager.addPass(createCpuCallIntrinsicsPass());
     manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
     manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
     manager.addPass(createCanonicalizerPass());
@@ -167,30 +166,9 @@ private:
 
 } // namespace
 
-int64_t workspaceOf(ModuleOp kernel) {
-  int64_t bytes = 0;
-  kernel.walk([&](Operation *op) {
-    if (auto attribute = op->getAttrOfType<IntegerAttr>(kWorkspaceAttr))
-      bytes = attribute.getInt();
-  });
-  return bytes;
-}
-
-const Target &findTarget(StringRef name) {
-  static std::map<std::string, std::unique_ptr<const CpuTarget>> known;
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  std::unique_ptr<const CpuTarget> &target = known[name.str()];
-  if (target)
-    return *target;
-  auto [kind, processor] = name.split(':');
-  if (kind != "cpu") {
-    known.erase(name.str());
-    throw Error(ErrorKind::InvalidArgument, "unknown target '" + name.str() + "'; expected cpu");
-  }
-  target = std::make_unique<CpuTarget>(
+std::unique_ptr<const Target> makeCpuTarget(StringRef name, StringRef processor) {
+  return std::make_unique<CpuTarget>(
       name.str(), findProcessor(processor.empty() ? StringRef("native") : processor));
-  return *target;
 }
 
 } // namespace headrace

@@ -62,6 +62,20 @@ bool hasDynamicReduction(linalg::GenericOp op) {
   return llvm::any_of(dims, [&](unsigned d) { return ShapedType::isDynamic(sizes[d]); });
 }
 
+int64_t distanceAlong(linalg::GenericOp op, unsigned operand, unsigned dim) {
+  auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+  AffineMap map = op.getIndexingMapsArray()[operand];
+  int64_t distance = 1;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    if (map.getResult(i).isFunctionOfDim(dim))
+      return distance;
+    if (type.isDynamicDim(i))
+      return 0;
+    distance *= type.getDimSize(i);
+  }
+  return 0;
+}
+
 bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {
   if (!isContraction(op))
     return false;

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Make the kit for a GPU machine: packages compiled here, the runtime library, and what runs them.
+
+The machine needs an NVIDIA driver and python3 with NumPy; with PyTorch there, everything is timed
+beside it. It needs no compiler, no LLVM and no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper
+from torch import nn
+
+root = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root))
+
+import headrace as hr  # noqa: E402
+
+from bench.gpu.cases import CASES, Case  # noqa: E402
+from bench.models.architectures import MODELS  # noqa: E402
+from bench.models.make import export  # noqa: E402
+
+ONNX_TYPES = {"f32": TensorProto.FLOAT, "bf16": TensorProto.BFLOAT16}
+
+
+def nodes_of(case: Case) -> tuple[list, list[str], list]:
+    """The case's formula as ONNX nodes, its outputs and its constants."""
+    node = helper.make_node
+    if case.formula == "mish":
+        return (
+            [
+                node("Softplus", ["x0"], ["s"]),
+                node("Tanh", ["s"], ["t"]),
+                node("Mul", ["x0", "t"], ["y"]),
+            ],
+            ["y"],
+            [],
+        )
+    if case.formula == "mish_backward":
+        one = helper.make_tensor("one", TensorProto.FLOAT, [], [1.0])
+        return (
+            [
+                node("Softplus", ["x0"], ["s"]),
+                node("Tanh", ["s"], ["t"]),
+                node("Mul", ["t", "t"], ["tt"]),
+                node("Sub", ["one", "tt"], ["d"]),
+                node("Sigmoid", ["x0"], ["g"]),
+                node("Mul", ["d", "g"], ["dg"]),
+                node("Mul", ["x0", "dg"], ["xdg"]),
+                node("Add", ["t", "xdg"], ["slope"]),
+                node("Mul", ["x1", "slope"], ["y"]),
+            ],
+            ["y"],
+            [one],
+        )
+    if case.formula == "shifts":
+        shifts = [
+            helper.make_tensor(f"c{i}", TensorProto.FLOAT, [], [float(i)])
+            for i in range(len(case.inputs))
+        ]
+        adds = [node("Add", [f"x{i}", f"c{i}"], [f"y{i}"]) for i in range(len(case.inputs))]
+        return adds, [f"y{i}" for i in range(len(case.inputs))], shifts
+    if case.formula.startswith("sum_"):
+        axes = {"sum_rows": [1], "sum_columns": [0], "sum_all": [0, 1]}[case.formula]
+        constant = helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes)
+        return [node("ReduceSum", ["x0", "axes"], ["y"], keepdims=0)], ["y"], [constant]
+    if case.formula == "dense":
+        return (
+            [
+                node("MatMul", ["x0", "x1"], ["p"]),
+                node("Add", ["p", "x2"], ["s"]),
+                node("Relu", ["s"], ["y"]),
+            ],
+            ["y"],
+            [],
+        )
+    single = {
+        "softmax": node("Softmax", ["x0"], ["y"], axis=-1),
+        "layernorm": node("LayerNormalization", ["x0", "x1", "x2"], ["y"], axis=-1),
+        "transpose": node("Transpose", ["x0"], ["y"], perm=[1, 0]),
+        "matmul": node("MatMul", ["x0", "x1"], ["y"]),
+    }
+    return [single[case.formula]], ["y"], []
+
+
+def write_formula(case: Case, path: Path) -> None:
+    nodes, outputs, constants = nodes_of(case)
+    kind = ONNX_TYPES[case.dtype]
+    graph = helper.make_graph(
+        nodes,
+        case.name,
+        [helper.make_tensor_value_info(f"x{i}", kind, s) for i, s in enumerate(case.inputs)],
+        [helper.make_tensor_value_info(name, kind, None) for name in outputs],
+        constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+
+
+def coarse(module: nn.Module) -> nn.Module:
+    """Weights of few bits, so that a network of 45 MB travels as 10: their values do not matter.
+
+    Batch normalization scales by powers of two, so that it stays so when it is folded away.
+    """
+    with torch.no_grad():
+        for layer in module.modules():
+            if isinstance(layer, nn.BatchNorm2d):
+                power = torch.round(torch.log2(layer.running_var) / 2)
+                layer.running_var.copy_(4.0**power - layer.eps)
+                layer.weight.copy_(2.0 ** torch.round(torch.log2(layer.weight)))
+            elif isinstance(layer, nn.Conv2d | nn.Linear):
+                grain = 2.0 ** torch.floor(torch.log2(layer.weight.abs().max() / 32))
+                layer.weight.copy_(torch.round(layer.weight / grain) * grain)
+    return module
+
+
+def write_network(case: Case, path: Path, kit: Path) -> None:
+    """The network, and on the kit its inputs and what the CPU makes of them."""
+    model = MODELS[case.network]
+    export(model, coarse(model.build()), path, small=False)
+    values = np.random.default_rng(0).integers(-128, 128, case.inputs[0]).astype(np.float32) / 64
+    np.save(kit / f"{case.name}.input.npy", values)
+    np.save(kit / f"{case.name}.output.npy", hr.load(path)(values))
+
+
+def make(kit: Path, target: str, chosen: list[Case]) -> None:
+    models = kit.parent / "gpu-models"
+    models.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(kit, ignore_errors=True)
+    kit.mkdir()
+    made = []
+    for case in chosen:
+        path = models / f"{case.name}.onnx"
+        print(f"{case.name}: ", end="", flush=True)
+        try:
+            if case.network:
+                write_network(case, path, kit)
+            else:
+                write_formula(case, path)
+            package = kit / f"{case.name}.hrpkg"
+            sizes = {"batch": case.inputs[0][0]} if case.network else {}
+            hr.write_package(path, package, target=target, expansion=case.expansion, sizes=sizes)
+        except hr.Error as error:
+            print(f"left out: {error}")
+            continue
+        made.append(case.name)
+        print(f"{package.stat().st_size / 1e6:.2f} MB")
+    (kit / "cases.json").write_text(json.dumps(made))
+    here = Path(__file__).parent
+    for name in ("cases.py", "formulas.py", "peers.py", "runtime.py", "run.py"):
+        shutil.copy(here / name, kit)
+    (kit / "models").mkdir()
+    shutil.copy(root / "bench/models/architectures.py", kit / "models")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help="cases to include (default: all)")
+    parser.add_argument("--library", type=Path, required=True, help="libheadrace_runtime.so")
+    parser.add_argument("--tests", type=Path, required=True, help="the runtime's tests on a device")
+    parser.add_argument("--out", type=Path, default=root / "build/gpu-kit")
+    parser.add_argument("--target", default="cuda:sm_90a")
+    arguments = parser.parse_args()
+    make(
+        arguments.out,
+        arguments.target,
+        [case for case in CASES if not arguments.cases or case.name in arguments.cases],
+    )
+    shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
+    shutil.copy(arguments.tests, arguments.out / "gpu_tests")
+    archive = arguments.out.with_suffix(".tar.xz")
+    with tarfile.open(archive, "w:xz", preset=1) as tar:
+        tar.add(arguments.out, "gpu-kit")
+    print(f"wrote {archive} ({archive.stat().st_size / 2**20:.1f} MiB)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Arrays on CUDA devices: taken and handed on in place, by DLPack, in the order of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace import _core
+from headrace._arrays import (
+    NUMPY_NAMES,
+    from_output,
+    is_torch,
+    numpy_dtype,
+    raise_type_mismatch,
+)
+from headrace.errors import TypeMismatchError
+
+CUDA = 2  # DLPack's number for it
+DEFAULT_STREAM = 1
+
+
+class DeviceArray:
+    """An output on a CUDA device.
+
+    Other libraries take it over in place (`torch.from_dlpack(y)`, `cupy.from_dlpack(y)`);
+    `np.asarray(y)` copies it to main memory.
+    """
+
+    def __init__(self, core: _core.DeviceArray) -> None:
+        self._core = core
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._core.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return numpy_dtype(self._core.element_type)
+
+    @property
+    def device(self) -> int:
+        """The number of the device."""
+        return self._core.device
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, self._core.device
+
+    def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
+        return self._core.dlpack(DEFAULT_STREAM if stream is None else stream)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on a device cannot be read without a copy")
+        array = from_output(self._core.to_numpy(), self._core.element_type)
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        kind = f"{self._core.element_type}[{', '.join(map(str, self.shape))}]"
+        return f"<headrace.DeviceArray {kind} on device {self.device}>"
+
+
+def to_cuda(array: Any) -> DeviceArray:
+    """A copy of the array on the CUDA device that programs run on.
+
+    >>> y = model.to("cuda")(hr.to_cuda(x))  # y is on the device, too
+    """
+    host = np.ascontiguousarray(array)
+    names = {name: element_type for element_type, name in NUMPY_NAMES.items()}
+    if host.dtype.name not in names:
+        raise TypeMismatchError(f"expected an array of numbers, got {host.dtype}")
+    element_type = names[host.dtype.name]
+    bits = host.view(np.uint16) if element_type == "bf16" else host
+    return DeviceArray(_core.to_device(bits, element_type))
+
+
+def is_on_cuda(value: Any) -> bool:
+    place = getattr(value, "__dlpack_device__", None)
+    return place is not None and int(place()[0]) == CUDA
+
+
+def run(
+    core: _core.Model, values: Sequence[Any], convert: Callable[[Any, int], Any]
+) -> list[Any] | None:
+    """The outputs as PyTorch's tensors where an input is one of those on a device, in the order of
+    PyTorch's current stream; as `DeviceArray` where an input is another array on a device; None
+    where all are in main memory."""
+    there = [value for value in values if is_on_cuda(value)]
+    if not there:
+        return None
+    tensors = [value for value in there if is_torch(value)]
+    stream = DEFAULT_STREAM
+    if tensors:
+        import torch
+
+        stream = torch.cuda.current_stream(tensors[0].device).cuda_stream
+    specs = core.inputs
+    inputs = [
+        for_stream(value, specs[i][0], specs[i][1], stream) if is_on_cuda(value) else value
+        for i, value in enumerate(values)
+    ]
+    # PyTorch and we free arrays in the stream's order; others may do so at any time.
+    wait = any(not is_torch(value) and not isinstance(value, DeviceArray) for value in there)
+    outputs = core.enqueue(inputs, convert, stream, wait)
+    arrays = [DeviceArray(output) for output in outputs]
+    return [torch.from_dlpack(array) for array in arrays] if tensors else arrays
+
+
+def for_stream(value: Any, name: str, element_type: str, stream: int) -> Any:
+    """The array in C order as DLPack, ready in the stream."""
+    if is_torch(value):
+        found = str(value.dtype).removeprefix("torch.")
+        if found != NUMPY_NAMES[element_type]:
+            raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
+        value = value.detach().contiguous()
+    else:
+        found = str(value.dtype)
+        if found != NUMPY_NAMES[element_type]:
+            raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
+    return value.__dlpack__(stream=max(stream, DEFAULT_STREAM))

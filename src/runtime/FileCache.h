@@ -1,0 +1,37 @@
+// Results that took long, kept on disk between runs of a program.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+/// A folder of files by key. They are written atomically and checked when read: a damaged or
+/// foreign one counts as absent. Nothing here ever fails what it serves.
+class FileCache {
+public:
+  /// The user's cache: HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or ~/.cache.
+  /// HEADRACE_CACHE_DIR set to nothing switches it off. `extension` keeps kinds of files apart.
+  static FileCache user(std::string extension);
+  FileCache(std::optional<std::filesystem::path> folder, std::string extension)
+      : folder(std::move(folder)), extension(std::move(extension)) {}
+
+  /// What identifies a result: all that it was made from.
+  static std::string key(std::initializer_list<std::string_view> parts);
+
+  std::optional<std::string> find(const std::string &key) const;
+  void store(const std::string &key, std::string_view content) const;
+  /// Removes the files not used for longest until at most `bytes` remain.
+  void trim(uintmax_t bytes = uintmax_t{256} << 20) const;
+
+private:
+  std::filesystem::path fileOf(const std::string &key) const;
+
+  std::optional<std::filesystem::path> folder;
+  std::string extension;
+};
+
+} // namespace headrace

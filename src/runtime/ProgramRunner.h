@@ -1,0 +1,43 @@
+// What is behind an Executable: one implementation for the host, one for devices.
+#pragma once
+
+#include "runtime/Program.h"
+#include "runtime/ThreadPool.h"
+
+#include <memory>
+#include <span>
+
+namespace headrace {
+
+/// Any number of threads may call run and enqueue at once.
+class ProgramRunner {
+public:
+  /// Throws InternalError where the program is not sound.
+  explicit ProgramRunner(Program program);
+  virtual ~ProgramRunner() = default;
+  ProgramRunner(const ProgramRunner &) = delete;
+
+  virtual Place place() const = 0;
+  virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+                   std::vector<double> *stepMicroseconds) = 0;
+  virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream);
+  virtual std::vector<std::string> stepNotes() const { return {}; }
+
+  Program program;
+
+protected:
+  /// Checks the inputs and stores the values of the symbols. Throws Error.
+  void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;
+  /// Throws Error where a tensor is on a device that the program does not run on.
+  void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  /// Throws Error where their number, or the type or shape of one that is there, is another.
+  void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
+};
+
+/// See Executable's constructors.
+std::unique_ptr<ProgramRunner> makeHostRunner(Program program, std::vector<KernelFn> kernels,
+                                              std::shared_ptr<void> code);
+std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
+                                              std::shared_ptr<void> keep);
+
+} // namespace headrace

@@ -1,0 +1,40 @@
+// Launches with the sizes of one binding, and what their functions are called with.
+#pragma once
+
+#include "runtime/Program.h"
+#include "runtime/cuda/Driver.h"
+
+#include <span>
+
+namespace headrace::cuda {
+
+/// A launch with its sizes known.
+struct BoundLaunch {
+  const Launch *launch = nullptr;
+  Function function = nullptr;
+  std::array<unsigned, 3> grid = {0, 0, 0};
+  /// By parameter: its value, or how far into the workspace.
+  std::vector<int64_t> sizes;
+  /// By parameter: sizes of the matrix it describes, innermost first; empty for others.
+  std::vector<std::vector<uint64_t>> dims;
+
+  bool isEmpty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+};
+
+/// Throws Error where the grid is larger than devices allow.
+BoundLaunch bindLaunch(const Launch &launch, Function function, const std::string &step,
+                       std::span<const int64_t> symbols);
+
+/// The arguments of one launch at a time, in the form the driver takes.
+class Arguments {
+public:
+  /// `operands` are the addresses of the step's operands. Valid until the next call.
+  void **fill(const BoundLaunch &bound, std::span<const Address> operands, Address workspace);
+
+private:
+  std::vector<uint64_t> words;
+  std::vector<TensorMap> maps;
+  std::vector<void *> pointers;
+};
+
+} // namespace headrace::cuda

@@ -1,0 +1,284 @@
+// Programs of a CUDA device: constants there once and for all, temporaries by the static plan in
+// one piece of pool memory, steps as launches in a stream, or as one graph once a size has come
+// twice.
+#include "runtime/AlignedMemory.h"
+#include "runtime/BindingCache.h"
+#include "runtime/Error.h"
+#include "runtime/IdlePool.h"
+#include "runtime/ProgramRunner.h"
+#include "runtime/cuda/Memory.h"
+#include "runtime/cuda/ProgramGraph.h"
+
+#include <algorithm>
+#include <list>
+
+namespace headrace {
+
+namespace {
+
+using namespace cuda;
+
+// Kernels load 16 bytes at a time.
+constexpr Address neededAlignment = 16;
+constexpr size_t keptGraphs = 8;
+// Fewer launches are submitted one by one as quickly.
+constexpr size_t worthAGraph = 3;
+
+Address addressOf(const Tensor &tensor) { return reinterpret_cast<Address>(tensor.data()); }
+
+/// What one call needs to itself. Its own stream is the device's and outlives it, as tensors may be
+/// freed in its order.
+class Scratch {
+public:
+  explicit Scratch(Device &device) : device(device) {
+    Current current(device);
+    own = device.takeStream();
+    // The default stream, which others may be using, must not wait for what is only recorded.
+    check(driver().cuStreamCreate(&recorder, CU_STREAM_NON_BLOCKING), "making a stream");
+    check(driver().cuEventCreate(&done, CU_EVENT_DISABLE_TIMING), "making an event");
+  }
+  ~Scratch() {
+    try {
+      Current current(device);
+      driver().cuStreamSynchronize(own);
+      graphs.clear();
+      driver().cuEventDestroy_v2(done);
+      driver().cuStreamDestroy_v2(recorder);
+    } catch (const Error &) { // the driver may be gone
+    }
+    device.returnStream(own);
+  }
+  Scratch(const Scratch &) = delete;
+
+  /// Memory that is at least so large, for use in any stream.
+  Address reserve(Memory &memory, int64_t bytes, const char *what) {
+    auto wanted = static_cast<size_t>(bytes);
+    if (wanted <= memory.bytes())
+      return memory.address();
+    // Nobody may use the old memory any more; first, so that both need not fit together.
+    check(driver().cuStreamSynchronize(own), "waiting for the device");
+    memory = Memory();
+    memory = Memory(device, wanted, own, what);
+    check(driver().cuStreamSynchronize(own), "allocating memory");
+    return memory.address();
+  }
+
+  Device &device;
+  Stream own = nullptr, recorder = nullptr;
+  Event done = nullptr; // its last call
+  bool used = false;
+  std::vector<int64_t> symbols;
+  Memory arena, staging, routineWorkspace;
+  CallMemory memory;
+  std::list<ProgramGraph> graphs;                // latest use first
+  std::vector<const DeviceBinding *> seenBefore; // sizes that came once
+};
+
+class CudaRunner final : public ProgramRunner {
+public:
+  CudaRunner(Program givenProgram, const std::vector<DeviceImage> &images)
+      : ProgramRunner(std::move(givenProgram)), device(Device::get(chosenDevice())),
+        steps(device, program, images) {
+    Current current(device);
+    for (Tensor &constant : program.constants) {
+      constants.push_back(toDevice(device, constant));
+      // Its values are on the device now; type and shape stay.
+      constant = Tensor::borrow(constant.dtype(), constant.shape(), nullptr, nullptr);
+    }
+  }
+
+  Place place() const override { return {device.number()}; }
+
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &,
+           std::vector<double> *stepMicroseconds) override {
+    call(inputs, outputs, nullptr, stepMicroseconds);
+  }
+
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream) override {
+    auto given = static_cast<Stream>(stream);
+    call(inputs, outputs, &given, nullptr);
+  }
+
+  std::vector<std::string> stepNotes() const override { return steps.notes(); }
+
+private:
+  /// Copies between the host's tensors and their places on the device.
+  struct Copy {
+    Address device;
+    void *host;
+    size_t bytes;
+    const std::string *name;
+  };
+
+  void call(std::span<const Tensor> inputs, std::span<Tensor> outputs, const Stream *given,
+            std::vector<double> *stepMicroseconds);
+  void placeBuffers(Scratch &scratch, const DeviceBinding &binding, std::span<const Tensor> inputs,
+                    std::span<Tensor> outputs, Stream stream, std::vector<Copy> &in,
+                    std::vector<Copy> &out);
+  void runSteps(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding,
+                Stream stream);
+  ProgramGraph *graphFor(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding);
+
+  Device &device;
+  DeviceProgram steps;
+  std::vector<Tensor> constants;
+  BindingCache<DeviceBinding> bindings;
+  IdlePool<Scratch> scratches;
+};
+
+void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                      const Stream *given, std::vector<double> *stepMicroseconds) {
+  auto lease = scratches.take([&] { return std::make_unique<Scratch>(device); });
+  Scratch &scratch = *lease;
+  bindSymbols(inputs, scratch.symbols);
+  checkPlaces(inputs, outputs);
+  std::shared_ptr<const DeviceBinding> binding =
+      bindings.find(scratch.symbols, [&] { return steps.bind(scratch.symbols); });
+  checkOutputs(binding->common.outputShapes, outputs);
+
+  Current current(device);
+  Stream stream = given ? *given : scratch.own;
+  if (scratch.used) // its memory may be in use in another stream
+    check(driver().cuStreamWaitEvent(stream, scratch.done, 0), "waiting for the last call");
+  bool toHost = !given && std::ranges::all_of(
+                              inputs, [](const Tensor &input) { return input.place().onHost(); });
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i]) {
+      const TensorSpec &spec = program.outputs[i];
+      const Shape &shape = binding->common.outputShapes[i];
+      outputs[i] =
+          toHost ? Tensor::allocate(spec.dtype, shape)
+                 : allocateTensor(device, spec.dtype, shape, stream, "output '" + spec.name + "'");
+    }
+
+  std::vector<Copy> in, out;
+  placeBuffers(scratch, *binding, inputs, outputs, stream, in, out);
+  for (const Copy &copy : in)
+    check(driver().cuMemcpyHtoDAsync_v2(copy.device, copy.host, copy.bytes, stream),
+          "copying input '" + *copy.name + "' to the device");
+  if (stepMicroseconds)
+    *stepMicroseconds = timeSteps(steps, *binding, scratch.memory, scratch.recorder, stream);
+  else
+    runSteps(scratch, binding, stream);
+  for (const Copy &copy : out)
+    check(driver().cuMemcpyDtoHAsync_v2(copy.host, copy.device, copy.bytes, stream),
+          "copying output '" + *copy.name + "' from the device");
+  check(driver().cuEventRecord(scratch.done, stream), "recording the call's end");
+  scratch.used = true;
+  if (!given || !out.empty())
+    check(driver().cuStreamSynchronize(stream), "running program '" + program.name + "'");
+}
+
+/// The host's tensors get places of their own, which are the same from call to call.
+void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
+                              std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                              Stream stream, std::vector<Copy> &in, std::vector<Copy> &out) {
+  auto inPlace = [](const Tensor &tensor) {
+    return !tensor.place().onHost() && addressOf(tensor) % neededAlignment == 0;
+  };
+  int64_t staged = 0;
+  for (std::span<const Tensor> tensors : {inputs, std::span<const Tensor>(outputs)})
+    for (const Tensor &tensor : tensors)
+      if (!inPlace(tensor))
+        staged += alignUp(static_cast<int64_t>(tensor.bytes()));
+  Address next = scratch.reserve(scratch.staging, staged, "inputs and outputs");
+  auto stage = [&](const Tensor &tensor) {
+    Address at = next;
+    next += static_cast<Address>(alignUp(static_cast<int64_t>(tensor.bytes())));
+    return at;
+  };
+
+  CallMemory &memory = scratch.memory;
+  memory.arena =
+      scratch.reserve(scratch.arena, binding.common.plan.totalBytes, "intermediate results");
+  if (steps.hasRoutines())
+    memory.routineWorkspace =
+        scratch.reserve(scratch.routineWorkspace, routineWorkspaceBytes, "libraries");
+  std::vector<Address> inputAddresses, outputAddresses;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor &input = inputs[i];
+    inputAddresses.push_back(inPlace(input) ? addressOf(input) : stage(input));
+    if (inPlace(input) || input.bytes() == 0)
+      continue;
+    if (input.place().onHost())
+      in.push_back({inputAddresses[i], const_cast<void *>(input.data()), input.bytes(),
+                    &program.inputs[i].name});
+    else
+      check(
+          driver().cuMemcpyDtoDAsync_v2(inputAddresses[i], addressOf(input), input.bytes(), stream),
+          "aligning input '" + program.inputs[i].name + "'");
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor &output = outputs[i];
+    outputAddresses.push_back(inPlace(output) ? addressOf(output) : stage(output));
+    if (!inPlace(output) && !output.place().onHost())
+      throw Error(ErrorKind::InvalidArgument,
+                  "output '" + program.outputs[i].name + "': expected memory aligned to 16 bytes");
+    if (output.place().onHost() && output.bytes() > 0)
+      out.push_back({outputAddresses[i], output.data(), output.bytes(), &program.outputs[i].name});
+  }
+  memory.buffers.clear();
+  for (size_t id = 0; id < program.buffers.size(); ++id) {
+    const BufferInfo &buffer = program.buffers[id];
+    auto index = static_cast<size_t>(buffer.index);
+    switch (buffer.kind) {
+    case BufferInfo::Kind::Input:
+      memory.buffers.push_back(inputAddresses[index]);
+      break;
+    case BufferInfo::Kind::Output:
+      memory.buffers.push_back(outputAddresses[index]);
+      break;
+    case BufferInfo::Kind::Constant:
+      memory.buffers.push_back(addressOf(constants[index]));
+      break;
+    case BufferInfo::Kind::Temporary:
+      memory.buffers.push_back(memory.arena +
+                               static_cast<Address>(binding.common.plan.offsets[id]));
+      break;
+    }
+  }
+}
+
+void CudaRunner::runSteps(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding,
+                          Stream stream) {
+  if (ProgramGraph *graph = graphFor(scratch, binding))
+    return graph->launch(stream);
+  for (size_t step = 0; step < steps.steps(); ++step)
+    steps.launch(step, *binding, scratch.memory, stream);
+}
+
+/// None where submitting the steps one by one is as good: recording pays from the second call on.
+ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
+                                   const std::shared_ptr<const DeviceBinding> &binding) {
+  if (binding->launches < worthAGraph)
+    return nullptr;
+  std::list<ProgramGraph> &graphs = scratch.graphs;
+  auto found = std::find_if(graphs.begin(), graphs.end(),
+                            [&](const ProgramGraph &graph) { return graph.binding() == binding; });
+  if (found != graphs.end()) {
+    if (found->update(scratch.memory)) {
+      graphs.splice(graphs.begin(), graphs, found);
+      return &graphs.front();
+    }
+    graphs.erase(found);
+  } else if (auto seen = std::ranges::find(scratch.seenBefore, binding.get());
+             seen == scratch.seenBefore.end()) {
+    if (scratch.seenBefore.size() == keptGraphs)
+      scratch.seenBefore.erase(scratch.seenBefore.begin());
+    scratch.seenBefore.push_back(binding.get());
+    return nullptr;
+  }
+  if (graphs.size() == keptGraphs)
+    graphs.pop_back();
+  graphs.emplace_front(steps, binding, scratch.memory, scratch.recorder);
+  return &graphs.front();
+}
+
+} // namespace
+
+std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
+                                              std::shared_ptr<void>) {
+  return std::make_unique<CudaRunner>(std::move(program), images);
+}
+
+} // namespace headrace

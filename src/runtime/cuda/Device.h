@@ -1,0 +1,60 @@
+// A device of NVIDIA's: its context, its memory pool, streams that live as long as the process.
+#pragma once
+
+#include "runtime/cuda/Driver.h"
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace::cuda {
+
+class Device {
+public:
+  /// The device of that number; made once and kept. Throws Error where there is none.
+  static Device &get(int number);
+
+  int number() const { return index; }
+  const std::string &name() const { return label; }
+  /// "sm_90a": what code for exactly this device is called.
+  const std::string &architecture() const { return chip; }
+  Context context() const { return primary; }
+  Pool pool() const { return memory; }
+  int sharedBytesLimit() const { return sharedLimit; }
+
+  /// A stream that nobody else uses, to be returned: tensors may be freed in its order long after.
+  Stream takeStream();
+  void returnStream(Stream stream);
+
+private:
+  explicit Device(int number);
+
+  int index;
+  std::string label, chip;
+  Context primary = nullptr;
+  Pool memory = nullptr;
+  int sharedLimit = 0;
+  std::mutex mutex; // for what follows
+  std::vector<Stream> idle;
+};
+
+/// Makes the device's context the thread's own while it lives.
+class Current {
+public:
+  explicit Current(const Device &device);
+  ~Current();
+  Current(const Current &) = delete;
+};
+
+/// The number of the device that programs run on: HEADRACE_CUDA_DEVICE, else 0.
+int chosenDevice();
+
+/// The architecture of the chosen device; empty where there is no driver or no device.
+std::string hostArchitecture();
+
+/// Why code for `architecture` ("sm_80", "sm_90a") does not run on the chosen device; empty where
+/// it does. Code for sm_N runs on N and later, code for sm_Na on N alone.
+std::string whyNot(std::string_view architecture);
+
+} // namespace headrace::cuda

@@ -1,0 +1,34 @@
+// Library routines on a device.
+#pragma once
+
+#include "runtime/Program.h"
+#include "runtime/cuda/Device.h"
+
+#include <span>
+#include <string_view>
+
+namespace headrace::cuda {
+
+/// One call of a routine, as part of a stream's work.
+struct RoutineCall {
+  const Step &step;
+  std::span<const Address> operands;
+  std::span<const DType> types; // of the operands
+  std::span<const int64_t> parameters;
+  Device &device;
+  Stream stream;
+  Address workspace; // routineWorkspaceBytes of it, the call's own
+};
+using DeviceRoutine = void (*)(const RoutineCall &call);
+
+/// What libraries are given to work in; more makes some products of matrices faster.
+inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
+
+/// The routine of that name; null where it is unknown or its library is not on this machine.
+///
+/// "copy": operand 0 to operand 1; parameters: bytes.
+/// "cublas.gemm": operands and parameters of "openblas.sgemm" (Library.h), in f32, bf16 or f16 with
+///   sums in f32.
+DeviceRoutine findDeviceRoutine(std::string_view name);
+
+} // namespace headrace::cuda

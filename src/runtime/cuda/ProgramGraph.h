@@ -1,0 +1,46 @@
+// A whole program as one graph of the driver: 50 small kernels cost one submission.
+#pragma once
+
+#include "runtime/cuda/DeviceProgram.h"
+
+namespace headrace::cuda {
+
+class ProgramGraph {
+public:
+  /// Records all steps with these addresses. `recorder` is a stream of nobody else's.
+  ProgramGraph(const DeviceProgram &program, std::shared_ptr<const DeviceBinding> binding,
+               const CallMemory &memory, Stream recorder);
+  ~ProgramGraph();
+  ProgramGraph(const ProgramGraph &) = delete;
+
+  const std::shared_ptr<const DeviceBinding> &binding() const { return bound; }
+
+  /// Gives the recorded launches other addresses where they differ. False where that cannot be done
+  /// (a library's launches), and the graph is of no use for them.
+  bool update(const CallMemory &memory);
+  void launch(Stream stream) const;
+
+private:
+  struct Node {
+    size_t step;
+    const BoundLaunch *launch;
+    GraphNode node;
+  };
+
+  void record(Stream recorder);
+  bool touches(size_t step, const CallMemory &other) const;
+
+  const DeviceProgram &program;
+  std::shared_ptr<const DeviceBinding> bound;
+  CallMemory current;
+  Graph graph = nullptr;
+  GraphExec executable = nullptr;
+  std::vector<Node> nodes;
+};
+
+/// Runs the program once with these addresses and returns the time of each step, as the device
+/// measures it while the steps follow each other without gaps.
+std::vector<double> timeSteps(const DeviceProgram &program, const DeviceBinding &binding,
+                              const CallMemory &memory, Stream recorder, Stream stream);
+
+} // namespace headrace::cuda

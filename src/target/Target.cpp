@@ -1,0 +1,50 @@
+#include "target/Target.h"
+
+#include "runtime/Error.h"
+#include "target/cpu/CpuTarget.h"
+#include "target/cuda/CudaTarget.h"
+
+#include <map>
+#include <mutex>
+
+using namespace mlir;
+
+namespace headrace {
+
+namespace {
+
+struct TargetKind {
+  StringRef name;
+  std::unique_ptr<const Target> (*make)(StringRef fullName, StringRef processor);
+};
+
+constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
+
+} // namespace
+
+const Target &findTarget(StringRef name) {
+  static std::map<std::string, std::unique_ptr<const Target>> known;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (auto found = known.find(name.str()); found != known.end())
+    return *found->second;
+  auto [kind, processor] = name.split(':');
+  std::string names;
+  for (const TargetKind &candidate : targetKinds) {
+    if (candidate.name == kind)
+      return *(known[name.str()] = candidate.make(name, processor));
+    names += (names.empty() ? "" : " or ") + candidate.name.str();
+  }
+  throw Error(ErrorKind::InvalidArgument, "unknown target '" + name.str() + "'; expected " + names);
+}
+
+int64_t workspaceOf(ModuleOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto attribute = op->getAttrOfType<IntegerAttr>(kWorkspaceAttr))
+      bytes = attribute.getInt();
+  });
+  return bytes;
+}
+
+} // namespace headrace

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "target/Target.h"
+
+namespace headrace {
+
+/// "native" where no processor is named. Throws Error where there is none of that name.
+std::unique_ptr<const Target> makeCpuTarget(llvm::StringRef name, llvm::StringRef processor);
+
+} // namespace headrace

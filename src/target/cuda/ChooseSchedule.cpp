@@ -1,0 +1,313 @@
+#include "target/cuda/ChooseSchedule.h"
+
+#include "target/cuda/Product.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace::cuda {
+namespace {
+
+constexpr int64_t kPointThreads = 256, kRowThreads = 128, kMostThreads = 1024;
+constexpr int64_t kMostHeld = 32; // elements of a row in a thread's registers
+
+int64_t elementBytes(Value tensor) {
+  return std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
+}
+
+std::optional<int64_t> constantSize(AffineExpr expr) {
+  return expr ? constantValue(expr) : std::nullopt;
+}
+
+bool isReduction(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() > 0;
+}
+
+/// How many neighbours along `dim` a thread may take at once: what it reads there lies together.
+int64_t vectorWidth(const Reads &reads, unsigned dim, AffineExpr size, int64_t bytes) {
+  int64_t width = std::max<int64_t>(1, 16 / bytes);
+  for (const Read &read : reads.memory) {
+    std::optional<int64_t> stride = strideAlong(read, dim);
+    if (!stride || (*stride != 0 && *stride != 1))
+      return 1;
+  }
+  std::optional<int64_t> count = constantSize(size);
+  while (width > 1 && (!count || *count % width != 0))
+    width /= 2;
+  return width;
+}
+
+/// The threads of a row where `columns` elements are shared among them.
+Schedule rowSchedule(std::optional<int64_t> columns, int64_t vector) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Rows;
+  schedule.vector = vector;
+  if (!columns) {
+    schedule.threads = schedule.lanes = kRowThreads;
+    return schedule;
+  }
+  int64_t vectors = llvm::divideCeil(*columns, vector), mostHeld = kMostHeld / vector;
+  int64_t lanes = llvm::PowerOf2Ceil(llvm::divideCeil(vectors, mostHeld));
+  // A warp where that is enough, and a part of one for short rows.
+  schedule.lanes = lanes > kWarp ? lanes : std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
+  if (schedule.lanes > kMostThreads)
+    schedule.lanes = kMostThreads;
+  else
+    schedule.held = llvm::divideCeil(vectors, schedule.lanes);
+  schedule.threads = std::max(schedule.lanes, kRowThreads);
+  return schedule;
+}
+
+class Chooser {
+public:
+  Chooser(func::FuncOp kernel, bool hasWarpgroups) : kernel(kernel), hasWarpgroups(hasWarpgroups) {}
+
+  void run() {
+    SmallVector<Operation *> results;
+    kernel.walk([&](bufferization::MaterializeInDestinationOp store) {
+      if (Operation *op = store.getSource().getDefiningOp())
+        results.push_back(op);
+    });
+    for (Operation *op : results)
+      choose(op);
+  }
+
+private:
+  void choose(Operation *op) {
+    if (op->hasAttr(kScheduleAttr) || isa<tensor::EmptyOp>(op))
+      return;
+    if (std::optional<FusedProduct> fused = fusedProductOf(op))
+      if (std::optional<Schedule> schedule = asProduct(fused->product)) {
+        launchCostlyOperands(fused->product.op);
+        return set(op, asWarpgroups(fused->product).value_or(*schedule));
+      }
+    for (auto way : {asRows, asColumns, asTiles})
+      if (std::optional<Schedule> schedule = way(op))
+        return set(op, *schedule);
+    // What is combined on the way is launched before.
+    for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions)
+      if (read.value.getDefiningOp() != op)
+        choose(read.value.getDefiningOp());
+    launchCostlyOperands(op);
+    set(op, asPoints(op));
+  }
+
+  void set(Operation *op, const Schedule &schedule) {
+    op->setAttr(kScheduleAttr, schedule.attribute(op->getContext()));
+  }
+
+  /// What a reduction reads again and again is computed once where it takes time to compute.
+  void launchCostlyOperands(Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic || generic.getNumReductionLoops() == 0)
+      return;
+    for (OpOperand *operand : generic.getDpsInputOperands()) {
+      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+      AffineMap map = generic.getMatchingIndexingMap(operand);
+      if (!producer || producer->hasAttr(kScheduleAttr) ||
+          map.getNumResults() == generic.getNumLoops())
+        continue;
+      bool isCostly = llvm::any_of(producer.getBody()->without_terminator(), [](Operation &inner) {
+        return isa<math::MathDialect>(inner.getDialect()) || isa<arith::DivFOp>(inner);
+      });
+      if (isCostly)
+        choose(producer);
+    }
+  }
+
+  static Schedule asPoints(Operation *op) {
+    Schedule schedule;
+    schedule.threads = kPointThreads;
+    Reads reads = readsOf(op);
+    auto shape = kernelShape(op->getResult(0));
+    if (!reads.complete || !reads.reductions.empty() || !shape || shape->empty())
+      return schedule;
+    schedule.vector =
+        vectorWidth(reads, shape->size() - 1, shape->back(), elementBytes(op->getResult(0)));
+    return schedule;
+  }
+
+  /// The largest tile of which there are enough for the whole device.
+  static std::optional<Schedule> asProduct(const Product &product) {
+    constexpr int64_t kFewest = 16, kGuess = 1024, kMultiprocessors = 108;
+    auto size = [&](ArrayRef<unsigned> loops) {
+      return constantSize(product.size(loops)).value_or(kGuess);
+    };
+    int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
+    if (rows < kFewest || columns < kFewest)
+      return std::nullopt;
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Product;
+    schedule.tileK = 16;
+    schedule.threadM = 8;
+    for (int64_t tile : {128, 64, 32}) {
+      schedule.tileM = schedule.tileN = tile;
+      schedule.threadN = tile == 128 ? 8 : 4;
+      if (llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile) * batches >=
+          kMultiprocessors)
+        break;
+    }
+    schedule.threads = schedule.tileM / schedule.threadM * (schedule.tileN / schedule.threadN);
+    return schedule;
+  }
+
+  /// On tensor cores, where the copy engine can read both operands: matrices in memory (or stacks
+  /// of them) whose rows begin at multiples of 16 bytes.
+  std::optional<Schedule> asWarpgroups(const Product &product) const {
+    constexpr int64_t kMultiprocessors = 132, kRowElements = 8;
+    linalg::GenericOp op = product.op;
+    if (!hasWarpgroups || product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
+        product.batch.size() > 1)
+      return std::nullopt;
+    for (OpOperand *operand : {product.a, product.b}) {
+      Operation *producer = operand->get().getDefiningOp();
+      Type element = cast<RankedTensorType>(operand->get().getType()).getElementType();
+      auto shape = kernelShape(operand->get());
+      if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || element.isF32() || !shape ||
+          !shape->back().isMultipleOf(kRowElements))
+        return std::nullopt;
+      SmallVector<unsigned> order(product.batch);
+      unsigned outer = operand == product.a ? product.m.front() : product.n.front();
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      auto is = [&](ArrayRef<unsigned> loops) {
+        return map ==
+               AffineMap::getMultiDimMapWithTargets(op.getNumLoops(), loops, op.getContext());
+      };
+      SmallVector<unsigned> depthLast(order), depthFirst(order);
+      depthLast.append({outer, product.k.front()});
+      depthFirst.append({product.k.front(), outer});
+      if (!is(depthLast) && (operand == product.a || !is(depthFirst)))
+        return std::nullopt;
+    }
+    auto columns = constantSize(product.size(product.n));
+    if (!columns || *columns % 2 != 0)
+      return std::nullopt;
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Warpgroups;
+    schedule.threads = 3 * 128;
+    schedule.tileM = 128;
+    schedule.tileN = *columns > 128 ? 256 : 128;
+    schedule.tileK = 64;
+    schedule.stages = schedule.tileN == 256 ? 4 : 6;
+    schedule.blocks = kMultiprocessors;
+    return schedule;
+  }
+
+  /// Many elements to few: several blocks share what a result is combined of.
+  static std::optional<Schedule> asColumns(Operation *op) {
+    constexpr int64_t kEnoughThreads = 1 << 17, kLeastPart = 64, kMostSplits = 512;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic || generic.getNumReductionLoops() == 0 || !combinerOf(generic) ||
+        !startOf(generic) || readsOf(op, /*throughReductions=*/true).reductions.size() != 1)
+      return std::nullopt;
+    SmallVector<unsigned> dims;
+    generic.getReductionDims(dims);
+    int64_t depth = 1, items = 1;
+    SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
+    for (auto [dim, range] : llvm::enumerate(ranges)) {
+      if (ShapedType::isDynamic(range) || range == 0)
+        return std::nullopt;
+      (llvm::is_contained(dims, dim) ? depth : items) *= range;
+    }
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Columns;
+    schedule.threads = kPointThreads;
+    schedule.lanes = items < kWarp ? kPointThreads : 1;
+    int64_t least = kLeastPart * schedule.lanes;
+    int64_t wanted = kEnoughThreads / std::max<int64_t>(1, items * schedule.lanes);
+    schedule.splits = std::clamp<int64_t>(std::min(wanted, depth / least), 1, kMostSplits);
+    if (schedule.splits == 1 && schedule.lanes == 1)
+      return std::nullopt;
+    return schedule;
+  }
+
+  static std::optional<Schedule> asTiles(Operation *op) {
+    constexpr int64_t kLeastExtent = 8;
+    std::optional<Read> read = transposedRead(op);
+    auto shape = kernelShape(op->getResult(0));
+    if (!read || !shape)
+      return std::nullopt;
+    for (unsigned dim = 0; dim + 1 < shape->size(); ++dim) {
+      if (strideAlong(*read, dim) != 1 ||
+          constantSize((*shape)[dim]).value_or(kLeastExtent) < kLeastExtent ||
+          constantSize(shape->back()).value_or(kLeastExtent) < kLeastExtent)
+        continue;
+      Schedule schedule;
+      schedule.kind = Schedule::Kind::Tiles;
+      schedule.along = dim;
+      return schedule;
+    }
+    return std::nullopt;
+  }
+
+  /// Rows, where everything that is combined on the way is combined along the last dimension and
+  /// needed per row: softmax, normalizations, sums of rows.
+  static std::optional<Schedule> asRows(Operation *op) {
+    Reads reads = readsOf(op);
+    auto shape = kernelShape(op->getResult(0));
+    if (!reads.complete || reads.reductions.empty() || !shape)
+      return std::nullopt;
+    bool isReduced = isReduction(op);
+    if (!isReduced && shape->empty())
+      return std::nullopt;
+    unsigned rank = shape->size(), rowDims = isReduced ? rank : rank - 1;
+    AffineExpr columns = isReduced ? AffineExpr() : shape->back();
+    for (const Read &read : reads.reductions) {
+      auto reduction = cast<linalg::GenericOp>(read.value.getDefiningOp());
+      if (reduction.getNumReductionLoops() != 1 || !combinerOf(reduction) || !startOf(reduction))
+        return std::nullopt;
+      for (AffineExpr expr : read.point)
+        for (unsigned dim = rowDims; dim < reads.dims; ++dim)
+          if (expr.isFunctionOfDim(dim))
+            return std::nullopt;
+      SmallVector<unsigned> dims;
+      reduction.getReductionDims(dims);
+      AffineExpr size = loopSize(reduction, dims.front());
+      if (!size || (columns && !sameSize(size, columns)))
+        return std::nullopt;
+      columns = size;
+      if (!readsAlong(reduction, dims.front()))
+        return std::nullopt;
+    }
+    // A few long rows are shared by several blocks.
+    std::optional<int64_t> rows =
+        constantSize(elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()));
+    constexpr int64_t kFewRows = 64, kLongRow = 1 << 15;
+    if (isReduced && rows && *rows < kFewRows && constantSize(columns).value_or(0) >= kLongRow)
+      return std::nullopt;
+    return rowSchedule(constantSize(columns), rowVector(op, reads, rank, columns));
+  }
+
+  /// The reduction's elements lie beside each other.
+  static bool readsAlong(linalg::GenericOp reduction, unsigned dim) {
+    return llvm::any_of(reduction.getDpsInputOperands(), [&](OpOperand *operand) {
+      AffineMap map = reduction.getMatchingIndexingMap(operand);
+      return map.getNumResults() > 0 &&
+             map.getResults().back() == getAffineDimExpr(dim, reduction.getContext());
+    });
+  }
+
+  static int64_t rowVector(Operation *op, const Reads &reads, unsigned rank, AffineExpr columns) {
+    // Columns are the last dimension of the result, and one dimension more for each reduction.
+    int64_t width = std::max<int64_t>(1, 16 / elementBytes(op->getResult(0)));
+    for (unsigned dim = isReduction(op) ? rank : rank - 1; dim < reads.dims; ++dim)
+      width = std::min(width, vectorWidth(reads, dim, columns, elementBytes(op->getResult(0))));
+    return width;
+  }
+
+  func::FuncOp kernel;
+  bool hasWarpgroups;
+};
+
+} // namespace
+
+void chooseSchedules(func::FuncOp kernel, bool hasWarpgroups) {
+  Chooser(kernel, hasWarpgroups).run();
+}
+
+} // namespace headrace::cuda

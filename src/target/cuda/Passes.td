@@ -1,0 +1,29 @@
+//===- Passes.td - passes of the CUDA target, in the order they run -----------===//
+#ifndef HEADRACE_TARGET_CUDA_PASSES_TD
+#define HEADRACE_TARGET_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
+  let summary = "chooses what of a kernel is launched, and how it is given to threads";
+  let options = [
+    Option<"warpgroups", "warpgroups", "bool", "true", "whether the device has them (sm_90a)">
+  ];
+}
+
+def CudaWriteKernelsPass : Pass<"cuda-write-kernels", "::mlir::ModuleOp"> {
+  let summary = "writes device functions for what is launched";
+}
+
+def CudaLowerPass : Pass<"cuda-lower", "::mlir::ModuleOp"> {
+  let summary = "device functions in terms of LLVM and NVVM";
+}
+
+def CudaPrintPtxPass : Pass<"cuda-print-ptx", "::mlir::ModuleOp"> {
+  let summary = "prints a kernel's PTX; for tests";
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_90a\"", "the device">
+  ];
+}
+
+#endif

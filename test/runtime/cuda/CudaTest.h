@@ -1,0 +1,92 @@
+#pragma once
+
+#include "runtime/Executable.h"
+#include "runtime/Programs.h"
+#include "runtime/cuda/FakeDriver.h"
+#include "runtime/cuda/Memory.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace headrace::test {
+
+/// Tests against the driver without a device, which the build names.
+class CudaTest : public ::testing::Test {
+protected:
+  CudaTest() {
+    ::setenv("HEADRACE_CUDA_DRIVER", FAKE_CUDA_DRIVER, 1);
+    ::setenv("HEADRACE_CACHE_DIR", "", 1);
+    void *library = ::dlopen(FAKE_CUDA_DRIVER, RTLD_NOW);
+    auto get = reinterpret_cast<FakeDriver *(*)()>(::dlsym(library, "fakeDriver"));
+    fake = get();
+  }
+  int calls(const char *function) const { return fake->calls[function]; }
+
+  FakeDriver *fake;
+};
+
+inline LaunchParameter bufferParameter(int operand) {
+  LaunchParameter parameter;
+  parameter.index = operand;
+  return parameter;
+}
+
+inline LaunchParameter sizeParameter(DimExpr size) {
+  LaunchParameter parameter;
+  parameter.kind = LaunchParameter::Kind::Size;
+  parameter.size = std::move(size);
+  return parameter;
+}
+
+inline LaunchParameter workspaceParameter(int64_t offset) {
+  LaunchParameter parameter;
+  parameter.kind = LaunchParameter::Kind::Workspace;
+  parameter.size = number(offset);
+  return parameter;
+}
+
+inline Launch launchOf(std::string function, std::vector<LaunchParameter> parameters,
+                       DimExpr blocks = number(1)) {
+  Launch launch;
+  launch.function = std::move(function);
+  launch.grid = {std::move(blocks), number(1), number(1)};
+  launch.parameters = std::move(parameters);
+  return launch;
+}
+
+inline const DeviceImage fakeImage = {"image", ".fake"};
+
+/// chainProgram (Programs.h) on the device.
+inline Program deviceChain() {
+  Program program = chainProgram();
+  DimExpr n = DimExpr::symbol(0);
+  for (Step &step : program.steps) {
+    step.symbol = "image";
+    std::vector<LaunchParameter> parameters;
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      parameters.push_back(bufferParameter(static_cast<int>(i)));
+    parameters.push_back(sizeParameter(n));
+    step.launches = {launchOf(parameters.size() == 4 ? "multiply" : "add_one", parameters, n)};
+  }
+  return program;
+}
+
+inline Executable deviceChainExecutable() {
+  return Executable(deviceChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+}
+
+inline Tensor counting(int64_t n) {
+  Tensor tensor = Tensor::allocate(DType::F32, {n});
+  for (int64_t i = 0; i < n; ++i)
+    tensor.as<float>()[i] = static_cast<float>(i);
+  return tensor;
+}
+
+inline void expectChain(const Tensor &y, int64_t n) {
+  ASSERT_EQ(y.shape(), Shape{n});
+  for (int64_t i = 0; i < n; ++i)
+    EXPECT_EQ(y.as<float>()[i], static_cast<float>((i + 1) * (i + 2)));
+}
+
+} // namespace headrace::test
