@@ -111,9 +111,7 @@ def test_elements_by_index() -> None:
 def test_other_reductions(reduce: Callable[..., hr.Expr]) -> None:
     x, w = tensor("x", n, 5), tensor("w", 3)
     k = hr.axis(3)
-    check(
-        hr.compute((n, 3), lambda i, j: reduce(x[i, j + k] * w[k], axis=k)), x=(2, 5), w=(3,)
-    )
+    check(hr.compute((n, 3), lambda i, j: reduce(x[i, j + k] * w[k], axis=k)), x=(2, 5), w=(3,))
 
 
 def test_equal_maxima_share() -> None:
