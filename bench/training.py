@@ -71,12 +71,19 @@ def ready(name: str, create: Callable[[], nn.Module], shape: tuple[int, ...]) ->
     return once
 
 
+# How long threads of another system may go on waiting busily for their next loop.
+SETTLING_SECONDS = 0.02
+
+
 def measure(steps: dict[str, Step], rounds: int) -> dict[str, float]:
     """Milliseconds: the median of each, taken turn by turn."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, once in steps.items():
+            settled = time.perf_counter() + SETTLING_SECONDS
             once()  # brings its own threads and data back
+            while time.perf_counter() < settled:
+                once()
             start = time.perf_counter()
             once()
             times[name].append((time.perf_counter() - start) * 1000)

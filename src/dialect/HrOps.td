@@ -133,7 +133,7 @@ def Hr_PoolOp : Hr_ReductionOp<"pool"> {
 
 def Hr_ComputeOp : Hr_Op<"compute", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
     InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue"]>]> {
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["buildBody", "getInitialValue", "gradient"]>]> {
   let summary = "any scalar function of elements that affine maps or indices pick, combined or not";
   let description = [{
     `domain` gives the sizes of the iteration dimensions: the result's, then the last `reduced` ones,

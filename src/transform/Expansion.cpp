@@ -69,7 +69,7 @@ public:
       return deviceMicroseconds(op, /*efficiency=*/0.9, /*tile=*/128);
     double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
     if (needsTranspose(op))
-      microseconds += 4 * bytesOf(op.getRhs()) / kBytesPerMicrosecond;
+      microseconds += bytesOf(op.getRhs()) / kBytesPerMicrosecond;
     return microseconds;
   }
 

@@ -57,6 +57,17 @@ TEST(CompiledMovement, TransposesOfOtherShapesAndTypes) {
   p.check();
 }
 
+TEST(CompiledMovement, TransposesOfSquaresOfVectors) {
+  CompiledProgram p;
+  p.output(p.transpose(p.input({32, 48}), {1, 0}));
+  p.output(p.transpose(p.input({16, 16}), {1, 0}));
+  p.output(p.transpose(p.input({2, 64, 3, 16}), {0, 3, 2, 1}));
+  p.output(p.transpose(p.input({16, 3, 32}), {2, 1, 0}));
+  p.output(p.transpose(p.input({64, 80}, p.builder().getI32Type()), {1, 0}));
+  p.output(p.exp(p.transpose(p.input({32, 64}), {1, 0})));
+  p.check();
+}
+
 TEST(CompiledMovement, Slices) {
   CompiledProgram p;
   Value x = p.input({17, 97});

@@ -179,6 +179,28 @@ INSTANTIATE_TEST_SUITE_P(Patterns, Walk, testing::ValuesIn(kPatterns),
                            return std::string(info.param.name);
                          });
 
+TEST(WalkGroups, RowsOfSeveralDimensions) {
+  CompiledProgram p;
+  Value x = p.input({3, 40, 24}), scale = p.input({24});
+  Value total = p.reduce(ReduceKind::Sum, x, {2}, /*keepDims=*/true);
+  Value y = p.sum({x, total});
+  p.output(total);
+  p.output(y);
+  p.output(p.reduce(ReduceKind::Max, p.sum({y, scale}), {0, 1}));
+  p.check();
+  EXPECT_EQ(p.kernels(), 2) << p.text();
+}
+
+/// One operator that tells the leading dimensions apart keeps the others from walking both.
+TEST(WalkGroups, RowsOfSeveralDimensionsThatDiffer) {
+  CompiledProgram p;
+  Value x = p.input({3, 40, 24}), shift = p.input({40, 24});
+  Value total = p.reduce(ReduceKind::Sum, x, {2}, /*keepDims=*/true);
+  p.output(total);
+  p.output(p.sum({x, total, shift}));
+  p.check();
+}
+
 /// A value that leaves a kernel and comes back into it by another one must not be in it.
 TEST(WalkGroups, NeverWaitForThemselves) {
   CompiledProgram p;

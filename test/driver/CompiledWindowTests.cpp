@@ -94,6 +94,18 @@ INSTANTIATE_TEST_SUITE_P(
         Window{.spatial = {7, 97}, .window = {3, 3}, .channels = 8, .features = 48},
         Window{.spatial = {5, 5}, .window = {5, 5}, .channels = 8, .features = 10},
         Window{.spatial = {7, 7}, .window = {3, 3}, .batch = 0},
+        // One feature: vectors along rows, of any length.
+        Window{.spatial = {28, 28},
+               .window = {5, 5},
+               .channels = 6,
+               .features = 1,
+               .low = 2,
+               .high = 2},
+        Window{.spatial = {9, 41}, .window = {3, 2}, .features = 1, .dilation = 2},
+        Window{.spatial = {9, 41}, .window = {3, 3}, .features = 1, .stride = 2},
+        // Features of odd numbers of vectors.
+        Window{.spatial = {9, 9}, .window = {3, 3}, .features = 12},
+        Window{.spatial = {9, 9}, .window = {3, 3}, .channels = 5, .features = 28},
         // One position, which leaves a row and a column unread.
         Window{.spatial = {2, 2}, .window = {3, 3}, .stride = 2, .low = 1, .high = 1},
         Window{.spatial = {2, 2}, .window = {1, 1}, .stride = 2},

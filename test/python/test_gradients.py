@@ -118,13 +118,33 @@ def test_mish_keeps_its_input_only(write_model) -> None:
 
 
 def test_softmax_moves_what_it_must(write_model) -> None:
-    shape = [64, 512]
+    shape = [8, 16, 64, 512]
     model = hr.load(
         write_model([("Softmax", ["x"], ["y"])], [("x", "FLOAT", shape)], [("y", "FLOAT", shape)])
     )
     explanation = hr.forward_backward(model).explain()
     assert explanation["kept"] == []
-    assert explanation["backward"]["after"]["bytes_moved"] <= 2 * 3 * 4 * 64 * 512
+    tensor = 4 * 8 * 16 * 64 * 512
+    for direction, tensors in [("forward", 2), ("backward", 3)]:
+        assert explanation[direction]["after"]["kernels"] == 1
+        assert explanation[direction]["after"]["bytes_moved"] == tensors * tensor
+
+
+def test_layer_norm_goes_through_memory_once_each_way(write_model) -> None:
+    shape = [8, 512, 1024]
+    model = hr.load(
+        write_model(
+            [("LayerNormalization", ["x", "scale", "bias"], ["y"])],
+            [("x", "FLOAT", shape), ("scale", "FLOAT", [1024]), ("bias", "FLOAT", [1024])],
+            [("y", "FLOAT", shape)],
+        )
+    )
+    explanation = hr.forward_backward(model).explain()
+    tensor = 4 * 8 * 512 * 1024
+    assert sum(4 * np.prod(kept["shape"]) for kept in explanation["kept"]) <= tensor / 100
+    for direction, tensors in [("forward", 2), ("backward", 3)]:
+        moved = explanation[direction]["after"]["bytes_moved"]
+        assert tensors * tensor <= moved < (tensors + 0.1) * tensor
 
 
 @pytest.mark.parametrize("name", ["lenet", "mlp", "resnet18", "mobilenet_v2", "bert_layer"])

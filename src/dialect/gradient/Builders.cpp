@@ -71,4 +71,14 @@ Value sizeScalar(OpBuilder &b, Location loc, AffineExpr size, Type type) {
   return b.create<arith::SIToFPOp>(loc, type, integer);
 }
 
+Value converted(OpBuilder &b, Location loc, Value number, Type type) {
+  unsigned from = number.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
+  if (number.getType() == type)
+    return number;
+  if (from == to) // f16 and bf16
+    number = b.create<arith::ExtFOp>(loc, b.getF32Type(), number), from = 32;
+  return from < to ? b.create<arith::ExtFOp>(loc, type, number).getResult()
+                   : b.create<arith::TruncFOp>(loc, type, number).getResult();
+}
+
 } // namespace headrace::gradient

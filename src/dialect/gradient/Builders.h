@@ -43,4 +43,7 @@ mlir::Value summedTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
 mlir::Value sizeScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExpr size,
                        mlir::Type type);
 
+/// The number in another floating-point type.
+mlir::Value converted(mlir::OpBuilder &b, mlir::Location loc, mlir::Value number, mlir::Type type);
+
 } // namespace headrace::gradient

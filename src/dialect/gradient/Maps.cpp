@@ -8,17 +8,6 @@ using namespace headrace::gradient;
 
 namespace headrace::hr {
 
-/// The number in another floating-point type.
-static Value converted(OpBuilder &b, Location loc, Value number, Type type) {
-  unsigned from = number.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
-  if (number.getType() == type)
-    return number;
-  if (from == to) // f16 and bf16
-    number = b.create<arith::ExtFOp>(loc, b.getF32Type(), number), from = 32;
-  return from < to ? b.create<arith::ExtFOp>(loc, type, number).getResult()
-                   : b.create<arith::TruncFOp>(loc, type, number).getResult();
-}
-
 Gradients MapOp::gradient(OpBuilder &b, Value resultGradient) {
   Location loc = getLoc();
   Block &body = getBody().front();

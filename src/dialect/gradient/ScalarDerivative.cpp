@@ -275,6 +275,8 @@ Value buildDerivative(OpBuilder &builder, Location loc, Block &body, ValueRange 
       return {};
   Value yielded = mapping.lookup(body.getTerminator()->getOperand(0));
   Value derivative = differentiator.of(yielded);
+  if (!result)
+    return derivative;
   if (isa<BlockArgument>(yielded) || derivative == yielded)
     return isa<BlockArgument>(yielded) ? derivative : result;
   SmallVector<OpOperand *> uses;

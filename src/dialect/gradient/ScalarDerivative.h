@@ -10,7 +10,8 @@ bool dependsOn(mlir::Block &body, unsigned index);
 
 /// Writes `body` at the given scalars, one per argument, and the derivative of what it yields with
 /// respect to its argument `index`, of the yielded type. In terms of the yielded value `result`
-/// alone where that is possible (exp, tanh, relu, ...): whoever has it need not keep the arguments.
+/// alone where that is possible (exp, tanh, relu, ...): whoever has it need not keep the arguments;
+/// null: never.
 /// Null where the body holds an operation without a derivative, which an error names. The body must
 /// depend on the argument.
 mlir::Value buildDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,

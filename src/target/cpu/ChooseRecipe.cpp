@@ -53,8 +53,12 @@ private:
                        .wasInterrupted();
     if (!vectorizable || !onlyGenerics || gathers || ranges.empty())
       return plainLoops();
-    if (contents.reductions.empty())
-      return contents.ops.size() == 1 ? elementwise() : plainLoops();
+    if (contents.reductions.empty()) {
+      if (contents.ops.size() > 1)
+        return plainLoops();
+      std::optional<int64_t> dim = readAcross(root);
+      return dim ? transposition(*dim) : elementwise();
+    }
     if (llvm::all_of(contents.reductions, reducesRows))
       return llvm::all_of(contents.reductions, combinesInAnyOrder) ? rows() : plainLoops();
     if (contents.reductions.size() == 1)
@@ -114,6 +118,28 @@ private:
       inside = axis + ".c";
     }
     write.vectors(op, inside, vector, axis, cell ? cell : size);
+  }
+
+  /// What lies along `across` in memory is read in vectors, which a square tile turns around.
+  void transposition(int64_t across) {
+    Operation *op = contents.root;
+    int64_t last = ranges.size() - 1;
+    SmallVector<std::string> grid, loops, tile;
+    for (int64_t dim = 0; dim < last; ++dim)
+      if (dim != across)
+        grid.push_back(axisName(op, dim));
+    for (int64_t dim : {across, last}) {
+      std::string axis = axisName(op, dim);
+      if (ranges[dim] != lanes()) {
+        write.split(op, axis, lanes(), axis + ".o", axis + ".t");
+        (dim == across ? grid : loops).push_back(axis + ".o");
+      }
+      tile.push_back(ranges[dim] != lanes() ? axis + ".t" : axis);
+    }
+    write.reorder(op, llvm::to_vector(llvm::concat<std::string>(grid, loops, tile)));
+    for (const std::string &axis : grid)
+      write.parallel(op, axis);
+    write.registerTile(op, tile);
   }
 
   /// Maps and reductions over rows that stay in cache.
@@ -362,6 +388,21 @@ private:
 
   bool isRowDim(size_t dim, int64_t length) const {
     return dim + 1 == ranges.size() && ranges[dim] == length;
+  }
+
+  /// The dimension along which the only operand lies in memory, where that is not the result's, and
+  /// both are cut evenly into squares of vectors.
+  std::optional<int64_t> readAcross(linalg::GenericOp op) const {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    int64_t last = ranges.size() - 1;
+    if (op.getNumDpsInputs() != 1 || !maps[0].isPermutation() || !maps[1].isIdentity() ||
+        elementBytes != 4)
+      return std::nullopt;
+    int64_t across = cast<AffineDimExpr>(maps[0].getResults().back()).getPosition();
+    bool isEven = llvm::all_of(ArrayRef{across, last}, [&](int64_t dim) {
+      return !ShapedType::isDynamic(ranges[dim]) && ranges[dim] % lanes() == 0;
+    });
+    return across != last && isEven ? std::optional(across) : std::nullopt;
   }
 
   /// The dimension of which several elements share what is read along the features.

@@ -84,6 +84,7 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
         vector::VectorContractLowering::OuterProduct);
     RewritePatternSet products(context);
     products.add<MultiplyWhatIsNotSummed>(context);
+    vector::populateVectorTransferPermutationMapLoweringPatterns(products);
     apply(std::move(products));
 
     RewritePatternSet contractions(context);
@@ -100,7 +101,7 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
         rest, VectorTransferToSCFOptions().enableFullUnroll(true).setTargetRank(1));
     vector::populateVectorTransposeLoweringPatterns(
         rest, vector::VectorTransformsOptions().setVectorTransposeLowering(
-                  vector::VectorTransposeLowering::Shuffle1D));
+                  vector::VectorTransposeLowering::Shuffle16x16));
     vector::populateVectorShapeCastLoweringPatterns(rest);
     vector::populateVectorBroadcastLoweringPatterns(rest);
     apply(std::move(rest));
