@@ -185,6 +185,11 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   program->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
+  const DeviceTarget *device = findTarget(impl->settings.target).asDevice();
+  if (device && phase == phases().back().name)
+    for (const DeviceKernel &kernel : device->compile(*program))
+      os << "\n// " << kernel.kernel << ", as the device's driver takes it:\n"
+         << kernel.image.text;
   return text;
 }
 

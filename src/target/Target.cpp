@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 #include "target/cpu/CpuTarget.h"
+#include "target/cuda/CudaTarget.h"
 
 #include <map>
 #include <mutex>
@@ -17,7 +18,7 @@ struct TargetKind {
   std::unique_ptr<const Target> (*make)(StringRef fullName, StringRef processor);
 };
 
-constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}};
+constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 // The pass playground: reads IR, runs the passes named on the command line, writes IR.
 #include "target/Target.h"
 #include "target/cpu/Passes.h"
+#include "target/cuda/Passes.h"
 #include "transform/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -10,8 +11,10 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<headrace::hr::HrDialect>();
   headrace::findTarget("cpu").registerDialects(registry);
+  headrace::findTarget("cuda:sm_90a").registerDialects(registry);
   headrace::registerHeadracePasses();
   headrace::registerHeadraceCpuPasses();
+  headrace::registerHeadraceCudaPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   return mlir::asMainReturnCode(

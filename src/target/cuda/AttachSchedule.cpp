@@ -29,7 +29,7 @@ struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSched
       module->setAttr(kRecipeRefusedAttr, b.getStringAttr("recipes are for processors"));
     std::string kinds, loops, recipe;
     for (func::FuncOp kernel : module.getOps<func::FuncOp>()) {
-      cuda::chooseSchedules(kernel, capability);
+      cuda::chooseSchedules(kernel, warpgroups);
       kernel.walk([&](Operation *op) {
         std::optional<cuda::Schedule> schedule = cuda::Schedule::of(op);
         if (!schedule)

@@ -1,11 +1,10 @@
 #include "target/cuda/ChooseSchedule.h"
 
-#include "target/cuda/Reads.h"
-
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "target/cuda/Product.h"
 
 #include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using utils::IteratorType;
@@ -17,8 +16,7 @@ constexpr int64_t kPointThreads = 256, kRowThreads = 128, kMostThreads = 1024;
 constexpr int64_t kMostHeld = 32; // elements of a row in a thread's registers
 
 int64_t elementBytes(Value tensor) {
-  return std::max(
-      1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
+  return std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
 }
 
 std::optional<int64_t> constantSize(AffineExpr expr) {
@@ -56,8 +54,7 @@ Schedule rowSchedule(std::optional<int64_t> columns, int64_t vector) {
   int64_t vectors = llvm::divideCeil(*columns, vector), mostHeld = kMostHeld / vector;
   int64_t lanes = llvm::PowerOf2Ceil(llvm::divideCeil(vectors, mostHeld));
   // A warp where that is enough, and a part of one for short rows.
-  schedule.lanes =
-      lanes > kWarp ? lanes : std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
+  schedule.lanes = lanes > kWarp ? lanes : std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
   if (schedule.lanes > kMostThreads)
     schedule.lanes = kMostThreads;
   else
@@ -68,7 +65,7 @@ Schedule rowSchedule(std::optional<int64_t> columns, int64_t vector) {
 
 class Chooser {
 public:
-  explicit Chooser(func::FuncOp kernel) : kernel(kernel) {}
+  Chooser(func::FuncOp kernel, bool hasWarpgroups) : kernel(kernel), hasWarpgroups(hasWarpgroups) {}
 
   void run() {
     SmallVector<Operation *> results;
@@ -84,8 +81,14 @@ private:
   void choose(Operation *op) {
     if (op->hasAttr(kScheduleAttr) || isa<tensor::EmptyOp>(op))
       return;
-    if (std::optional<Schedule> schedule = asRows(op))
-      return set(op, *schedule);
+    if (std::optional<FusedProduct> fused = fusedProductOf(op))
+      if (std::optional<Schedule> schedule = asProduct(fused->product)) {
+        launchCostlyOperands(fused->product.op);
+        return set(op, asWarpgroups(fused->product).value_or(*schedule));
+      }
+    for (auto way : {asRows, asColumns, asTiles})
+      if (std::optional<Schedule> schedule = way(op))
+        return set(op, *schedule);
     // What is combined on the way is launched before.
     for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions)
       if (read.value.getDefiningOp() != op)
@@ -129,6 +132,119 @@ private:
     return schedule;
   }
 
+  /// The largest tile of which there are enough for the whole device.
+  static std::optional<Schedule> asProduct(const Product &product) {
+    constexpr int64_t kFewest = 16, kGuess = 1024, kMultiprocessors = 108;
+    auto size = [&](ArrayRef<unsigned> loops) {
+      return constantSize(product.size(loops)).value_or(kGuess);
+    };
+    int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
+    if (rows < kFewest || columns < kFewest)
+      return std::nullopt;
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Product;
+    schedule.tileK = 16;
+    schedule.threadM = 8;
+    for (int64_t tile : {128, 64, 32}) {
+      schedule.tileM = schedule.tileN = tile;
+      schedule.threadN = tile == 128 ? 8 : 4;
+      if (llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile) * batches >=
+          kMultiprocessors)
+        break;
+    }
+    schedule.threads = schedule.tileM / schedule.threadM * (schedule.tileN / schedule.threadN);
+    return schedule;
+  }
+
+  /// On tensor cores, where the copy engine can read both operands: matrices in memory (or stacks
+  /// of them) whose rows begin at multiples of 16 bytes.
+  std::optional<Schedule> asWarpgroups(const Product &product) const {
+    constexpr int64_t kMultiprocessors = 132, kRowElements = 8;
+    linalg::GenericOp op = product.op;
+    if (!hasWarpgroups || product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
+        product.batch.size() > 1)
+      return std::nullopt;
+    for (OpOperand *operand : {product.a, product.b}) {
+      Operation *producer = operand->get().getDefiningOp();
+      Type element = cast<RankedTensorType>(operand->get().getType()).getElementType();
+      auto shape = kernelShape(operand->get());
+      if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || element.isF32() || !shape ||
+          !shape->back().isMultipleOf(kRowElements))
+        return std::nullopt;
+      SmallVector<unsigned> order(product.batch);
+      unsigned outer = operand == product.a ? product.m.front() : product.n.front();
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      auto is = [&](ArrayRef<unsigned> loops) {
+        return map ==
+               AffineMap::getMultiDimMapWithTargets(op.getNumLoops(), loops, op.getContext());
+      };
+      SmallVector<unsigned> depthLast(order), depthFirst(order);
+      depthLast.append({outer, product.k.front()});
+      depthFirst.append({product.k.front(), outer});
+      if (!is(depthLast) && (operand == product.a || !is(depthFirst)))
+        return std::nullopt;
+    }
+    auto columns = constantSize(product.size(product.n));
+    if (!columns || *columns % 2 != 0)
+      return std::nullopt;
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Warpgroups;
+    schedule.threads = 3 * 128;
+    schedule.tileM = 128;
+    schedule.tileN = *columns > 128 ? 256 : 128;
+    schedule.tileK = 64;
+    schedule.stages = schedule.tileN == 256 ? 4 : 6;
+    schedule.blocks = kMultiprocessors;
+    return schedule;
+  }
+
+  /// Many elements to few: several blocks share what a result is combined of.
+  static std::optional<Schedule> asColumns(Operation *op) {
+    constexpr int64_t kEnoughThreads = 1 << 17, kLeastPart = 64, kMostSplits = 512;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic || generic.getNumReductionLoops() == 0 || !combinerOf(generic) ||
+        !startOf(generic) || readsOf(op, /*throughReductions=*/true).reductions.size() != 1)
+      return std::nullopt;
+    SmallVector<unsigned> dims;
+    generic.getReductionDims(dims);
+    int64_t depth = 1, items = 1;
+    SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
+    for (auto [dim, range] : llvm::enumerate(ranges)) {
+      if (ShapedType::isDynamic(range) || range == 0)
+        return std::nullopt;
+      (llvm::is_contained(dims, dim) ? depth : items) *= range;
+    }
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Columns;
+    schedule.threads = kPointThreads;
+    schedule.lanes = items < kWarp ? kPointThreads : 1;
+    int64_t least = kLeastPart * schedule.lanes;
+    int64_t wanted = kEnoughThreads / std::max<int64_t>(1, items * schedule.lanes);
+    schedule.splits = std::clamp<int64_t>(std::min(wanted, depth / least), 1, kMostSplits);
+    if (schedule.splits == 1 && schedule.lanes == 1)
+      return std::nullopt;
+    return schedule;
+  }
+
+  static std::optional<Schedule> asTiles(Operation *op) {
+    constexpr int64_t kLeastExtent = 8;
+    std::optional<Read> read = transposedRead(op);
+    auto shape = kernelShape(op->getResult(0));
+    if (!read || !shape)
+      return std::nullopt;
+    for (unsigned dim = 0; dim + 1 < shape->size(); ++dim) {
+      if (strideAlong(*read, dim) != 1 ||
+          constantSize((*shape)[dim]).value_or(kLeastExtent) < kLeastExtent ||
+          constantSize(shape->back()).value_or(kLeastExtent) < kLeastExtent)
+        continue;
+      Schedule schedule;
+      schedule.kind = Schedule::Kind::Tiles;
+      schedule.along = dim;
+      return schedule;
+    }
+    return std::nullopt;
+  }
+
   /// Rows, where everything that is combined on the way is combined along the last dimension and
   /// needed per row: softmax, normalizations, sums of rows.
   static std::optional<Schedule> asRows(Operation *op) {
@@ -158,6 +274,12 @@ private:
       if (!readsAlong(reduction, dims.front()))
         return std::nullopt;
     }
+    // A few long rows are shared by several blocks.
+    std::optional<int64_t> rows =
+        constantSize(elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()));
+    constexpr int64_t kFewRows = 64, kLongRow = 1 << 15;
+    if (isReduced && rows && *rows < kFewRows && constantSize(columns).value_or(0) >= kLongRow)
+      return std::nullopt;
     return rowSchedule(constantSize(columns), rowVector(op, reads, rank, columns));
   }
 
@@ -179,10 +301,13 @@ private:
   }
 
   func::FuncOp kernel;
+  bool hasWarpgroups;
 };
 
 } // namespace
 
-void chooseSchedules(func::FuncOp kernel, int64_t) { Chooser(kernel).run(); }
+void chooseSchedules(func::FuncOp kernel, bool hasWarpgroups) {
+  Chooser(kernel, hasWarpgroups).run();
+}
 
 } // namespace headrace::cuda

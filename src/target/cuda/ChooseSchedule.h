@@ -7,7 +7,8 @@
 
 namespace headrace::cuda {
 
-/// Gives every operation of the kernel that is to be launched its record.
-void chooseSchedules(mlir::func::FuncOp kernel, int64_t capability);
+/// Gives every operation of the kernel that is to be launched its record. `hasWarpgroups`: the
+/// device multiplies by warp groups and copies tiles by itself (sm_90a).
+void chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups);
 
 } // namespace headrace::cuda

@@ -425,21 +425,21 @@ double hr_erf_f64(double x) {
                     -0x1.3aa422cc5d833p-46);
   if (a >= 6.0)
     return __builtin_copysign(1.0, x);
-  double t = 1.0 / a, q;
+  double t = 1.0 / a, q; // exp(a^2) erfc(a) = q(t) * t
   if (a < 2.0)
-    q = POLY(t, 0x1.20db9def3b15cp-1, 0x1.078a5b7861ed2p-11, -0x1.292e1aad20e37p-2,
-             0x1.4547c8fc4401dp-4, -0x1.ad136d807f15fp-4, 0x1.4291bd0eb3841p+1,
-             -0x1.3c6dc021e9a9bp+3, 0x1.6948321887cf0p+4, -0x1.25a43d4850c80p+5,
-             0x1.6c260fc8d63afp+5, -0x1.61d998f13b450p+5, 0x1.0f42d30adb0fap+5,
-             -0x1.4610b6723aedcp+4, 0x1.2dba68048f27ep+3, -0x1.9fb4848c1620ap+1,
-             0x1.91f86d2b32397p-1, -0x1.e72ab15135e3cp-4, 0x1.168ab801387bep-7);
+    q = POLY(t - 0.75, 0x1.df6a7891d7325p-2, -0x1.5a4720afb6ebcp-3, 0x1.3cfedc0bfe6dbp-6,
+             0x1.4a14f6e4a6decp-5, -0x1.9d6a514f55cdcp-5, 0x1.34bef97c0e9f3p-5,
+             -0x1.28d3f1c9e1f99p-6, 0x1.2606c88c55973p-11, 0x1.6cac095b76bfep-7,
+             -0x1.09dee193c9b99p-6, 0x1.02691c858716bp-6, -0x1.7bb91c16a4328p-7,
+             0x1.70ebc63beed5cp-8, 0x1.881cf9a70eb7fp-12, -0x1.4a592f10bf895p-8,
+             0x1.0a8cc8b5b9f42p-7, -0x1.59ece07a1ef2fp-7, 0x1.168ab801387bep-7);
   else
-    q = POLY(t, 0x1.20dd7602fd6d9p-1, -0x1.e3847b1532589p-20, -0x1.20d02b94f9609p-2,
-             -0x1.ca8d9e70bf88ep-11, 0x1.bbd969121e777p-2, -0x1.64ad8c342bad7p-4,
-             -0x1.0ae1c4a09e2a4p-1, -0x1.2f6de4b65b9f2p+1, 0x1.528b9985fee02p+3,
-             -0x1.02c3f6996c481p+3, -0x1.82be7cf27db63p+5, 0x1.8a955b7de2608p+7,
-             -0x1.93855968e7d5fp+8, 0x1.0dc9acefea17bp+9, -0x1.ed8cec29f96b8p+8,
-             0x1.2d213e3786832p+8, -0x1.bd6544b0e2058p+6, 0x1.2f95ba2d86ecbp+4);
+    q = POLY(t - 0x1.5555555555555p-2, 0x1.12f21ddd9f5e2p-1, -0x1.24c7dddebd8e7p-3, -0x1.d89132e7f3774p-4,
+             0x1.90c0c93618d25p-3, -0x1.a4570814078aep-4, -0x1.8be8eab51592ep-4,
+             0x1.1a9fbd6574ba9p-2, -0x1.239af0bcaaf42p-2, 0x1.354d521b0510cp-6,
+             0x1.eeb8272f9bc19p-2, -0x1.ea5a26ceec099p-1, 0x1.d6e2942e759c8p-1,
+             0x1.39d0f926b6d83p-3, -0x1.36bca373cb70fp+1, 0x1.53f6e676ad717p+2,
+             -0x1.80c27ec64cb6dp+2, -0x1.ea24f361b16ebp+1, 0x1.2f95ba2d86ecbp+4);
   return __builtin_copysign(1.0 - hr_exp_f64(-a * a) * q * t, x);
 }
 double hr_fpowi_f64(double x, double n) { return hr_powf_f64(x, n); }

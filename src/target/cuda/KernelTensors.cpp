@@ -1,6 +1,7 @@
 // Sizes, reductions and loops of level-2 tensors, read without changing anything.
 #include "dialect/Hr.h"
 #include "target/cuda/PointWriter.h"
+#include "transform/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -10,7 +11,6 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
-#include "transform/Passes.h"
 
 using namespace mlir;
 
@@ -32,9 +32,8 @@ AffineExpr sizeExpr(OpFoldResult size, MLIRContext *context) {
         return {};
     }
     AffineMap map = apply.getAffineMap();
-    return map.getResult(0).replaceDimsAndSymbols(
-        ArrayRef(operands).take_front(map.getNumDims()),
-        ArrayRef(operands).drop_front(map.getNumDims()));
+    return map.getResult(0).replaceDimsAndSymbols(ArrayRef(operands).take_front(map.getNumDims()),
+                                                  ArrayRef(operands).drop_front(map.getNumDims()));
   }
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
     auto shape = kernelShape(dim.getSource());
@@ -71,16 +70,14 @@ std::optional<SymbolicShape> kernelShape(Value tensor) {
   }
   Operation *op = tensor.getDefiningOp();
   if (!op) // carried by a loop
-    return kernelShape(
-        cast<scf::ForOp>(tensor.getParentBlock()->getParentOp())
-            .getTiedLoopInit(cast<BlockArgument>(tensor))
-            ->get());
+    return kernelShape(cast<scf::ForOp>(tensor.getParentBlock()->getParentOp())
+                           .getTiedLoopInit(cast<BlockArgument>(tensor))
+                           ->get());
   return llvm::TypeSwitch<Operation *, std::optional<SymbolicShape>>(op)
       .Case([&](bufferization::ToTensorOp given) -> std::optional<SymbolicShape> {
         auto argument = cast<BlockArgument>(given.getMemref());
         auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-        auto sizes =
-            function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), kSizesAttr);
+        auto sizes = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), kSizesAttr);
         if (!sizes)
           return std::nullopt;
         return SymbolicShape(sizes.getValue().getResults());
@@ -112,8 +109,7 @@ std::optional<SymbolicShape> kernelShape(Value tensor) {
         return kernelShape(loop.getInitArgs()[cast<OpResult>(tensor).getResultNumber()]);
       })
       .Case([&](linalg::LinalgOp linalgOp) {
-        return kernelShape(
-            linalgOp.getDpsInits()[cast<OpResult>(tensor).getResultNumber()]);
+        return kernelShape(linalgOp.getDpsInits()[cast<OpResult>(tensor).getResultNumber()]);
       })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -134,8 +130,8 @@ AffineExpr loopSize(linalg::GenericOp op, unsigned dim) {
 
 Operation *combinerOf(linalg::GenericOp op) {
   SmallVector<Operation *> combiners;
-  if (op.getNumDpsInits() != 1 ||
-      !matchReduction(op.getRegionOutputArgs(), 0, combiners) || combiners.size() != 1)
+  if (op.getNumDpsInits() != 1 || !matchReduction(op.getRegionOutputArgs(), 0, combiners) ||
+      combiners.size() != 1)
     return nullptr;
   return combiners.front()->getNumOperands() == 2 ? combiners.front() : nullptr;
 }

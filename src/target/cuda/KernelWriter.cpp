@@ -9,12 +9,11 @@ namespace headrace::cuda {
 
 KernelWriter::KernelWriter(gpu::GPUModuleOp module, Location loc, StringRef name, int64_t threads)
     : b(module.getContext()), location(loc), module(module), threads(threads) {
-  b.setInsertionPointToEnd(module.getBody());
+  b.setInsertionPoint(module.getBody()->getTerminator());
   function = b.create<gpu::GPUFuncOp>(loc, name, b.getFunctionType({}, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   auto block = b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1});
   function.setKnownBlockSizeAttr(block);
-  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), block);
   b.setInsertionPointToEnd(&function.getBody().front());
   auto end = b.create<gpu::ReturnOp>(loc);
   b.setInsertionPoint(end);
@@ -37,14 +36,14 @@ Value KernelWriter::parameter(Type type, DictionaryAttr launch, DictionaryAttr a
   return value;
 }
 
-Value KernelWriter::address(const Place &place, bool written) {
+Value KernelWriter::address(const TensorPlace &place, bool written) {
   SmallVector<NamedAttribute> attrs{
       b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16)),
       b.getNamedAttr(LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr())};
   if (!written)
     attrs.push_back(b.getNamedAttr(LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr()));
   NamedAttribute launch =
-      place.kind == Place::Kind::Buffer
+      place.kind == TensorPlace::Kind::Buffer
           ? b.getNamedAttr("buffer", b.getI64IntegerAttr(place.index))
           : b.getNamedAttr("workspace",
                            AffineMapAttr::get(symbolMap({place.offset}, b.getContext())));
@@ -90,15 +89,36 @@ Value KernelWriter::block(unsigned dim) {
 
 Value KernelWriter::shared(int64_t bytes) {
   OpBuilder outer(function);
-  std::string name =
-      (function.getName() + "_shared" + Twine(sharedCount++)).str();
+  std::string name = (function.getName() + "_shared" + Twine(sharedCount++)).str();
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes);
   auto global = outer.create<LLVM::GlobalOp>(location, type, /*isConstant=*/false,
                                              LLVM::Linkage::Internal, name, Attribute(),
                                              /*alignment=*/16, kSharedSpace);
-  return atEntry([&](OpBuilder &entry) -> Value {
-    return entry.create<LLVM::AddressOfOp>(location, global);
-  });
+  return atEntry(
+      [&](OpBuilder &entry) -> Value { return entry.create<LLVM::AddressOfOp>(location, global); });
+}
+
+Value KernelWriter::dynamicShared(int64_t bytes, int64_t alignment) {
+  OpBuilder outer(function);
+  dynamicBytes = bytes;
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  auto global = outer.create<LLVM::GlobalOp>(
+      location, type, /*isConstant=*/false, LLVM::Linkage::External,
+      (function.getName() + "_shared").str(), Attribute(), alignment, kSharedSpace);
+  return atEntry(
+      [&](OpBuilder &entry) -> Value { return entry.create<LLVM::AddressOfOp>(location, global); });
+}
+
+Value KernelWriter::tensorMap(const TensorPlace &place, ArrayRef<AffineExpr> shape, Type element,
+                              ArrayRef<int64_t> box, int64_t swizzleBytes) {
+  auto record = b.getDictionaryAttr(
+      {b.getNamedAttr("tensor_map", b.getI64IntegerAttr(place.index)),
+       b.getNamedAttr("shape", AffineMapAttr::get(symbolMap(shape, b.getContext()))),
+       b.getNamedAttr("element", TypeAttr::get(element)),
+       b.getNamedAttr("box", b.getDenseI64ArrayAttr(box)),
+       b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzleBytes))});
+  return parameter(LLVM::LLVMPointerType::get(b.getContext()), record,
+                   b.getDictionaryAttr(b.getNamedAttr(kTensorMapAttr, b.getUnitAttr())));
 }
 
 void KernelWriter::setResidentBlocks(int64_t blocks) {
@@ -112,7 +132,8 @@ DictionaryAttr KernelWriter::finish(ArrayRef<AffineExpr> grid) {
   SmallVector<AffineExpr> blocks(grid);
   blocks.resize(3, constantDim(1, b.getContext()));
   return b.getDictionaryAttr(
-      {b.getNamedAttr("function", b.getStringAttr(function.getName())),
+      {b.getNamedAttr("shared", b.getI64IntegerAttr(dynamicBytes)),
+       b.getNamedAttr("function", b.getStringAttr(function.getName())),
        b.getNamedAttr("grid", AffineMapAttr::get(symbolMap(blocks, b.getContext()))),
        b.getNamedAttr("threads", b.getI64IntegerAttr(threads)),
        b.getNamedAttr("parameters", b.getArrayAttr(parameters))});

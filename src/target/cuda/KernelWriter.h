@@ -12,6 +12,8 @@ namespace headrace::cuda {
 /// On a kernel's module: its launches in order, and the bytes of memory they share.
 inline constexpr llvm::StringLiteral kLaunchesAttr = "cuda.launches";
 inline constexpr llvm::StringLiteral kWorkspaceAttr = "cuda.workspace";
+/// On a parameter of a device function: a tensor map, passed by value.
+inline constexpr llvm::StringLiteral kTensorMapAttr = "cuda.tensor_map";
 /// The width of indices in its device functions.
 inline constexpr llvm::StringLiteral kIndexBitsAttr = "cuda.index_bits";
 
@@ -19,7 +21,7 @@ inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 inline constexpr int64_t kWarp = 32;
 
 /// Where a tensor lies: an operand of the step, or a part of the workspace its launches share.
-struct Place {
+struct TensorPlace {
   enum class Kind { Buffer, Workspace };
   Kind kind = Kind::Buffer;
   int index = 0;           // of the operand
@@ -39,14 +41,19 @@ public:
   mlir::MLIRContext *context() { return b.getContext(); }
 
   /// The address of a tensor; `written` must be the same for all uses of a place.
-  mlir::Value address(const Place &place, bool written);
+  mlir::Value address(const TensorPlace &place, bool written);
   /// The value of a size, an index.
   mlir::Value size(mlir::AffineExpr expr);
   mlir::Value number(int64_t value);
-  mlir::Value thread();                     // number of the thread in its block
-  mlir::Value block(unsigned dim = 0);      // number of the block
+  mlir::Value thread();                // number of the thread in its block
+  mlir::Value block(unsigned dim = 0); // number of the block
   /// Static memory that the threads of a block share.
   mlir::Value shared(int64_t bytes);
+  /// The same beyond what a function may have statically; once.
+  mlir::Value dynamicShared(int64_t bytes, int64_t alignment);
+  /// A description of the tensor for the copy engine, which moves `box` of it at a time.
+  mlir::Value tensorMap(const TensorPlace &place, llvm::ArrayRef<mlir::AffineExpr> shape,
+                        mlir::Type element, llvm::ArrayRef<int64_t> box, int64_t swizzleBytes);
 
   /// At most this many blocks are to be resident on a multiprocessor: bounds the registers.
   void setResidentBlocks(int64_t blocks);
@@ -67,6 +74,7 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> known;
   mlir::Value threadId, blockIds[3];
   int sharedCount = 0;
+  int64_t dynamicBytes = 0;
 };
 
 } // namespace headrace::cuda

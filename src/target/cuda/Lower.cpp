@@ -7,14 +7,15 @@
 //
 // Elementary functions are calls into a module of our own (DeviceMath.c) that is linked in. Indices
 // have 32 bits where all memory of a kernel is that small: divisions cost a fraction then.
+#include "target/cuda/KernelWriter.h"
 #include "target/cuda/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,8 +26,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "target/cuda/KernelWriter.h"
 
 using namespace mlir;
 
@@ -39,7 +40,8 @@ namespace {
 /// What the back end has an instruction for.
 bool isNative(Operation &op) {
   return isa<math::FmaOp, math::RoundEvenOp, math::RoundOp, math::TruncOp, math::CopySignOp,
-             math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp>(op);
+             math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp>(
+      op);
 }
 
 /// The function that computes it: hr_exp_f32; integer powers are hr_ipowi_i64.
@@ -50,8 +52,7 @@ LLVM::LLVMFuncOp deviceFunction(gpu::GPUModuleOp module, Operation &op, Type typ
     return known;
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   SmallVector<Type> operands(op.getNumOperands(), type);
-  return b.create<LLVM::LLVMFuncOp>(op.getLoc(), name,
-                                    LLVM::LLVMFunctionType::get(type, operands));
+  return b.create<LLVM::LLVMFuncOp>(op.getLoc(), name, LLVM::LLVMFunctionType::get(type, operands));
 }
 
 /// Half precision and small integers are computed in the next wider type that has functions.
@@ -90,27 +91,41 @@ void callDeviceMath(gpu::GPUModuleOp module) {
   }
 }
 
+/// Tensor maps are parameters of 128 bytes.
+void passTensorMapsByValue(gpu::GPUModuleOp module) {
+  constexpr int64_t kBytes = 128, kAlignment = 64;
+  Builder b(module.getContext());
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      if (!function.getArgAttr(i, cuda::kTensorMapAttr))
+        continue;
+      function.removeArgAttr(i, b.getStringAttr(cuda::kTensorMapAttr));
+      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
+                          TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), kBytes)));
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          b.getI64IntegerAttr(kAlignment));
+      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+    }
+}
+
 void addConversions(OpPassManager &manager, unsigned indexBits) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createLowerAffinePass());
-  manager.addPass(arith::createArithExpandOpsPass());
   manager.addPass(createConvertSCFToCFPass());
   ConvertGpuOpsToNVVMOpsOptions device;
   device.indexBitwidth = indexBits;
   device.useBarePtrCallConv = true;
   manager.addPass(createConvertGpuOpsToNVVMOps(device));
   manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertNVVMToLLVMPass());
   ArithToLLVMConversionPassOptions arithmetic;
   arithmetic.indexBitwidth = indexBits;
   manager.addPass(createArithToLLVMConversionPass(arithmetic));
   ConvertIndexToLLVMPassOptions index;
   index.indexBitwidth = indexBits;
   manager.addPass(createConvertIndexToLLVMPass(index));
-  ConvertControlFlowToLLVMPassOptions branches;
-  branches.indexBitwidth = indexBits;
-  manager.addPass(createConvertControlFlowToLLVMPass(branches));
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
@@ -126,13 +141,19 @@ struct CudaLowerPass : impl::CudaLowerPassBase<CudaLowerPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    RewritePatternSet divisions(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(divisions);
+    if (failed(applyPatternsAndFoldGreedily(module, std::move(divisions))))
+      return signalPassFailure();
     for (auto device : module.getOps<gpu::GPUModuleOp>())
       callDeviceMath(device);
     auto bits = module->getAttrOfType<IntegerAttr>(cuda::kIndexBitsAttr);
     OpPassManager conversions(ModuleOp::getOperationName());
     addConversions(conversions.nest<gpu::GPUModuleOp>(), bits ? bits.getInt() : 64);
     if (failed(runPipeline(conversions, module)))
-      signalPassFailure();
+      return signalPassFailure();
+    for (auto device : module.getOps<gpu::GPUModuleOp>())
+      passTensorMapsByValue(device);
   }
 };
 

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses what of a kernel is launched, and how it is given to threads";
   let options = [
-    Option<"capability", "capability", "int64_t", "90", "of the device: 80 for sm_80">
+    Option<"warpgroups", "warpgroups", "bool", "true", "whether the device has them (sm_90a)">
   ];
 }
 
@@ -17,6 +17,13 @@ def CudaWriteKernelsPass : Pass<"cuda-write-kernels", "::mlir::ModuleOp"> {
 
 def CudaLowerPass : Pass<"cuda-lower", "::mlir::ModuleOp"> {
   let summary = "device functions in terms of LLVM and NVVM";
+}
+
+def CudaPrintPtxPass : Pass<"cuda-print-ptx", "::mlir::ModuleOp"> {
+  let summary = "prints a kernel's PTX; for tests";
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_90a\"", "the device">
+  ];
 }
 
 #endif

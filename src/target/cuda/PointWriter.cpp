@@ -95,10 +95,10 @@ Value PointWriter::less(AffineExpr expr, AffineExpr bound) {
 }
 
 //===--------------------------------------------------------------------------===//
-// Memory
+// TensorMemory
 //===--------------------------------------------------------------------------===//
 
-PointWriter::Access PointWriter::accessOf(const Memory &memory, ArrayRef<AffineExpr> point) {
+PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
   MLIRContext *context = kernel.context();
   AffineExpr offset = constantDim(0, context), stride = constantDim(1, context);
   for (auto [size, place] : llvm::reverse(llvm::zip_equal(memory.shape, point))) {
@@ -121,7 +121,7 @@ PointWriter::Access PointWriter::accessOf(const Memory &memory, ArrayRef<AffineE
   return access;
 }
 
-Value PointWriter::elementAddress(const Memory &memory, AffineExpr offset, unsigned lane) {
+Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset, unsigned lane) {
   Location loc = kernel.loc();
   Value base = kernel.address(memory.place, memory.written);
   Value index = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), value(offset, lane));
@@ -129,7 +129,7 @@ Value PointWriter::elementAddress(const Memory &memory, AffineExpr offset, unsig
                                ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
 }
 
-Pack PointWriter::load(const Memory &memory, ArrayRef<AffineExpr> point) {
+Pack PointWriter::load(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
   Location loc = kernel.loc();
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
@@ -154,7 +154,8 @@ Pack PointWriter::load(const Memory &memory, ArrayRef<AffineExpr> point) {
   return result;
 }
 
-void PointWriter::store(const Memory &memory, ArrayRef<AffineExpr> point, const Pack &values) {
+void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
+                        const Pack &values) {
   Location loc = kernel.loc();
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
@@ -204,7 +205,9 @@ Pack PointWriter::at(Value tensor, ArrayRef<AffineExpr> given) {
   if (auto known = state.points.find(key); known != state.points.end())
     return known->second;
   Pack result;
-  if (auto memory = memories.find(tensor); memory != memories.end()) {
+  if (std::optional<Pack> given = computer ? computer(tensor, point) : std::nullopt) {
+    result = *given;
+  } else if (auto memory = memories.find(tensor); memory != memories.end()) {
     result = load(memory->second, point);
   } else if (Operation *op = tensor.getDefiningOp()) {
     result = compute(op, point);
@@ -297,8 +300,7 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
   Pack sums = at(op.getDpsInits().front(), point);
   unsigned dim = llvm::find(loops, AffineExpr()) - loops.begin();
   std::function<Pack(unsigned, Pack)> nest = [&](unsigned from, Pack start) -> Pack {
-    while (from < loops.size() &&
-           op.getIteratorTypesArray()[from] != IteratorType::reduction)
+    while (from < loops.size() && op.getIteratorTypesArray()[from] != IteratorType::reduction)
       ++from;
     if (from == loops.size())
       return accumulate(op, loops, start);
@@ -403,8 +405,8 @@ Value PointWriter::captured(Value given, IRMapping &mapping) {
     return refuse(given.getParentBlock()->getParentOp(), storedAs(given.getType()),
                   "a number from outside")
         .front();
-  if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) && op->getParentRegion()->isAncestor(
-          b.getInsertionBlock()->getParent()))
+  if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) &&
+      op->getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
     return given; // already of the device function
   cloneBody(*op, mapping, {}, 0);
   return mapping.lookup(given);

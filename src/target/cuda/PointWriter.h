@@ -22,8 +22,8 @@ using Point = llvm::SmallVector<mlir::AffineExpr>;
 using Pack = llvm::SmallVector<mlir::Value, 4>;
 
 /// A tensor in memory, row-major.
-struct Memory {
-  Place place;
+struct TensorMemory {
+  TensorPlace place;
   llvm::SmallVector<mlir::AffineExpr> shape; // over the program's symbols
   mlir::Type element;
   bool written = false;
@@ -50,18 +50,19 @@ Point loopsAt(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point
 class PointWriter {
   /// What is known at the insertion point.
   struct State {
-    std::map<std::vector<const void *>, Pack> points;       // tensor, lanes and point: elements
-    llvm::DenseMap<mlir::AffineExpr, mlir::Value> values;   // of expressions
-    llvm::DenseMap<mlir::Value, mlir::AffineExpr> offsets;  // coordinates made of a kernel's numbers
+    std::map<std::vector<const void *>, Pack> points;      // tensor, lanes and point: elements
+    llvm::DenseMap<mlir::AffineExpr, mlir::Value> values;  // of expressions
+    llvm::DenseMap<mlir::Value, mlir::AffineExpr> offsets; // coordinates made of a kernel's numbers
     llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr> equal; // holds in this branch
-    mlir::IRMapping scalars;                                // of the loops around
+    mlir::IRMapping scalars;                                  // of the loops around
   };
 
 public:
   /// Where tensors lie that were computed before or are given.
-  using Memories = llvm::DenseMap<mlir::Value, Memory>;
+  using Memories = llvm::DenseMap<mlir::Value, TensorMemory>;
   /// Another way to compute a value, for templates; nothing where it does not apply.
-  using Computer = std::function<std::optional<Pack>(mlir::Value, llvm::ArrayRef<mlir::AffineExpr>)>;
+  using Computer =
+      std::function<std::optional<Pack>(mlir::Value, llvm::ArrayRef<mlir::AffineExpr>)>;
 
   PointWriter(KernelWriter &kernel, const Memories &memories)
       : kernel(kernel), memories(memories), b(kernel.builder()) {}
@@ -79,8 +80,9 @@ public:
   Pack at(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> point);
   /// The result of an operation whatever memory it has: for the launch that fills it.
   Pack compute(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> point);
-  void store(const Memory &memory, llvm::ArrayRef<mlir::AffineExpr> point, const Pack &values);
-  Pack load(const Memory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
+  void store(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point,
+             const Pack &values);
+  Pack load(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
 
   /// One step of a reduction: its accumulators with the elements at these loops.
   Pack accumulate(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
@@ -97,8 +99,7 @@ public:
   /// What is computed while one exists is forgotten when it goes: it stands in a region.
   class Scope {
   public:
-    explicit Scope(PointWriter &writer)
-        : writer(writer), state(writer.state), guard(writer.b) {}
+    explicit Scope(PointWriter &writer) : writer(writer), state(writer.state), guard(writer.b) {}
     ~Scope() { writer.state = std::move(state); }
 
   private:
@@ -118,8 +119,8 @@ private:
     unsigned run;            // lanes that lie beside each other
     bool uniform;            // the same element for all lanes
   };
-  Access accessOf(const Memory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
-  mlir::Value elementAddress(const Memory &memory, mlir::AffineExpr offset, unsigned lane);
+  Access accessOf(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
+  mlir::Value elementAddress(const TensorMemory &memory, mlir::AffineExpr offset, unsigned lane);
   mlir::AffineExpr shifted(mlir::AffineExpr expr, unsigned lane) const;
   bool usesLanes(llvm::ArrayRef<mlir::AffineExpr> point) const;
   Pack laneByLane(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> point);

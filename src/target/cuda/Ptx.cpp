@@ -51,7 +51,7 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Architecture &archi
 void linkDeviceMath(llvm::Module &code) {
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> math = llvm::parseIR(
-      llvm::MemoryBufferRef(kDeviceMath, "DeviceMath"), diagnostic, code.getContext());
+      llvm::MemoryBufferRef(deviceMathText(), "DeviceMath"), diagnostic, code.getContext());
   if (!math)
     throw InternalError("device functions cannot be read: " + diagnostic.getMessage().str());
   math->setTargetTriple(code.getTargetTriple());
@@ -77,14 +77,11 @@ void linkDeviceMath(llvm::Module &code) {
 } // namespace
 
 Architecture findArchitecture(StringRef name) {
-  constexpr std::pair<llvm::StringLiteral, int64_t> kKnown[] = {
-      {"sm_80", 80}, {"sm_86", 86}, {"sm_89", 89}, {"sm_90", 90}, {"sm_90a", 90}};
-  for (auto [known, capability] : kKnown)
+  for (StringRef known : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"})
     if (name == known)
-      return {name.str(), capability, name.ends_with("a")};
+      return {name.str()};
   throw Error(ErrorKind::InvalidArgument,
-              "unknown device '" + name.str() +
-                  "'; expected sm_80, sm_86, sm_89, sm_90 or sm_90a");
+              "unknown device '" + name.str() + "'; expected sm_80, sm_86, sm_89, sm_90 or sm_90a");
 }
 
 std::string writePtx(ModuleOp kernel, const Architecture &architecture) {

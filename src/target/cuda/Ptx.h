@@ -10,8 +10,6 @@ namespace headrace::cuda {
 /// A device by its architecture ("sm_90a"); throws Error where it is none we know.
 struct Architecture {
   std::string name;
-  int64_t capability; // 90
-  bool isSpecific;    // "a": instructions that only this one has
 };
 Architecture findArchitecture(llvm::StringRef name);
 

@@ -158,4 +158,24 @@ std::optional<int64_t> strideAlong(const Read &read, unsigned dim) {
   return constantValue(simplifyAffineExpr(step, 64, kMostSymbols));
 }
 
+std::optional<Read> transposedRead(Operation *op) {
+  Reads reads = readsOf(op);
+  unsigned rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+  if (!reads.complete || !reads.reductions.empty() || rank < 2)
+    return std::nullopt;
+  std::optional<Read> transposed;
+  for (const Read &read : reads.memory) {
+    std::optional<int64_t> stride = strideAlong(read, rank - 1);
+    if (stride == 0 || stride == 1)
+      continue;
+    bool isReadOnce = llvm::count_if(reads.memory, [&](const Read &other) {
+                        return other.value == read.value;
+                      }) == 1;
+    if (transposed || !isReadOnce)
+      return std::nullopt;
+    transposed = read;
+  }
+  return transposed;
+}
+
 } // namespace headrace::cuda

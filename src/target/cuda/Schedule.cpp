@@ -14,14 +14,14 @@ struct Field {
   int64_t Schedule::*value;
 };
 constexpr Field kFields[] = {
-    {"threads", &Schedule::threads}, {"vector", &Schedule::vector},
-    {"lanes", &Schedule::lanes},     {"held", &Schedule::held},
-    {"splits", &Schedule::splits},   {"tileM", &Schedule::tileM},
-    {"tileN", &Schedule::tileN},     {"tileK", &Schedule::tileK},
-    {"threadM", &Schedule::threadM}, {"threadN", &Schedule::threadN},
+    {"threads", &Schedule::threads}, {"vector", &Schedule::vector},   {"lanes", &Schedule::lanes},
+    {"held", &Schedule::held},       {"splits", &Schedule::splits},   {"along", &Schedule::along},
+    {"tileM", &Schedule::tileM},     {"tileN", &Schedule::tileN},     {"tileK", &Schedule::tileK},
+    {"threadM", &Schedule::threadM}, {"threadN", &Schedule::threadN}, {"stages", &Schedule::stages},
+    {"blocks", &Schedule::blocks},
 };
-constexpr std::array<llvm::StringLiteral, 5> kKinds = {"points", "rows", "columns", "tiles",
-                                                       "product"};
+constexpr std::array<llvm::StringLiteral, 6> kKinds = {"points", "rows",    "columns",
+                                                       "tiles",  "product", "warpgroups"};
 
 } // namespace
 

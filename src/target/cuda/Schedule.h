@@ -13,11 +13,12 @@ inline constexpr llvm::StringLiteral kScheduleAttr = "cuda.schedule";
 
 struct Schedule {
   enum class Kind {
-    Points,  // a thread has `vector` neighbouring points of the result
-    Rows,    // `lanes` threads share a row; its elements stay in registers where `held` > 0
-    Columns, // a thread has a column of what is reduced, `splits` blocks share its rows
-    Tiles,   // a block moves a square tile through shared memory (transposes)
-    Product, // a block has a tile of a matrix product in registers
+    Points,     // a thread has `vector` neighbouring points of the result
+    Rows,       // `lanes` threads share a row; its elements stay in registers where `held` > 0
+    Columns,    // a thread (or block: `lanes` > 1) has a column; `splits` of them share it
+    Tiles,      // a block moves a square tile through shared memory (transposes)
+    Product,    // a block has a tile of a matrix product in registers
+    Warpgroups, // the same on tensor cores, fed by the copy engine
   };
   Kind kind = Kind::Points;
   int64_t threads = 256; // of a block
@@ -27,8 +28,12 @@ struct Schedule {
   int64_t held = 0; // vectors of a row that each of its threads holds
   // Columns
   int64_t splits = 1;
+  // Tiles: the dimension of the result along which what is read lies
+  int64_t along = 0;
   // Product: the tiles of a block and of a thread
   int64_t tileM = 0, tileN = 0, tileK = 0, threadM = 0, threadN = 0;
+  // Warpgroups: tiles under way in shared memory, and blocks that share all tiles
+  int64_t stages = 0, blocks = 0;
 
   /// On one line, as `explain` shows it.
   std::string text() const;

@@ -10,17 +10,21 @@ namespace headrace::cuda {
 struct Stage {
   mlir::Operation *op;
   Schedule schedule;
-  Memory result;
+  TensorMemory result;
   const PointWriter::Memories &memories; // what was given or computed before
   mlir::gpu::GPUModuleOp module;
   std::string name;                                 // of its function
   llvm::SmallVectorImpl<mlir::Attribute> &launches; // its launches are added here
   /// Takes memory of that many bytes from the workspace.
-  std::function<Place(mlir::AffineExpr bytes)> allocate;
+  std::function<TensorPlace(mlir::AffineExpr bytes)> allocate;
 };
 
 mlir::LogicalResult writePoints(Stage &stage);
 mlir::LogicalResult writeRows(Stage &stage);
+mlir::LogicalResult writeColumns(Stage &stage);
+mlir::LogicalResult writeTiles(Stage &stage);
+mlir::LogicalResult writeProduct(Stage &stage);
+mlir::LogicalResult writeWarpgroups(Stage &stage);
 
 /// Positions of a row-major index over these sizes, outermost first.
 Point delinearized(mlir::AffineExpr index, llvm::ArrayRef<mlir::AffineExpr> sizes);

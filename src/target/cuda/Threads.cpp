@@ -57,10 +57,9 @@ Value shuffleXor(KernelWriter &kernel, Value value, int64_t mask) {
   } else {
     Value shift = b.create<arith::ConstantIntOp>(loc, 32, 64);
     Value low = exchange(b.create<arith::TruncIOp>(loc, b.getI32Type(), plain));
-    Value high = exchange(b.create<arith::TruncIOp>(
-        loc, b.getI32Type(), b.create<arith::ShRUIOp>(loc, plain, shift)));
-    Value upper =
-        b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, integer, high), shift);
+    Value high = exchange(b.create<arith::TruncIOp>(loc, b.getI32Type(),
+                                                    b.create<arith::ShRUIOp>(loc, plain, shift)));
+    Value upper = b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, integer, high), shift);
     result = b.create<arith::OrIOp>(loc, b.create<arith::ExtUIOp>(loc, integer, low), upper);
   }
   return isa<FloatType>(type) ? b.create<arith::BitcastOp>(loc, type, result) : result;
@@ -80,13 +79,12 @@ Value combineThreads(KernelWriter &kernel, Operation *combiner, Value value, int
   Value memory = kernel.shared(warps * bytes);
   auto element = [&](Value index) -> Value {
     Value wide = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), index);
-    return b.create<LLVM::GEPOp>(loc, memory.getType(), type, memory,
-                                 ArrayRef<LLVM::GEPArg>{wide}, /*inbounds=*/true);
+    return b.create<LLVM::GEPOp>(loc, memory.getType(), type, memory, ArrayRef<LLVM::GEPArg>{wide},
+                                 /*inbounds=*/true);
   };
   Value warp = b.create<arith::DivUIOp>(loc, kernel.thread(), kernel.number(kWarp));
   Value lane = b.create<arith::RemUIOp>(loc, kernel.thread(), kernel.number(kWarp));
-  Value isFirst =
-      b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, kernel.number(0));
+  Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, kernel.number(0));
   {
     OpBuilder::InsertionGuard guard(b);
     onlyWhere(kernel, isFirst);

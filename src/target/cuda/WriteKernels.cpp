@@ -32,8 +32,8 @@ constexpr int64_t kAlignment = 256;
 class ModuleWriter {
 public:
   explicit ModuleWriter(ModuleOp module)
-      : module(module), function(*module.getOps<func::FuncOp>().begin()),
-        b(module.getContext()), used(constantDim(0, module.getContext())) {}
+      : module(module), function(*module.getOps<func::FuncOp>().begin()), b(module.getContext()),
+        used(constantDim(0, module.getContext())) {}
 
   LogicalResult run() {
     b.setInsertionPointToEnd(module.getBody());
@@ -70,7 +70,7 @@ private:
   LogicalResult placeGiven() {
     for (Operation &op : function.getBody().front()) {
       if (auto given = dyn_cast<bufferization::ToTensorOp>(op)) {
-        Memory memory;
+        TensorMemory memory;
         memory.place.index = cast<BlockArgument>(given.getMemref()).getArgNumber();
         if (failed(describe(given, memory)))
           return failure();
@@ -82,7 +82,7 @@ private:
     return success();
   }
 
-  LogicalResult describe(Value tensor, Memory &memory) {
+  LogicalResult describe(Value tensor, TensorMemory &memory) {
     auto shape = kernelShape(tensor);
     if (!shape)
       return function.emitError("a tensor of unknown size: ") << tensor.getType();
@@ -91,15 +91,15 @@ private:
     return success();
   }
 
-  Place allocate(AffineExpr bytes) {
-    Place place{Place::Kind::Workspace, 0, used};
+  TensorPlace allocate(AffineExpr bytes) {
+    TensorPlace place{TensorPlace::Kind::Workspace, 0, used};
     used = simplifyAffineExpr(used + bytes.ceilDiv(kAlignment) * kAlignment, 0, 32);
     return place;
   }
 
   LogicalResult write(Operation *op, bool isOneOfSeveral) {
     Value value = op->getResult(0);
-    Memory memory;
+    TensorMemory memory;
     if (failed(describe(value, memory)))
       return failure();
     if (auto result = results.find(value); result != results.end())
@@ -111,14 +111,10 @@ private:
     std::string name = function.getName().str();
     if (isOneOfSeveral)
       name += "_" + std::to_string(launches.size());
-    Stage stage{op,
-                *Schedule::of(op),
-                memory,
-                memories,
-                device,
-                name,
-                launches,
-                [&](AffineExpr bytes) { return allocate(bytes); }};
+    Stage stage{op,       *Schedule::of(op),
+                memory,   memories,
+                device,   name,
+                launches, [&](AffineExpr bytes) { return allocate(bytes); }};
     if (failed(writeStage(stage)))
       return failure();
     memory.written = false;
@@ -130,9 +126,18 @@ private:
     switch (stage.schedule.kind) {
     case Schedule::Kind::Rows:
       return writeRows(stage);
-    default:
+    case Schedule::Kind::Columns:
+      return writeColumns(stage);
+    case Schedule::Kind::Tiles:
+      return writeTiles(stage);
+    case Schedule::Kind::Product:
+      return writeProduct(stage);
+    case Schedule::Kind::Warpgroups:
+      return writeWarpgroups(stage);
+    case Schedule::Kind::Points:
       return writePoints(stage);
     }
+    llvm_unreachable("no such schedule");
   }
 
   ModuleOp module;

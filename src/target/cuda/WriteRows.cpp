@@ -34,8 +34,9 @@ private:
     return generic && generic.getNumReductionLoops() > 0;
   }
   static unsigned reducedDim(linalg::GenericOp op) {
-    return llvm::find(op.getIteratorTypesArray(), IteratorType::reduction) -
-           op.getIteratorTypesArray().begin();
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    return dims.front();
   }
   AffineExpr columnCount() {
     if (isReduced())
@@ -60,9 +61,9 @@ private:
   PointWriter points;
   OpBuilder &b;
   Location loc;
-  Value lane;                                   // of the row's threads
+  Value lane; // of the row's threads
   SmallVector<Column> held;
-  llvm::DenseMap<Value, Value> reduced;         // results of the row's reductions
+  llvm::DenseMap<Value, Value> reduced; // results of the row's reductions
 };
 
 Value RowWriter::fold(Operation *combiner, Pack values) {
@@ -84,8 +85,8 @@ void RowWriter::holdColumns(int64_t count) {
   for (int64_t i = 0; i < schedule.held; ++i) {
     Value place = b.create<arith::AddIOp>(loc, first, kernel.number(i * step)), isInside;
     if ((i + 1) * step > count) {
-      isInside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, place,
-                                         kernel.number(count));
+      isInside =
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, place, kernel.number(count));
       place = b.create<arith::MinUIOp>(loc, place, kernel.number(count - schedule.vector));
     }
     held.push_back({points.addCoordinate(place), isInside});
@@ -128,12 +129,10 @@ Value RowWriter::reduce(linalg::GenericOp op, ArrayRef<AffineExpr> point) {
     b.setInsertionPointToStart(loop.getBody());
     loops[dim] = points.addCoordinate(loop.getInductionVar());
     points.setLanes(loops[dim], schedule.vector);
-    b.create<scf::YieldOp>(loc,
-                           points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
+    b.create<scf::YieldOp>(loc, points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
     points.setLanes({}, 1);
   }
-  return combineThreads(kernel, combiner, fold(combiner, Pack(loop.getResults())),
-                        schedule.lanes);
+  return combineThreads(kernel, combiner, fold(combiner, Pack(loop.getResults())), schedule.lanes);
 }
 
 LogicalResult RowWriter::write() {

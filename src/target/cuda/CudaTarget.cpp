@@ -1,0 +1,134 @@
+// CUDA as a target: its passes, in order.
+#include "target/cuda/CudaTarget.h"
+
+#include "runtime/Error.h"
+#include "runtime/FileCache.h"
+#include "runtime/ThreadPool.h"
+#include "runtime/cuda/Device.h"
+#include "target/cuda/DeviceMath.h"
+#include "target/cuda/Launches.h"
+#include "target/cuda/Passes.h"
+#include "target/cuda/Ptx.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class CudaTarget final : public DeviceTarget {
+public:
+  CudaTarget(StringRef name, cuda::Architecture architecture)
+      : fullName(name.str()), architecture(std::move(architecture)) {
+    // A thread loads 16 bytes at a time.
+    description.vectorBytes = 16;
+    description.vectorRegisters = 64;
+    description.isDevice = true;
+  }
+
+  StringRef name() const override { return fullName; }
+  const Machine &machine() const override { return description; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registry
+        .insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect,
+                LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+    registerBuiltinDialectTranslation(registry);
+    registerGPUDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    registerNVVMDialectTranslation(registry);
+  }
+
+  void addSchedulePasses(OpPassManager &manager) const override {
+    CudaAttachSchedulePassOptions options;
+    options.warpgroups = architecture.name == "sm_90a";
+    manager.addPass(createCudaAttachSchedulePass(options));
+  }
+
+  void addTilePasses(OpPassManager &manager) const override {
+    manager.addPass(createCudaWriteKernelsPass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+  }
+
+  /// Device functions are written in terms of memory.
+  void addBufferPasses(OpPassManager &) const override {}
+
+  void addLoweringPasses(OpPassManager &manager) const override {
+    manager.addPass(createCudaLowerPass());
+  }
+
+  std::vector<DeviceKernel> compile(ModuleOp program) const override {
+    SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+    std::vector<DeviceKernel> kernels(modules.size());
+    FileCache cache = FileCache::user("ptx");
+    ThreadPool::global().parallelFor(static_cast<int64_t>(modules.size()), 1,
+                                     [&](int64_t begin, int64_t end, int) {
+                                       for (int64_t i = begin; i < end; ++i)
+                                         kernels[i] = compileKernel(modules[i], cache);
+                                     });
+    cache.trim();
+    return kernels;
+  }
+
+  ProcessorNeeds needs() const override { return {"cuda", architecture.name, {}}; }
+
+private:
+  DeviceKernel compileKernel(ModuleOp module, const FileCache &cache) const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module.print(os, OpPrintingFlags().useLocalScope());
+    std::string key =
+        FileCache::key({LLVM_VERSION_STRING, cuda::deviceMathText(), architecture.name, text});
+    std::optional<std::string> ptx = cache.find(key);
+    if (!ptx) {
+      ptx = cuda::writePtx(module, architecture);
+      cache.store(key, *ptx);
+    }
+    DeviceKernel kernel;
+    kernel.kernel = module.getSymName()->str();
+    kernel.image = {"k_" + FileCache::key({*ptx}).substr(0, 24), std::move(*ptx)};
+    kernel.launches = cuda::launchesOf(module);
+    kernel.workspaceBytes = cuda::workspaceOf(module);
+    return kernel;
+  }
+
+  std::string fullName;
+  cuda::Architecture architecture;
+  Machine description;
+};
+
+} // namespace
+
+std::unique_ptr<const Target> makeCudaTarget(StringRef fullName, StringRef processor) {
+  std::string name = processor.str();
+  if (name.empty())
+    name = cuda::hostArchitecture();
+  if (name.empty())
+    name = "sm_90a";
+  return std::make_unique<CudaTarget>(fullName, cuda::findArchitecture(name));
+}
+
+} // namespace headrace

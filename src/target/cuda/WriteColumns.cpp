@@ -1,0 +1,120 @@
+// Schedule "columns": reductions of many elements to few, in two launches.
+//
+// Before:
+//   %s[j] = sum over i of %x[i, j]  {cuda.schedule = {kind = "columns", splits = 64, ...}}
+// After:
+//   partial[p, j] = sum of x[i, j] over the p-th part of i   one thread a column (`lanes` = 1), or
+//                                                            a block for each (`lanes` = threads)
+//   s[j] = partial[0, j] + partial[1, j] + ...
+//
+// Parts and their order depend on sizes alone, so results do not vary from run to run.
+#include "target/cuda/Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace::cuda {
+namespace {
+
+/// One thread a point of the result: walks the parts in order.
+void writeCombination(Stage &stage, const TensorMemory &partial, Operation *combiner) {
+  constexpr int64_t kThreads = 128;
+  KernelWriter kernel(stage.module, stage.op->getLoc(), stage.name + "_combine", kThreads);
+  PointWriter points(kernel, stage.memories);
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  AffineExpr items = elementCount(stage.result.shape, kernel.context());
+  Value first = b.create<arith::MulIOp>(loc, kernel.block(), kernel.number(kThreads));
+  AffineExpr item = points.addCoordinate(b.create<arith::AddIOp>(loc, first, kernel.thread()));
+  onlyWhere(kernel, points.less(item, items));
+  Value start = points.load(partial, {constantDim(0, kernel.context()), item}).front();
+  auto loop = b.create<scf::ForOp>(loc, kernel.number(1), kernel.number(stage.schedule.splits),
+                                   kernel.number(1), start);
+  {
+    PointWriter::Scope scope(points);
+    b.setInsertionPointToStart(loop.getBody());
+    AffineExpr part = points.addCoordinate(loop.getInductionVar());
+    Value next = points.load(partial, {part, item}).front();
+    b.create<scf::YieldOp>(loc, combine(b, combiner, loop.getRegionIterArg(0), next));
+  }
+  TensorMemory flat = stage.result;
+  flat.shape = {items};
+  points.store(flat, {item}, Pack(loop.getResults()));
+  stage.launches.push_back(kernel.finish({items.ceilDiv(kThreads)}));
+}
+
+} // namespace
+
+LogicalResult writeColumns(Stage &stage) {
+  const Schedule &schedule = stage.schedule;
+  auto op = cast<linalg::GenericOp>(stage.op);
+  Operation *combiner = combinerOf(op);
+  KernelWriter kernel(stage.module, op.getLoc(), stage.name, schedule.threads);
+  PointWriter points(kernel, stage.memories);
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  MLIRContext *context = kernel.context();
+  AffineExpr items = elementCount(stage.result.shape, context);
+  bool isShared = schedule.lanes > 1; // a block has one point of the result
+
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  SmallVector<AffineExpr> depths;
+  for (unsigned dim : reduced)
+    depths.push_back(loopSize(op, dim));
+  AffineExpr depth = elementCount(depths, context), part = depth.ceilDiv(schedule.splits);
+
+  AffineExpr itemBlocks = isShared ? items : items.ceilDiv(schedule.threads);
+  AffineExpr splits = constantDim(schedule.splits, context);
+  Point block = asCoordinates(
+      points, delinearized(points.addCoordinate(kernel.block()), {splits, itemBlocks}));
+  Value item = points.value(block[1]), isItem;
+  if (!isShared) {
+    item = b.create<arith::AddIOp>(
+        loc, b.create<arith::MulIOp>(loc, item, kernel.number(schedule.threads)), kernel.thread());
+    isItem = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, item, points.value(items));
+    onlyWhere(kernel, isItem);
+  }
+  AffineExpr place = points.addCoordinate(item);
+  Point loops = loopsAt(op, asCoordinates(points, delinearized(place, stage.result.shape)));
+  Value first = points.value(block[0] * part);
+  Value end = b.create<arith::MinUIOp>(loc, b.create<arith::AddIOp>(loc, first, points.value(part)),
+                                       points.value(depth));
+  if (isShared)
+    first = b.create<arith::AddIOp>(loc, first, kernel.thread());
+  IRMapping none;
+  Pack start = points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape));
+  auto loop =
+      b.create<scf::ForOp>(loc, first, end, kernel.number(isShared ? schedule.threads : 1), start);
+  {
+    PointWriter::Scope scope(points);
+    b.setInsertionPointToStart(loop.getBody());
+    AffineExpr position = points.addCoordinate(loop.getInductionVar());
+    Point inside = asCoordinates(points, delinearized(position, depths));
+    for (auto [dim, expr] : llvm::zip_equal(reduced, inside))
+      loops[dim] = expr;
+    b.create<scf::YieldOp>(loc, points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
+  }
+  Value sum = loop.getResult(0);
+  if (isShared) {
+    sum = combineThreads(kernel, combiner, sum, schedule.threads);
+    onlyWhere(kernel, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, kernel.thread(),
+                                              kernel.number(0)));
+  }
+  TensorMemory partial = stage.result;
+  partial.shape = {splits, items};
+  if (schedule.splits > 1)
+    partial.place =
+        stage.allocate(splits * items * std::max(1u, partial.element.getIntOrFloatBitWidth() / 8));
+  points.store(partial, {block[0], place}, {sum});
+  stage.launches.push_back(kernel.finish({splits * itemBlocks}));
+  if (schedule.splits > 1) {
+    partial.written = false;
+    writeCombination(stage, partial, combiner);
+  }
+  return failure(points.failed());
+}
+
+} // namespace headrace::cuda
