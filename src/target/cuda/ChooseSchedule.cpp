@@ -23,6 +23,15 @@ std::optional<int64_t> constantSize(AffineExpr expr) {
   return expr ? constantValue(expr) : std::nullopt;
 }
 
+/// A size alone may be anything; one of several factors is a batch of what is known.
+int64_t sizeOrGuess(AffineExpr expr) {
+  constexpr int64_t kGuess = 1024, kBatch = 4;
+  if (isa<AffineSymbolExpr>(expr))
+    return kGuess;
+  SmallVector<AffineExpr> batches(32, constantDim(kBatch, expr.getContext()));
+  return constantValue(simplifyAffineExpr(expr.replaceSymbols(batches), 0, 0)).value_or(kGuess);
+}
+
 bool isReduction(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic && generic.getNumReductionLoops() > 0;
@@ -134,10 +143,8 @@ private:
 
   /// The largest tile of which there are enough for the whole device.
   static std::optional<Schedule> asProduct(const Product &product) {
-    constexpr int64_t kFewest = 16, kGuess = 1024, kMultiprocessors = 108;
-    auto size = [&](ArrayRef<unsigned> loops) {
-      return constantSize(product.size(loops)).value_or(kGuess);
-    };
+    constexpr int64_t kFewest = 16, kMultiprocessors = 108;
+    auto size = [&](ArrayRef<unsigned> loops) { return sizeOrGuess(product.size(loops)); };
     int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
     if (rows < kFewest || columns < kFewest)
       return std::nullopt;
@@ -223,6 +230,14 @@ private:
     schedule.splits = std::clamp<int64_t>(std::min(wanted, depth / least), 1, kMostSplits);
     if (schedule.splits == 1 && schedule.lanes == 1)
       return std::nullopt;
+    // Parts are as long as the first: they begin where vectors do.
+    int64_t width = 16 / std::min<int64_t>(16, elementBytes(op->getResult(0)));
+    Reads reads = readsOf(op);
+    bool isOneRow = dims.size() == 1 && depth % (schedule.splits * width) == 0;
+    if (schedule.lanes > 1 && isOneRow)
+      schedule.vector =
+          std::min(width, vectorWidth(reads, reads.dims - 1, loopSize(generic, dims.front()),
+                                      elementBytes(op->getResult(0))));
     return schedule;
   }
 

@@ -117,8 +117,7 @@ Value KernelWriter::tensorMap(const TensorPlace &place, ArrayRef<AffineExpr> sha
        b.getNamedAttr("element", TypeAttr::get(element)),
        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box)),
        b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzleBytes))});
-  return parameter(LLVM::LLVMPointerType::get(b.getContext()), record,
-                   b.getDictionaryAttr(b.getNamedAttr(kTensorMapAttr, b.getUnitAttr())));
+  return parameter(LLVM::LLVMPointerType::get(b.getContext()), record, b.getDictionaryAttr({}));
 }
 
 void KernelWriter::setResidentBlocks(int64_t blocks) {

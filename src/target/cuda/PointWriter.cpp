@@ -106,13 +106,12 @@ PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<A
     stride = stride * size;
   }
   offset = simplified(offset);
-  Access access{offset, 1, laneCount == 1};
+  Access access{offset, 1, std::nullopt};
   if (laneCount == 1)
     return access;
-  std::optional<int64_t> step = constantValue(simplified(shifted(offset, 1) - offset));
-  access.uniform = step == 0;
+  access.step = constantValue(simplified(shifted(offset, 1) - offset));
   unsigned bits = memory.element.getIntOrFloatBitWidth();
-  if (step != 1 || bits < 8)
+  if (access.step != 1 || bits < 8)
     return access;
   AffineExpr rest = simplified(offset.replace(laneExpr, constantDim(0, context)));
   unsigned most = std::min(laneCount, kLoadBytes * 8 / bits);
@@ -129,18 +128,32 @@ Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset,
                                ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
 }
 
+/// The address of a lane, from that of the first where lanes lie at equal distances.
+Value PointWriter::laneAddress(const TensorMemory &memory, const Access &access, Value &first,
+                               unsigned lane) {
+  if (lane > 0 && first && access.step)
+    return b.create<LLVM::GEPOp>(kernel.loc(), first.getType(), storedAs(memory.element), first,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * *access.step)},
+                                 /*inbounds=*/true);
+  Value address = elementAddress(memory, access.offset, lane);
+  if (lane == 0)
+    first = address;
+  return address;
+}
+
 Pack PointWriter::load(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
   Location loc = kernel.loc();
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   Pack result;
+  Value first;
   for (unsigned lane = 0; lane < laneCount; lane += access.run) {
-    if (access.uniform && lane > 0) {
+    if (access.step == 0 && lane > 0) {
       result.push_back(result.front());
       continue;
     }
-    Value address = elementAddress(memory, access.offset, lane);
+    Value address = laneAddress(memory, access, first, lane);
     if (access.run == 1) {
       result.push_back(b.create<LLVM::LoadOp>(loc, element, address, bytes));
       continue;
@@ -160,6 +173,7 @@ void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  Value first;
   for (unsigned lane = 0; lane < laneCount; lane += access.run) {
     Value stored = values[lane];
     if (access.run > 1) {
@@ -169,7 +183,7 @@ void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
             loc, stored, values[lane + i],
             b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
     }
-    b.create<LLVM::StoreOp>(loc, stored, elementAddress(memory, access.offset, lane),
+    b.create<LLVM::StoreOp>(loc, stored, laneAddress(memory, access, first, lane),
                             bytes * access.run);
   }
 }

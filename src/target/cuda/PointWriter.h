@@ -115,12 +115,14 @@ public:
 
 private:
   struct Access {
-    mlir::AffineExpr offset; // in elements
-    unsigned run;            // lanes that lie beside each other
-    bool uniform;            // the same element for all lanes
+    mlir::AffineExpr offset;     // in elements
+    unsigned run;                // lanes that lie beside each other
+    std::optional<int64_t> step; // from a lane to the next
   };
   Access accessOf(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
   mlir::Value elementAddress(const TensorMemory &memory, mlir::AffineExpr offset, unsigned lane);
+  mlir::Value laneAddress(const TensorMemory &memory, const Access &access, mlir::Value &first,
+                          unsigned lane);
   mlir::AffineExpr shifted(mlir::AffineExpr expr, unsigned lane) const;
   bool usesLanes(llvm::ArrayRef<mlir::AffineExpr> point) const;
   Pack laneByLane(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> point);

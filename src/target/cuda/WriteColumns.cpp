@@ -83,11 +83,13 @@ LogicalResult writeColumns(Stage &stage) {
   Value end = b.create<arith::MinUIOp>(loc, b.create<arith::AddIOp>(loc, first, points.value(part)),
                                        points.value(depth));
   if (isShared)
-    first = b.create<arith::AddIOp>(loc, first, kernel.thread());
-  IRMapping none;
-  Pack start = points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape));
+    first = b.create<arith::AddIOp>(
+        loc, first, b.create<arith::MulIOp>(loc, kernel.thread(), kernel.number(schedule.vector)));
+  Value start =
+      points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape)).front();
+  int64_t step = isShared ? schedule.threads * schedule.vector : 1;
   auto loop =
-      b.create<scf::ForOp>(loc, first, end, kernel.number(isShared ? schedule.threads : 1), start);
+      b.create<scf::ForOp>(loc, first, end, kernel.number(step), Pack(schedule.vector, start));
   {
     PointWriter::Scope scope(points);
     b.setInsertionPointToStart(loop.getBody());
@@ -95,9 +97,13 @@ LogicalResult writeColumns(Stage &stage) {
     Point inside = asCoordinates(points, delinearized(position, depths));
     for (auto [dim, expr] : llvm::zip_equal(reduced, inside))
       loops[dim] = expr;
+    points.setLanes(inside.back(), schedule.vector);
     b.create<scf::YieldOp>(loc, points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
   }
+  points.setLanes({}, 1);
   Value sum = loop.getResult(0);
+  for (Value other : loop.getResults().drop_front())
+    sum = combine(b, combiner, sum, other);
   if (isShared) {
     sum = combineThreads(kernel, combiner, sum, schedule.threads);
     onlyWhere(kernel, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, kernel.thread(),

@@ -10,7 +10,8 @@
 //
 // Two buffers in shared memory, so that there is one barrier a tile. A lies there with rows as the
 // fastest dimension: a thread's eight rows and columns are two vectors of each. Beyond the edges
-// the last row and column are computed again and dropped; beyond the depth zeros are added.
+// the last row and column are computed again and dropped; zeros fill up the depth: where it is
+// known, in the first tile, so that the loop reads without asking.
 // A convolution is the same with loops of the window in k: the image is read where it lies.
 #include "target/cuda/Product.h"
 #include "target/cuda/Templates.h"
@@ -43,14 +44,15 @@ private:
     int64_t stride;           // of k in shared memory, in elements
     int64_t loads;            // vectors that each thread loads
     Value shared;
-    /// For each load, its place in the tile and the loops of the outer positions: one entry where
-    /// vectors are loaded whole, else one a lane.
+    /// For each load, its place in the tile and the loops of the outer positions, none of them
+    /// beyond the edge: those of the vector's beginning, or of each lane where an edge may cut it.
     struct Load {
       Value outerInTile, kInTile;
-      SmallVector<Point> outerLoops;
+      Point outerLoops;
+      SmallVector<Point> laneLoops;
     };
     SmallVector<Load> places;
-    bool whole; // vectors are loaded whole
+    bool inVectors; // neighbours along the vector are neighbours in memory
   };
 
   Value number(int64_t value) { return kernel.number(value); }
@@ -78,7 +80,9 @@ private:
   Point positions(ArrayRef<unsigned> loops, Value index, int64_t width, bool mayExceed);
 
   void prepare(Side &side, Value firstOuter);
-  SmallVector<Pack> load(Side &side, Value kTile);
+  /// The tile of an operand that begins at `firstK` into registers, with zeros from `bound` on.
+  SmallVector<Pack> load(Side &side, Value firstK, AffineExpr bound);
+  Pack read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineExpr> depth, AffineExpr lanes);
   void store(Side &side, Value buffer, ArrayRef<Pack> packs);
   Value element(Value base, Value index);
   Value at(Value base, int64_t offset);
@@ -119,8 +123,9 @@ void ProductWriter::prepare(Side &side, Value firstOuter) {
   side.stride = side.tile + (side.alongK ? kVector : 0);
   side.loads = side.tile * schedule.tileK / kVector / schedule.threads;
   side.shared = kernel.shared(2 * schedule.tileK * side.stride * sizeof(float));
-  side.whole = dividesLast(side.alongK ? ArrayRef<unsigned>(product.k) : side.outer, kVector);
   bool mayExceed = !dividesAll(side.outer, side.tile);
+  side.inVectors = side.alongK ? product.k.size() == 1 || dividesLast(product.k, kVector)
+                               : dividesLast(side.outer, kVector);
   int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / kVector;
   Value along = mul(rem(kernel.thread(), acrossVectors), kVector);
   Value across = div(kernel.thread(), acrossVectors);
@@ -130,79 +135,66 @@ void ProductWriter::prepare(Side &side, Value firstOuter) {
     place.kInTile = side.alongK ? along : step;
     place.outerInTile = side.alongK ? step : along;
     Value outer = add(firstOuter, place.outerInTile);
-    if (side.alongK)
-      place.outerLoops.push_back(positions(side.outer, outer, 1, mayExceed));
-    else if (side.whole)
-      place.outerLoops.push_back(positions(side.outer, outer, kVector, mayExceed));
+    if (side.alongK || side.inVectors)
+      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : kVector, mayExceed);
     else
       for (int64_t v = 0; v < kVector; ++v)
-        place.outerLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
+        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
     side.places.push_back(place);
   }
 }
 
-/// The next tile of an operand into registers.
-SmallVector<Pack> ProductWriter::load(Side &side, Value kTile) {
-  AffineMap map = product.op.getMatchingIndexingMap(side.operand);
-  bool kMayExceed = !dividesAll(product.k, schedule.tileK);
-  AffineExpr depth = product.size(product.k);
+/// The elements of an operand, as f32.
+Pack ProductWriter::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineExpr> depth,
+                         AffineExpr lanes) {
   Point loops(product.op.getNumLoops(), constantDim(0, kernel.context()));
   auto assign = [&](ArrayRef<unsigned> dims, ArrayRef<AffineExpr> place) {
     for (auto [dim, expr] : llvm::zip_equal(dims, place))
       loops[dim] = expr;
   };
   assign(product.batch, batch);
+  assign(side.outer, outer);
+  assign(product.k, depth);
+  Point place;
+  for (AffineExpr expr : product.op.getMatchingIndexingMap(side.operand).getResults())
+    place.push_back(expr.replaceDims(loops));
+  if (lanes)
+    points.setLanes(lanes, kVector);
+  Pack values = points.at(side.operand->get(), place);
+  points.setLanes({}, 1);
+  for (Value &value : values)
+    if (!value.getType().isF32())
+      value = b.create<arith::ExtFOp>(loc, b.getF32Type(), value);
+  return values;
+}
+
+SmallVector<Pack> ProductWriter::load(Side &side, Value firstK, AffineExpr bound) {
   Value zero = b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(0));
-  auto read = [&](Value inDepth, AffineExpr vectorAlong) {
-    if (vectorAlong)
-      points.setLanes(vectorAlong, kVector);
-    Point place;
-    for (AffineExpr expr : map.getResults())
-      place.push_back(expr.replaceDims(loops));
-    Pack values = points.at(side.operand->get(), place);
-    points.setLanes({}, 1);
-    for (Value &value : values) {
-      if (!value.getType().isF32())
-        value = b.create<arith::ExtFOp>(loc, b.getF32Type(), value);
-      if (inDepth)
-        value = b.create<arith::SelectOp>(loc, inDepth, value, zero);
+  auto bounded = [&](Value k, Pack values) {
+    if (bound) {
+      Value isInside =
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, k, points.value(bound));
+      for (Value &value : values)
+        value = b.create<arith::SelectOp>(loc, isInside, value, zero);
     }
     return values;
   };
-  auto inDepth = [&](Value k) -> Value {
-    if (!kMayExceed)
-      return {};
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, k, points.value(depth));
-  };
   SmallVector<Pack> packs;
-  Value first = mul(kTile, schedule.tileK);
+  bool mayExceed = static_cast<bool>(bound);
   for (Side::Load &place : side.places) {
-    Value k = add(first, place.kInTile);
+    Value k = add(firstK, place.kInTile);
     Pack &pack = packs.emplace_back();
-    if (side.alongK) {
-      assign(side.outer, place.outerLoops.front());
-      if (side.whole) {
-        assign(product.k, positions(product.k, k, kVector, kMayExceed));
-        pack = read(inDepth(k), loops[product.k.back()]);
-        continue;
-      }
-      for (int64_t v = 0; v < kVector; ++v) {
-        Value one = add(k, number(v));
-        assign(product.k, positions(product.k, one, 1, kMayExceed));
-        pack.push_back(read(inDepth(one), {}).front());
-      }
+    if (side.inVectors && !(side.alongK && bound)) {
+      Point depth = positions(product.k, k, 1, mayExceed);
+      AffineExpr lanes = side.alongK ? depth.back() : place.outerLoops.back();
+      pack = bounded(k, read(side, place.outerLoops, depth, lanes));
       continue;
     }
-    assign(product.k, positions(product.k, k, 1, kMayExceed));
-    Value isInside = inDepth(k);
-    if (side.whole) {
-      assign(side.outer, place.outerLoops.front());
-      pack = read(isInside, loops[side.outer.back()]);
-      continue;
-    }
-    for (const Point &outer : place.outerLoops) {
-      assign(side.outer, outer);
-      pack.push_back(read(isInside, {}).front());
+    for (int64_t v = 0; v < kVector; ++v) {
+      Value one = side.alongK ? add(k, number(v)) : k;
+      Point depth = positions(product.k, one, 1, mayExceed);
+      const Point &outer = side.alongK ? place.outerLoops : place.laneLoops[v];
+      pack.append(bounded(one, read(side, outer, depth, {})));
     }
   }
   return packs;
@@ -379,28 +371,41 @@ LogicalResult ProductWriter::write() {
   prepare(sides[0], firstRow);
   prepare(sides[1], firstColumn);
 
-  Value zero = number(0), one = number(1);
+  // Tiles of the depth: whole ones, and one that is filled up. Where the depth is known the loop
+  // reads whole tiles only, after what is left over; else every tile is read with care.
+  AffineExpr depth = product.size(product.k);
+  std::optional<int64_t> known = constantValue(depth);
+  bool isKnown = known && *known >= schedule.tileK;
+  int64_t leftOver = isKnown ? *known % schedule.tileK : 0;
+  AffineExpr whole = isKnown ? depth.floorDiv(schedule.tileK) : depth.ceilDiv(schedule.tileK);
+  AffineExpr bound = isKnown ? AffineExpr() : depth;
+
+  Value zero = number(0), one = number(1), last = points.value(whole - 1);
+  AffineExpr firstBound = leftOver ? constantDim(leftOver, kernel.context()) : bound;
   for (Side &side : sides)
-    store(side, zero, load(side, zero));
+    store(side, zero, load(side, zero, firstBound));
   b.create<gpu::BarrierOp>(loc);
-  AffineExpr steps = product.size(product.k).ceilDiv(schedule.tileK);
   SmallVector<Value> sums(rowVectors * kVector * columnVectors,
                           b.create<LLVM::ZeroOp>(loc, vectorType()));
-  auto loop = b.create<scf::ForOp>(loc, zero, points.value(steps), one, sums);
+  Value steps = points.value(leftOver ? whole + 1 : whole);
+  auto loop = b.create<scf::ForOp>(loc, zero, steps, one, sums);
   {
     PointWriter::Scope scope(points);
     b.setInsertionPointToStart(loop.getBody());
     Value step = loop.getInductionVar();
     Value current = rem(step, 2), next = b.create<arith::SubIOp>(loc, one, current);
-    Value following = b.create<arith::MinUIOp>(loc, add(step, one), points.value(steps - 1));
-    SmallVector<Pack> a = load(sides[0], following), c = load(sides[1], following);
+    // The last step brings a tile once more, which nobody reads.
+    Value following = b.create<arith::MinUIOp>(loc, leftOver ? step : add(step, one), last);
+    Value firstK = add(mul(following, schedule.tileK), number(leftOver));
+    SmallVector<Pack> a = load(sides[0], firstK, bound), c = load(sides[1], firstK, bound);
     SmallVector<Value> results = multiply(current, SmallVector<Value>(loop.getRegionIterArgs()));
     store(sides[0], next, a);
     store(sides[1], next, c);
     b.create<gpu::BarrierOp>(loc);
     b.create<scf::YieldOp>(loc, results);
   }
-  storeResult(SmallVector<Value>(loop.getResults()));
+  sums.assign(loop.result_begin(), loop.result_end());
+  storeResult(sums);
   stage.launches.push_back(kernel.finish({batches * rowTiles * columnTiles}));
   return failure(points.failed());
 }

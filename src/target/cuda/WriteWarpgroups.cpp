@@ -277,7 +277,7 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
     return std::nullopt;
   });
   AffineExpr batch = points.addCoordinate(index(tile.batch));
-  for (int64_t half = 0; half < 2; ++half) {
+  auto storeHalf = [&](int64_t half, bool columnsExceed) {
     PointWriter::Scope rowScope(points);
     Value r = index(add(row, word(8 * half)));
     AffineExpr place = points.addCoordinate(r);
@@ -286,7 +286,7 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
     for (int64_t j = 0; j < schedule.tileN / 8; ++j) {
       PointWriter::Scope scope(points);
       AffineExpr pair = points.addCoordinate(index(add(column, word(8 * j))));
-      if (!divides(columns, schedule.tileN))
+      if (columnsExceed)
         onlyWhere(kernel, points.less(pair, columns));
       Point loops(op.getNumLoops(), constantDim(0, kernel.context()));
       if (!product.batch.empty())
@@ -305,6 +305,23 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
       }
       points.store(stage.result, target, points.compute(stage.op, target));
       points.setLanes({}, 1);
+    }
+  };
+  // Only the last tile of a row asks for each column.
+  auto storeHalves = [&](bool columnsExceed) {
+    storeHalf(0, columnsExceed);
+    storeHalf(1, columnsExceed);
+  };
+  if (divides(columns, schedule.tileN)) {
+    storeHalves(false);
+  } else {
+    Value end = add(tile.column, word(schedule.tileN));
+    Value isInside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, end, size(columns));
+    auto branch = b.create<scf::IfOp>(loc, isInside, /*withElseRegion=*/true);
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+      PointWriter::Scope scope(points);
+      b.setInsertionPointToStart(block);
+      storeHalves(/*columnsExceed=*/block == branch.elseBlock());
     }
   }
   points.setComputer({});
