@@ -141,25 +141,48 @@ private:
     return schedule;
   }
 
-  /// The largest tile of which there are enough for the whole device.
+  /// The tile that loses least: by what lies beyond the edges, by idle multiprocessors, and by what
+  /// a smaller tile reads more often.
   static std::optional<Schedule> asProduct(const Product &product) {
-    constexpr int64_t kFewest = 16, kMultiprocessors = 108;
+    constexpr int64_t kFewest = 16;
+    constexpr double kMultiprocessors = 132;
+    struct Tile {
+      int64_t m, n, threadM, threadN, threads;
+      double efficiency;
+    };
+    constexpr Tile kOfThreads[] = {{128, 128, 8, 8, 256, 1.0},
+                                   {128, 64, 8, 8, 128, 0.9},
+                                   {64, 64, 8, 4, 128, 0.75},
+                                   {32, 32, 8, 4, 32, 0.4}};
+    constexpr Tile kOfWarps[] = {{128, 128, 64, 32, 256, 1.0}, {64, 64, 32, 32, 128, 0.7}};
     auto size = [&](ArrayRef<unsigned> loops) { return sizeOrGuess(product.size(loops)); };
     int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
     if (rows < kFewest || columns < kFewest)
       return std::nullopt;
+    auto cost = [&](const Tile &tile) {
+      auto blocks = static_cast<double>(llvm::divideCeil(rows, tile.m) *
+                                        llvm::divideCeil(columns, tile.n) * batches);
+      double work = static_cast<double>(tile.m * tile.n) / tile.efficiency;
+      return std::max(blocks, kMultiprocessors) * work;
+    };
+    auto elementOf = [](OpOperand *operand) {
+      return cast<RankedTensorType>(operand->get().getType()).getElementType();
+    };
+    bool onTensorCores =
+        !elementOf(product.a).isF32() && elementOf(product.a) == elementOf(product.b);
+    ArrayRef<Tile> tiles = kOfThreads;
+    if (onTensorCores)
+      tiles = kOfWarps;
+    const Tile &tile =
+        *llvm::min_element(tiles, [&](const Tile &a, const Tile &c) { return cost(a) < cost(c); });
     Schedule schedule;
-    schedule.kind = Schedule::Kind::Product;
-    schedule.tileK = 16;
-    schedule.threadM = 8;
-    for (int64_t tile : {128, 64, 32}) {
-      schedule.tileM = schedule.tileN = tile;
-      schedule.threadN = tile == 128 ? 8 : 4;
-      if (llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile) * batches >=
-          kMultiprocessors)
-        break;
-    }
-    schedule.threads = schedule.tileM / schedule.threadM * (schedule.tileN / schedule.threadN);
+    schedule.kind = onTensorCores ? Schedule::Kind::TensorCores : Schedule::Kind::Product;
+    schedule.threads = tile.threads;
+    schedule.tileM = tile.m;
+    schedule.tileN = tile.n;
+    schedule.tileK = onTensorCores ? 32 : 16;
+    schedule.threadM = tile.threadM;
+    schedule.threadN = tile.threadN;
     return schedule;
   }
 

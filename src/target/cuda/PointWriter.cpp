@@ -31,9 +31,10 @@ AffineExpr PointWriter::addCoordinate(Value index) {
   return getAffineDimExpr(coordinates.size() - 1, kernel.context());
 }
 
-void PointWriter::setLanes(AffineExpr lane, unsigned count) {
+void PointWriter::setLanes(AffineExpr lane, unsigned count, unsigned multiple) {
   laneExpr = count > 1 ? lane : AffineExpr();
   laneCount = count;
+  laneMultiple = multiple ? multiple : count;
 }
 
 AffineExpr PointWriter::simplified(AffineExpr expr) const {
@@ -114,7 +115,7 @@ PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<A
   if (access.step != 1 || bits < 8)
     return access;
   AffineExpr rest = simplified(offset.replace(laneExpr, constantDim(0, context)));
-  unsigned most = std::min(laneCount, kLoadBytes * 8 / bits);
+  unsigned most = std::min(laneMultiple, kLoadBytes * 8 / bits);
   while (access.run * 2 <= most && rest.isMultipleOf(access.run * 2))
     access.run *= 2;
   return access;
@@ -264,7 +265,7 @@ Pack PointWriter::compute(Operation *op, ArrayRef<AffineExpr> point) {
 
 Pack PointWriter::laneByLane(Operation *op, ArrayRef<AffineExpr> point) {
   AffineExpr lane = laneExpr;
-  unsigned count = laneCount;
+  unsigned count = laneCount, multiple = laneMultiple;
   Pack result;
   for (unsigned i = 0; i < count; ++i) {
     Point one;
@@ -272,7 +273,7 @@ Pack PointWriter::laneByLane(Operation *op, ArrayRef<AffineExpr> point) {
       one.push_back(simplified(shifted(expr, i)));
     setLanes({}, 1);
     result.push_back(compute(op, one).front());
-    setLanes(lane, count);
+    setLanes(lane, count, multiple);
   }
   return result;
 }
@@ -401,10 +402,10 @@ void PointWriter::cloneBody(Operation &op, IRMapping &mapping, ArrayRef<AffineEx
 
 Pack PointWriter::single(Value tensor, ArrayRef<AffineExpr> point) {
   AffineExpr lane = laneExpr;
-  unsigned count = laneCount;
+  unsigned count = laneCount, multiple = laneMultiple;
   setLanes({}, 1);
   Pack result = at(tensor, point);
-  setLanes(lane, count);
+  setLanes(lane, count, multiple);
   return result;
 }
 

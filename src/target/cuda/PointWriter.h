@@ -71,8 +71,8 @@ public:
   /// A number that a thread has, an index.
   mlir::AffineExpr addCoordinate(mlir::Value index);
   /// From here on every value is computed at `count` points, `lane`, `lane` + 1, ...; `lane` is a
-  /// multiple of `count`. With 1 there are no lanes.
-  void setLanes(mlir::AffineExpr lane, unsigned count);
+  /// multiple of `count`, or of the given number. With 1 there are no lanes.
+  void setLanes(mlir::AffineExpr lane, unsigned count, unsigned multiple = 0);
   unsigned lanes() const { return laneCount; }
   void setComputer(Computer way) { computer = std::move(way); }
 
@@ -151,7 +151,7 @@ private:
   Computer computer;
   llvm::SmallVector<mlir::Value> coordinates;
   mlir::AffineExpr laneExpr;
-  unsigned laneCount = 1;
+  unsigned laneCount = 1, laneMultiple = 1;
   State state;
   bool broken = false;
 };

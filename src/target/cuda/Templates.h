@@ -11,6 +11,8 @@ struct Stage {
   mlir::Operation *op;
   Schedule schedule;
   TensorMemory result;
+  /// Further operations of the same points, computed in the same launch (schedule "points").
+  std::vector<std::pair<mlir::Operation *, TensorMemory>> others;
   const PointWriter::Memories &memories; // what was given or computed before
   mlir::gpu::GPUModuleOp module;
   std::string name;                                 // of its function
@@ -24,6 +26,7 @@ mlir::LogicalResult writeRows(Stage &stage);
 mlir::LogicalResult writeColumns(Stage &stage);
 mlir::LogicalResult writeTiles(Stage &stage);
 mlir::LogicalResult writeProduct(Stage &stage);
+mlir::LogicalResult writeTensorCores(Stage &stage);
 mlir::LogicalResult writeWarpgroups(Stage &stage);
 
 /// Positions of a row-major index over these sizes, outermost first.

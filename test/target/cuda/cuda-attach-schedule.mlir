@@ -105,7 +105,7 @@ module @transpose {
 // CHECK-LABEL: module @product
 // CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132"
 // OLDER-LABEL: module @product
-// OLDER-SAME: hr.loops = "product threads=256 tileM=128 tileN=128 tileK=16 threadM=8 threadN=8"
+// OLDER-SAME: hr.loops = "tensorcores threads=256 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule,cuda-write-kernels,cuda-lower,cuda-print-ptx)' --split-input-file %s -o /dev/null | FileCheck %s --implicit-check-not=.local --implicit-check-not='.extern .func'
+// RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule{warpgroups=false},cuda-write-kernels,cuda-lower,cuda-print-ptx{architecture=sm_80})' --split-input-file %s -o /dev/null | FileCheck %s --check-prefix=OLDER --implicit-check-not=.local --implicit-check-not='.extern .func'
 
 // Sixteen bytes at a time; the exponential is inlined.
 // CHECK: .entry map(
@@ -155,6 +156,12 @@ module @dense {
 // CHECK: mbarrier.init.shared.b64
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes
 // CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+// On devices without warp groups, a warp at a time: 4 x 4 tiles, two steps of 16 in the depth.
+// OLDER: .target sm_80
+// OLDER: .entry tensor_product(
+// OLDER: ld.global.nc.v4
+// OLDER: bar.sync
+// OLDER-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
