@@ -187,19 +187,23 @@ private:
   }
 
   /// On tensor cores, where the copy engine can read both operands: matrices in memory (or stacks
-  /// of them) whose rows begin at multiples of 16 bytes.
+  /// of them) whose rows begin at multiples of 16 bytes. Others are copied first, with longer rows,
+  /// where the product takes much longer than that.
   std::optional<Schedule> asWarpgroups(const Product &product) const {
-    constexpr int64_t kMultiprocessors = 132, kRowElements = 8;
+    constexpr int64_t kMultiprocessors = 132, kRowElements = 8, kLeastCopied = 512;
     linalg::GenericOp op = product.op;
     if (!hasWarpgroups || product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
         product.batch.size() > 1)
       return std::nullopt;
+    auto columns = constantSize(product.size(product.n));
+    bool isLarge = std::min({sizeOrGuess(product.size(product.m)), columns.value_or(0),
+                             sizeOrGuess(product.size(product.k))}) >= kLeastCopied;
     for (OpOperand *operand : {product.a, product.b}) {
       Operation *producer = operand->get().getDefiningOp();
       Type element = cast<RankedTensorType>(operand->get().getType()).getElementType();
       auto shape = kernelShape(operand->get());
       if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || element.isF32() || !shape ||
-          !shape->back().isMultipleOf(kRowElements))
+          (!shape->back().isMultipleOf(kRowElements) && !isLarge))
         return std::nullopt;
       SmallVector<unsigned> order(product.batch);
       unsigned outer = operand == product.a ? product.m.front() : product.n.front();
@@ -214,8 +218,7 @@ private:
       if (!is(depthLast) && (operand == product.a || !is(depthFirst)))
         return std::nullopt;
     }
-    auto columns = constantSize(product.size(product.n));
-    if (!columns || *columns % 2 != 0)
+    if (!columns)
       return std::nullopt;
     Schedule schedule;
     schedule.kind = Schedule::Kind::Warpgroups;

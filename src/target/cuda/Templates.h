@@ -29,6 +29,11 @@ mlir::LogicalResult writeProduct(Stage &stage);
 mlir::LogicalResult writeTensorCores(Stage &stage);
 mlir::LogicalResult writeWarpgroups(Stage &stage);
 
+/// The tensor where its rows have a multiple of that many elements: itself, or a copy in the
+/// workspace with zeros at the ends of its rows, by a launch of its own.
+TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_t multiple,
+                                const std::string &name);
+
 /// Positions of a row-major index over these sizes, outermost first.
 Point delinearized(mlir::AffineExpr index, llvm::ArrayRef<mlir::AffineExpr> sizes);
 /// One coordinate for each expression.
