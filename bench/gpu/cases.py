@@ -60,7 +60,7 @@ def matrix_cases() -> list[Case]:
 
 CASES = [
     Case("mish", "mish", ((8, 32, 224, 224),), microseconds=36, row_step=5),
-    Case("mish_backward", "mish_backward", ((8, 32, 224, 224),) * 2, row_step=5),
+    Case("mish_both", "mish_both", ((8, 32, 224, 224),) * 2, microseconds=64, row_step=5),
     Case("mish_ragged", "mish", ((7, 3, 223, 221),)),
     Case("softmax", "softmax", ((8, 16, 512, 512),), speedup=1.0, row_step=5),
     Case("softmax_ragged", "softmax", ((3, 5, 127, 509),)),
@@ -73,9 +73,10 @@ CASES = [
     Case("sum_columns", "sum_columns", ((4096, 4097),)),
     Case("sum_all", "sum_all", ((4099, 4097),)),
     *matrix_cases(),
+    Case("conv", "conv", ((8, 64, 56, 56), (64, 64, 3, 3))),
+    Case("conv_cudnn", "conv", ((8, 64, 56, 56), (64, 64, 3, 3)), expansion="cudnn"),
     Case("resnet18", "", ((4, 3, 224, 224),), network="resnet18"),
     Case("bert_layer", "", ((4, 128, 768),), network="bert_layer"),
     Case("small_kernels", "shifts", tuple((1000 + i,) for i in range(50))),
 ]
 SMALL_KERNEL_MICROSECONDS = 1.5
-MISH_BOTH_MICROSECONDS = 64

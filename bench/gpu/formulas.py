@@ -10,10 +10,11 @@ def mish(rows, x):
     return x * np.tanh(np.logaddexp(0, x))
 
 
-def mish_backward(rows, x, dy):
+def mish_both(rows, x, dy):
+    """Forward and backward: the value, and the gradient for that of the value."""
     x, dy = x[rows], dy[rows]
     t = np.tanh(np.logaddexp(0, x))
-    return dy * (t + x * (1 - t * t) / (1 + np.exp(-x)))
+    return [x * t, dy * (t + x * (1 - t * t) / (1 + np.exp(-x)))]
 
 
 def softmax(rows, x):
@@ -50,6 +51,12 @@ def matmul(rows, a, b):
 
 def dense(rows, x, w, b):
     return np.maximum(x[rows] @ w + b, 0)
+
+
+def conv(rows, x, w):
+    padded = np.pad(x[rows], ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], (2, 3))
+    return np.moveaxis(np.tensordot(windows, w, ((1, 4, 5), (1, 2, 3))), -1, 1)
 
 
 def shifts(rows, *xs):

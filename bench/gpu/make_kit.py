@@ -45,7 +45,7 @@ def nodes_of(case: Case) -> tuple[list, list[str], list]:
             ["y"],
             [],
         )
-    if case.formula == "mish_backward":
+    if case.formula == "mish_both":
         one = helper.make_tensor("one", TensorProto.FLOAT, [], [1.0])
         return (
             [
@@ -57,9 +57,10 @@ def nodes_of(case: Case) -> tuple[list, list[str], list]:
                 node("Mul", ["d", "g"], ["dg"]),
                 node("Mul", ["x0", "dg"], ["xdg"]),
                 node("Add", ["t", "xdg"], ["slope"]),
-                node("Mul", ["x1", "slope"], ["y"]),
+                node("Mul", ["x0", "t"], ["y"]),
+                node("Mul", ["x1", "slope"], ["dx"]),
             ],
-            ["y"],
+            ["y", "dx"],
             [one],
         )
     if case.formula == "shifts":
@@ -87,6 +88,7 @@ def nodes_of(case: Case) -> tuple[list, list[str], list]:
         "softmax": node("Softmax", ["x0"], ["y"], axis=-1),
         "layernorm": node("LayerNormalization", ["x0", "x1", "x2"], ["y"], axis=-1),
         "transpose": node("Transpose", ["x0"], ["y"], perm=[1, 0]),
+        "conv": node("Conv", ["x0", "x1"], ["y"], pads=[1, 1, 1, 1]),
         "matmul": node("MatMul", ["x0", "x1"], ["y"]),
     }
     return [single[case.formula]], ["y"], []

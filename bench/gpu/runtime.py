@@ -60,15 +60,28 @@ class Runtime:
 
 
 class Program:
-    """The only program of a package, with sizes that are all fixed."""
+    """The only program of a package."""
 
     def __init__(self, runtime: Runtime, handle: ctypes.c_void_p) -> None:
         self.runtime, self.handle = runtime, handle
-        library = runtime.library
-        self.output_shapes = []
-        for i in range(library.headrace_program_output_count(handle)):
-            spec = library.headrace_program_output(handle, ctypes.c_size_t(i)).contents
-            self.output_shapes.append(tuple(spec.dims[: spec.rank]))
+
+    def output_shapes(self, inputs, count: int) -> list[tuple[int, ...]]:
+        """For inputs from `tensors`."""
+        library, shapes = self.runtime.library, []
+        for i in range(library.headrace_program_output_count(self.handle)):
+            output = ctypes.c_size_t(i)
+            rank = library.headrace_program_output(self.handle, output).contents.rank
+            shape = (ctypes.c_int64 * max(1, rank))()
+            self.runtime.call(
+                "headrace_output_shape",
+                self.handle,
+                inputs,
+                ctypes.c_size_t(count),
+                output,
+                shape,
+            )
+            shapes.append(tuple(shape[:rank]))
+        return shapes
 
     def tensors(self, arrays: list[tuple[int, tuple[int, ...], str]]):
         """Arrays given by address, shape and type; kept alive by the caller."""
@@ -81,15 +94,17 @@ class Program:
     def run(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
         """From main memory to main memory; bf16 as uint16."""
         kind = {"f32": np.float32, "bf16": np.uint16}[dtype]
-        outputs = [np.full(shape, 77, kind) for shape in self.output_shapes]
 
         def described(arrays):
             return self.tensors([(x.ctypes.data, x.shape, dtype) for x in arrays])
 
+        given = described(inputs)
+        shapes = self.output_shapes(given, len(inputs))
+        outputs = [np.full(shape, 77, kind) for shape in shapes]
         self.runtime.call(
             "headrace_run",
             self.handle,
-            described(inputs),
+            given,
             ctypes.c_size_t(len(inputs)),
             described(outputs),
             ctypes.c_size_t(len(outputs)),
@@ -99,7 +114,7 @@ class Program:
     def enqueuer(self, inputs, outputs, stream: int):
         """A function that puts the program into the stream, on tensors from `tensors`."""
         enqueue = self.runtime.library.headrace_enqueue
-        counts = ctypes.c_size_t(len(inputs)), ctypes.c_size_t(len(self.output_shapes))
+        counts = ctypes.c_size_t(len(inputs)), ctypes.c_size_t(len(outputs))
         stream_handle = ctypes.c_void_p(stream)
 
         def go() -> None:

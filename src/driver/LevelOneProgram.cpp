@@ -13,9 +13,10 @@ namespace headrace {
 void checkSettings(const Settings &settings) {
   const std::string &expansion = settings.expansion;
   if (expansion != "auto" && expansion != "generated" && expansion != "openblas" &&
-      expansion != "cublas")
-    throw Error(ErrorKind::InvalidArgument, "unknown expansion '" + expansion +
-                                                "'; expected auto, generated, openblas or cublas");
+      expansion != "cublas" && expansion != "cudnn")
+    throw Error(ErrorKind::InvalidArgument,
+                "unknown expansion '" + expansion +
+                    "'; expected auto, generated, openblas, cublas or cudnn");
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

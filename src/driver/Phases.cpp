@@ -56,6 +56,8 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   choice.vectorBytes = target.machine().vectorBytes;
   choice.device = target.machine().isDevice;
   program.addPass(createChooseExpansionsPass(choice));
+  // Weights in the order that libraries read them.
+  program.addPass(createFoldConstantsPass());
   FormKernelsPassOptions options;
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;

@@ -10,7 +10,8 @@ struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
   std::string target = "cpu";
-  /// Contractions: "auto" chooses by estimated time, "generated", "openblas" or "cublas" insist.
+  /// Contractions: "auto" chooses by estimated time, "generated", "openblas", "cublas" or "cudnn"
+  /// insist.
   std::string expansion = "auto";
   /// How the program's loops run, as the text of a recipe (transform/recipe/Recipe.h); what it does
   /// not speak of is scheduled by the compiler, as all is where it is empty.

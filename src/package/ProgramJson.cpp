@@ -128,7 +128,7 @@ constexpr std::array<const char *, 4> parameterKinds = {"buffer", "size", "works
 Json toJson(const LaunchParameter &parameter) {
   Json json = {{"kind", parameterKinds[static_cast<size_t>(parameter.kind)]}};
   if (parameter.kind == LaunchParameter::Kind::Buffer ||
-      parameter.kind == LaunchParameter::Kind::TensorMap)
+      (parameter.kind == LaunchParameter::Kind::TensorMap && parameter.index >= 0))
     json["operand"] = parameter.index;
   else
     json["size"] = toJson(parameter.size);
@@ -144,8 +144,12 @@ Json toJson(const LaunchParameter &parameter) {
 LaunchParameter parameterFromJson(const Json &json, size_t symbols) {
   LaunchParameter parameter;
   parameter.kind = parseKind<LaunchParameter::Kind>(text(json, "kind"), parameterKinds);
+  bool inWorkspace =
+      parameter.kind == LaunchParameter::Kind::TensorMap && !json.contains("operand");
+  if (inWorkspace)
+    parameter.index = -1;
   if (parameter.kind == LaunchParameter::Kind::Buffer ||
-      parameter.kind == LaunchParameter::Kind::TensorMap)
+      (parameter.kind == LaunchParameter::Kind::TensorMap && !inWorkspace))
     parameter.index = static_cast<int>(integer(json, "operand", 0, maxParts));
   else
     parameter.size = exprFromJson(member(json, "size"), symbols);

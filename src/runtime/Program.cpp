@@ -98,8 +98,9 @@ private:
       holds(threads > 0 && threads <= mostThreads, "has a block of no size that devices have");
     holds(launch.sharedBytes >= 0, "has negative shared memory");
     for (const LaunchParameter &parameter : launch.parameters) {
-      bool isOperand = parameter.kind == LaunchParameter::Kind::Buffer ||
-                       parameter.kind == LaunchParameter::Kind::TensorMap;
+      bool isOperand =
+          parameter.kind == LaunchParameter::Kind::Buffer ||
+          (parameter.kind == LaunchParameter::Kind::TensorMap && parameter.index != -1);
       holds(!isOperand || (parameter.index >= 0 &&
                            static_cast<size_t>(parameter.index) < step.operands.size()),
             "takes an operand that the step lacks");

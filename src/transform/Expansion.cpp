@@ -1,60 +1,15 @@
 #include "transform/Expansion.h"
 
-#include "analysis/MatrixProduct.h"
 #include "runtime/Library.h"
-#include "runtime/cuda/CuBlas.h"
+#include "transform/ExpansionEstimates.h"
+#include "transform/LibraryContraction.h"
 
 using namespace mlir;
 
 namespace headrace {
 namespace {
 
-constexpr double kGuessedSize = 8; // of a symbolic dimension
-constexpr double kGigahertz = 3.0; // only ratios of estimates matter
-constexpr double kBytesPerMicrosecond = 10e3;
-
-double sizeOrGuess(AffineExpr expr) {
-  if (auto constant = constantValue(expr))
-    return static_cast<double>(*constant);
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (binary && expr.getKind() == AffineExprKind::Mul)
-    return sizeOrGuess(binary.getLHS()) * sizeOrGuess(binary.getRHS());
-  return kGuessedSize;
-}
-
-double bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return sizeOrGuess(elementCount(shapeOf(type), value.getContext())) *
-         type.getElementTypeBitWidth() / 8;
-}
-
-double computeMicroseconds(Operation *op, const Machine &machine, double efficiency) {
-  Movement movement = cast<hr::OperatorInterface>(op).getMovement();
-  double operations = 2;
-  for (AffineExpr size : movement.domain)
-    operations *= sizeOrGuess(size);
-  auto bits = cast<RankedTensorType>(op->getResult(0).getType()).getElementTypeBitWidth();
-  double perCycle = 2.0 * static_cast<double>(machine.lanes(std::max(1u, bits / 8)));
-  return operations / (perCycle * kGigahertz * 1e3 * efficiency);
-}
-
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
-
-/// On a device, for blocks of `tile` rows and columns: what does not fill its processors leaves
-/// some of them idle.
-double deviceMicroseconds(hr::ContractOp op, double efficiency, double tile) {
-  constexpr double processors = 132, bytesPerMicrosecond = 4e6;
-  constexpr double singles = 50e6, halves = 750e6; // operations a microsecond
-  double operations = 2;
-  for (AffineExpr size : op.getMovement().domain)
-    operations *= sizeOrGuess(size);
-  auto type = cast<RankedTensorType>(op.getLhs().getType());
-  double rate = type.getElementTypeBitWidth() <= 16 ? halves : singles;
-  double results = sizeOrGuess(elementCount(shapeOf(op.getResult()), op.getContext()));
-  double filled = std::min(1.0, std::max(1.0, results / (tile * tile)) / processors);
-  double moved = bytesOf(op.getLhs()) + bytesOf(op.getRhs()) + bytesOf(op.getResult());
-  return std::max(operations / (rate * efficiency * filled), moved / bytesPerMicrosecond);
-}
 
 /// Loops of our own: the result's last dimension in vectors, which the second operand must hold
 /// contiguously. Constant operands are packed that way for nothing.
@@ -144,74 +99,6 @@ private:
   }
 };
 
-/// A library's product; what follows it is a kernel of its own.
-class LibraryContraction : public Expansion {
-public:
-  void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const final {
-    auto op = cast<hr::ContractOp>(operation);
-    MatrixProduct p = *asMatrixProduct(op);
-    MLIRContext *context = op.getContext();
-    auto number = [&](int64_t value) { return constantDim(value, context); };
-    AffineExpr zero = number(0);
-    SmallVector<AffineExpr> parameters{p.batch,
-                                       p.m,
-                                       p.n,
-                                       p.k,
-                                       number(p.transposeA),
-                                       number(p.transposeB),
-                                       p.batchedA ? p.m * p.k : zero,
-                                       p.batchedB ? p.k * p.n : zero,
-                                       p.m * p.n,
-                                       p.transposeA ? p.m : p.k,
-                                       p.transposeB ? p.k : p.n,
-                                       p.n};
-    auto type = [](Value value) { return cast<RankedTensorType>(value.getType()); };
-    AffineExpr bytesRead = byteCount(type(op.getLhs())) + byteCount(type(op.getRhs()));
-    AffineMap cost = symbolMap(
-        {bytesRead, byteCount(type(op.getResult())), op.getMovement().operations(context)},
-        context);
-    std::string name = operatorName(op);
-    rewriter.setInsertionPoint(op);
-    rewriter.replaceOpWithNewOp<hr::LibraryOp>(
-        op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine()),
-        AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
-        rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
-  }
-
-protected:
-  virtual StringRef routine() const = 0;
-  static double unfusedBytes(hr::ContractOp op) {
-    return op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
-  }
-};
-
-/// cuBLAS's product, in single precision (never less exact) or of halves.
-class CuBlasContraction final : public LibraryContraction {
-public:
-  StringRef name() const override { return "cublas"; }
-  bool isHere() const override { return cuda::cuBlasAvailable(); }
-
-  bool applies(Operation *operation, const Machine &machine) const override {
-    auto op = dyn_cast<hr::ContractOp>(operation);
-    if (!op || !machine.isDevice || !asMatrixProduct(op))
-      return false;
-    auto element = [](Value value) {
-      return cast<RankedTensorType>(value.getType()).getElementType();
-    };
-    Type type = element(op.getLhs()), result = element(op.getResult());
-    return element(op.getRhs()) == type && (type.isF32() || type.isBF16() || type.isF16()) &&
-           (result == type || result.isF32());
-  }
-
-  double estimate(Operation *operation, const Machine &) const override {
-    auto op = cast<hr::ContractOp>(operation);
-    return 2 + deviceMicroseconds(op, /*efficiency=*/1, /*tile=*/64) + unfusedBytes(op) / 4e6;
-  }
-
-private:
-  StringRef routine() const override { return "cublas.gemm"; }
-};
-
 /// OpenBLAS's single-precision product. It packs both operands on every call.
 class OpenBlasContraction final : public LibraryContraction {
 public:
@@ -244,7 +131,8 @@ public:
   StringRef name() const override { return "generated"; }
   bool applies(Operation *op, const Machine &) const override { return isa<hr::ConvOp>(op); }
   double estimate(Operation *op, const Machine &machine) const override {
-    return computeMicroseconds(op, machine, /*efficiency=*/0.9);
+    return machine.isDevice ? deviceMicroseconds(op, /*efficiency=*/0.8, /*tile=*/128)
+                            : computeMicroseconds(op, machine, /*efficiency=*/0.9);
   }
   void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 };
@@ -369,10 +257,9 @@ SmallVector<const Expansion *> expansionsOf(Operation *op, const Machine &machin
   static const GeneratedConvolution generatedConvolution;
   static const OpenBlasContraction openBlasContraction;
   static const OpenBlasConvolution openBlasConvolution;
-  static const CuBlasContraction cuBlasContraction;
-  static const Expansion *const all[] = {&generatedContraction, &generatedConvolution,
-                                         &openBlasContraction, &openBlasConvolution,
-                                         &cuBlasContraction};
+  SmallVector<const Expansion *> all{&generatedContraction, &generatedConvolution,
+                                     &openBlasContraction, &openBlasConvolution};
+  llvm::append_range(all, deviceLibraryExpansions());
   SmallVector<const Expansion *> result;
   for (const Expansion *expansion : all)
     if (expansion->applies(op, machine))

@@ -99,6 +99,7 @@ private:
 
   void walkFromRoot();
   bool place(hr::OperatorInterface op);
+  bool mergeElementwise(const KernelGroup &other);
   bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
   bool canWalkAlong(int axis) const;
   bool follows(int a, int b) const;

@@ -270,9 +270,25 @@ bool KernelGroup::place(hr::OperatorInterface op) {
   return rowsFit(*walk) || refused();
 }
 
+/// Functions over the same points become one loop nest with several results.
+bool KernelGroup::mergeElementwise(const KernelGroup &other) {
+  auto isFunction = [](hr::OperatorInterface op) { return isElementwise(op.getOperation()); };
+  auto sameExtent = [](const Axis &a, const Axis &b) { return sameSize(a.size, b.size); };
+  if (!llvm::all_of(operators, isFunction) || !llvm::all_of(other.operators, isFunction) ||
+      axes.size() != other.axes.size() ||
+      !std::equal(axes.begin(), axes.end(), other.axes.begin(), sameExtent) ||
+      domainOf(root()) != other.domainOf(other.root()))
+    return false;
+  for (hr::OperatorInterface op : other.operators)
+    add(op, op.getMovement(), Refs(other.domainOf(op)));
+  return true;
+}
+
 bool KernelGroup::tryMerge(const KernelGroup &other) {
   if (!structured || !other.structured || keepsAxes() || other.keepsAxes())
     return false;
+  if (loops == Loops::Whole)
+    return mergeElementwise(other);
   KernelGroup before = *this;
   auto mergeAlong = [&](int axis) {
     walk = axis;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -137,6 +138,9 @@ def test_wrong_usage(tmp_path) -> None:
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
     assert "unknown target 'tpu'" in bad(1, "compile", MODEL, "--target", "tpu")
+    assert "expected a package to write" in bad(
+        1, "compile", MODEL, "--target", "cuda", "--emit", "so", "-o", tmp_path / "x"
+    )
     assert "--emit" in bad(2, "compile", MODEL, "--emit", "exe")
     assert "cannot write" in bad(1, "compile", MODEL, "-o", tmp_path / "no" / "x.hrpkg")
     assert "expected a package" in bad(1, "run", MODEL, "--program", "x")
@@ -161,4 +165,25 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
     assert "arrays.npz: the package is damaged, or is none" in bad(
         1, "run", tmp_path / "arrays.npz"
+    )
+
+
+def test_devices(tmp_path: Path) -> None:
+    """Compiled here; without a device, running says in one line what is missing."""
+    package = tmp_path / "digits.hrpkg"
+    good("compile", MODEL, "--target", "cuda:sm_90a", "-o", package)
+    with zipfile.ZipFile(package) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        (code,) = manifest["code"]
+        assert (code["architecture"], code["level"]) == ("cuda", "sm_90a")
+        images = json.loads(archive.read(code["file"]))
+    assert all(".target sm_90a" in image["text"] for image in images)
+    steps = manifest["programs"][0]["versions"][0]["program"]["steps"]
+    names = {image["name"] for image in images}
+    assert all(step["symbol"] in names for step in steps if step["kind"] == "kernel")
+    nowhere = {"HEADRACE_CUDA_DRIVER": "/nowhere/libcuda.so.1"}
+    missing = "no NVIDIA driver: /nowhere/libcuda.so.1 not found"
+    assert missing in bad(1, "run", package, "--random", 0, **nowhere)
+    assert missing in bad(
+        1, "run", MODEL, "--target", "cuda", "--random", 0, "--size", "batch=2", **nowhere
     )

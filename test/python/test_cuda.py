@@ -125,3 +125,37 @@ def test_a_missing_driver_is_one_line(package):
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("headrace.errors.UnsupportedError: chain.hrpkg: ")
     assert "no NVIDIA driver: /nowhere/libcuda.so.1 not found" in last
+
+
+def test_tensors_of_pytorch_run_in_its_stream(package):
+    pytest.importorskip("torch")
+    run(
+        """
+import types
+import torch
+class OnDevice:  # as PyTorch's tensors are on a device
+    def __init__(self, array):
+        self.array, self.dtype, self.device = array, torch.float32, "cuda:0"
+    def detach(self):
+        return self
+    def contiguous(self):
+        return self
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+    def __dlpack__(self, stream=None):
+        streams.append(stream)
+        return self.array.__dlpack__(stream=stream)
+OnDevice.__module__ = "torch"
+streams, taken = [], []
+torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=0)
+torch.from_dlpack = lambda array: taken.append(array) or "tensor"
+assert model(OnDevice(hr.to_cuda(x))) == "tensor"
+assert streams == [1]
+assert np.array_equal(np.asarray(taken[0]), expected)
+double = OnDevice(hr.to_cuda(x))
+double.dtype = torch.float64
+with pytest.raises(hr.TypeMismatchError, match="expected float32, got float64"):
+    model(double)
+""",
+        package,
+    )

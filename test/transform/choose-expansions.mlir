@@ -1,6 +1,7 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=generated}))' | FileCheck %s --check-prefix=GENERATED
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=nothing-of-this-name}))' | FileCheck %s --check-prefix=GENERATED
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cublas device=true}))' | FileCheck %s --check-prefix=DEVICE
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cudnn device=true}))' | FileCheck %s --check-prefix=CONVOLUTION
 
 // On a device the libraries are others, and generated code reads operands in any order.
 // DEVICE-LABEL: func @transposed
@@ -29,4 +30,14 @@ func.func @constant(%a: tensor<8x16xf32>) -> tensor<8x32xf32> {
   %b = hr.constant dense<0.5> : tensor<32x16xf32>
   %0 = hr.contract %a, %b maps [#lhs, #rhs, #out] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
+}
+
+// cuDNN's filters have channels last, too.
+// CONVOLUTION-LABEL: func @convolution
+// CONVOLUTION: %[[F:.*]] = hr.transpose %arg1 [3, 0, 1, 2]
+// CONVOLUTION: hr.library "cudnn.conv"(%arg0, %[[F]])
+func.func @convolution(%x: tensor<2x9x9x3xf32>, %w: tensor<3x3x3x8xf32>) -> tensor<2x4x4x8xf32> {
+  %0 = hr.conv channels_last %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, groups = 1 : i64}
+    : (tensor<2x9x9x3xf32>, tensor<3x3x3x8xf32>) -> tensor<2x4x4x8xf32>
+  return %0 : tensor<2x4x4x8xf32>
 }

@@ -106,7 +106,9 @@ void **Arguments::fill(const BoundLaunch &bound, std::span<const Address> operan
       words[i] = workspace + static_cast<Address>(bound.sizes[i]);
       break;
     case LaunchParameter::Kind::TensorMap:
-      maps[i] = encode(parameter.tile, bound.dims[i], operands[operand]);
+      maps[i] = encode(parameter.tile, bound.dims[i],
+                       parameter.index < 0 ? workspace + static_cast<Address>(bound.sizes[i])
+                                           : operands[operand]);
       pointers.back() = &maps[i];
       break;
     }

@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/cuda/CuBlas.h"
+#include "runtime/cuda/CuDnn.h"
 
 namespace headrace::cuda {
 
@@ -23,6 +24,8 @@ DeviceRoutine findDeviceRoutine(std::string_view name) {
     return copyBytes;
   if (name == "cublas.gemm" && cuBlasAvailable())
     return cuBlasGemm;
+  if (name == "cudnn.conv" && cuDnnAvailable())
+    return cuDnnConvolution;
   return nullptr;
 }
 

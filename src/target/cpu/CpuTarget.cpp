@@ -10,7 +10,6 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
-#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -112,7 +111,7 @@ public:
     manager.addPass(createCSEPass());
     manager.addPass(createLoopInvariantCodeMotionPass());
     // Functions without a polynomial become calls, an element at a time: before vectors are gone.
-    manager.addPass(createConvertMathToFuncs());
+    manager.addPass(createCpuPowersToFunctionsPass());
     manager.addPass(createConvertMathToLLVMPass());
     manager.addPass(createConvertMathToLibmPass());
     manager.addPass(createConvertSCFToCFPass());

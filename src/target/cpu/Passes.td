@@ -70,4 +70,12 @@ def CpuKernelAbiPass : Pass<"cpu-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "gives kernels the signature the runtime calls";
 }
 
+def CpuPowersToFunctionsPass : Pass<"cpu-powers-to-functions", "::mlir::ModuleOp"> {
+  let summary = "whole powers as calls of functions in the kernel's module";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif

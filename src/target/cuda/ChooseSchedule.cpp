@@ -23,6 +23,15 @@ std::optional<int64_t> constantSize(AffineExpr expr) {
   return expr ? constantValue(expr) : std::nullopt;
 }
 
+/// A size alone may be anything; one of several factors is a batch of what is known.
+int64_t sizeOrGuess(AffineExpr expr) {
+  constexpr int64_t kGuess = 1024, kBatch = 4;
+  if (isa<AffineSymbolExpr>(expr))
+    return kGuess;
+  SmallVector<AffineExpr> batches(32, constantDim(kBatch, expr.getContext()));
+  return constantValue(simplifyAffineExpr(expr.replaceSymbols(batches), 0, 0)).value_or(kGuess);
+}
+
 bool isReduction(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic && generic.getNumReductionLoops() > 0;
@@ -132,44 +141,69 @@ private:
     return schedule;
   }
 
-  /// The largest tile of which there are enough for the whole device.
+  /// The tile that loses least: by what lies beyond the edges, by idle multiprocessors, and by what
+  /// a smaller tile reads more often.
   static std::optional<Schedule> asProduct(const Product &product) {
-    constexpr int64_t kFewest = 16, kGuess = 1024, kMultiprocessors = 108;
-    auto size = [&](ArrayRef<unsigned> loops) {
-      return constantSize(product.size(loops)).value_or(kGuess);
+    constexpr int64_t kFewest = 16;
+    constexpr double kMultiprocessors = 132;
+    struct Tile {
+      int64_t m, n, threadM, threadN, threads;
+      double efficiency;
     };
+    constexpr Tile kOfThreads[] = {{128, 128, 8, 8, 256, 1.0},
+                                   {128, 64, 8, 8, 128, 0.9},
+                                   {64, 64, 8, 4, 128, 0.75},
+                                   {32, 32, 8, 4, 32, 0.4}};
+    constexpr Tile kOfWarps[] = {{128, 128, 64, 32, 256, 1.0}, {64, 64, 32, 32, 128, 0.7}};
+    auto size = [&](ArrayRef<unsigned> loops) { return sizeOrGuess(product.size(loops)); };
     int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
     if (rows < kFewest || columns < kFewest)
       return std::nullopt;
+    auto cost = [&](const Tile &tile) {
+      auto blocks = static_cast<double>(llvm::divideCeil(rows, tile.m) *
+                                        llvm::divideCeil(columns, tile.n) * batches);
+      double work = static_cast<double>(tile.m * tile.n) / tile.efficiency;
+      return std::max(blocks, kMultiprocessors) * work;
+    };
+    auto elementOf = [](OpOperand *operand) {
+      return cast<RankedTensorType>(operand->get().getType()).getElementType();
+    };
+    bool onTensorCores =
+        !elementOf(product.a).isF32() && elementOf(product.a) == elementOf(product.b);
+    ArrayRef<Tile> tiles = kOfThreads;
+    if (onTensorCores)
+      tiles = kOfWarps;
+    const Tile &tile =
+        *llvm::min_element(tiles, [&](const Tile &a, const Tile &c) { return cost(a) < cost(c); });
     Schedule schedule;
-    schedule.kind = Schedule::Kind::Product;
-    schedule.tileK = 16;
-    schedule.threadM = 8;
-    for (int64_t tile : {128, 64, 32}) {
-      schedule.tileM = schedule.tileN = tile;
-      schedule.threadN = tile == 128 ? 8 : 4;
-      if (llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile) * batches >=
-          kMultiprocessors)
-        break;
-    }
-    schedule.threads = schedule.tileM / schedule.threadM * (schedule.tileN / schedule.threadN);
+    schedule.kind = onTensorCores ? Schedule::Kind::TensorCores : Schedule::Kind::Product;
+    schedule.threads = tile.threads;
+    schedule.tileM = tile.m;
+    schedule.tileN = tile.n;
+    schedule.tileK = onTensorCores ? 32 : 16;
+    schedule.threadM = tile.threadM;
+    schedule.threadN = tile.threadN;
     return schedule;
   }
 
   /// On tensor cores, where the copy engine can read both operands: matrices in memory (or stacks
-  /// of them) whose rows begin at multiples of 16 bytes.
+  /// of them) whose rows begin at multiples of 16 bytes. Others are copied first, with longer rows,
+  /// where the product takes much longer than that.
   std::optional<Schedule> asWarpgroups(const Product &product) const {
-    constexpr int64_t kMultiprocessors = 132, kRowElements = 8;
+    constexpr int64_t kMultiprocessors = 132, kRowElements = 8, kLeastCopied = 512;
     linalg::GenericOp op = product.op;
     if (!hasWarpgroups || product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
         product.batch.size() > 1)
       return std::nullopt;
+    auto columns = constantSize(product.size(product.n));
+    bool isLarge = std::min({sizeOrGuess(product.size(product.m)), columns.value_or(0),
+                             sizeOrGuess(product.size(product.k))}) >= kLeastCopied;
     for (OpOperand *operand : {product.a, product.b}) {
       Operation *producer = operand->get().getDefiningOp();
       Type element = cast<RankedTensorType>(operand->get().getType()).getElementType();
       auto shape = kernelShape(operand->get());
       if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || element.isF32() || !shape ||
-          !shape->back().isMultipleOf(kRowElements))
+          (!shape->back().isMultipleOf(kRowElements) && !isLarge))
         return std::nullopt;
       SmallVector<unsigned> order(product.batch);
       unsigned outer = operand == product.a ? product.m.front() : product.n.front();
@@ -184,8 +218,7 @@ private:
       if (!is(depthLast) && (operand == product.a || !is(depthFirst)))
         return std::nullopt;
     }
-    auto columns = constantSize(product.size(product.n));
-    if (!columns || *columns % 2 != 0)
+    if (!columns)
       return std::nullopt;
     Schedule schedule;
     schedule.kind = Schedule::Kind::Warpgroups;
@@ -223,6 +256,14 @@ private:
     schedule.splits = std::clamp<int64_t>(std::min(wanted, depth / least), 1, kMostSplits);
     if (schedule.splits == 1 && schedule.lanes == 1)
       return std::nullopt;
+    // Parts are as long as the first: they begin where vectors do.
+    int64_t width = 16 / std::min<int64_t>(16, elementBytes(op->getResult(0)));
+    Reads reads = readsOf(op);
+    bool isOneRow = dims.size() == 1 && depth % (schedule.splits * width) == 0;
+    if (schedule.lanes > 1 && isOneRow)
+      schedule.vector =
+          std::min(width, vectorWidth(reads, reads.dims - 1, loopSize(generic, dims.front()),
+                                      elementBytes(op->getResult(0))));
     return schedule;
   }
 

@@ -111,14 +111,16 @@ Value KernelWriter::dynamicShared(int64_t bytes, int64_t alignment) {
 
 Value KernelWriter::tensorMap(const TensorPlace &place, ArrayRef<AffineExpr> shape, Type element,
                               ArrayRef<int64_t> box, int64_t swizzleBytes) {
+  bool isBuffer = place.kind == TensorPlace::Kind::Buffer;
+  AffineExpr offset = isBuffer ? constantDim(0, b.getContext()) : place.offset;
   auto record = b.getDictionaryAttr(
-      {b.getNamedAttr("tensor_map", b.getI64IntegerAttr(place.index)),
+      {b.getNamedAttr("tensor_map", b.getI64IntegerAttr(isBuffer ? place.index : -1)),
+       b.getNamedAttr("workspace", AffineMapAttr::get(symbolMap({offset}, b.getContext()))),
        b.getNamedAttr("shape", AffineMapAttr::get(symbolMap(shape, b.getContext()))),
        b.getNamedAttr("element", TypeAttr::get(element)),
        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box)),
        b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzleBytes))});
-  return parameter(LLVM::LLVMPointerType::get(b.getContext()), record,
-                   b.getDictionaryAttr(b.getNamedAttr(kTensorMapAttr, b.getUnitAttr())));
+  return parameter(LLVM::LLVMPointerType::get(b.getContext()), record, b.getDictionaryAttr({}));
 }
 
 void KernelWriter::setResidentBlocks(int64_t blocks) {

@@ -12,8 +12,6 @@ namespace headrace::cuda {
 /// On a kernel's module: its launches in order, and the bytes of memory they share.
 inline constexpr llvm::StringLiteral kLaunchesAttr = "cuda.launches";
 inline constexpr llvm::StringLiteral kWorkspaceAttr = "cuda.workspace";
-/// On a parameter of a device function: a tensor map, passed by value.
-inline constexpr llvm::StringLiteral kTensorMapAttr = "cuda.tensor_map";
 /// The width of indices in its device functions.
 inline constexpr llvm::StringLiteral kIndexBitsAttr = "cuda.index_bits";
 

@@ -17,12 +17,10 @@ LaunchParameter parameterOf(DictionaryAttr record) {
   if (auto buffer = record.getAs<IntegerAttr>("buffer")) {
     parameter.kind = LaunchParameter::Kind::Buffer;
     parameter.index = static_cast<int>(buffer.getInt());
-  } else if (Attribute offset = record.get("workspace")) {
-    parameter.kind = LaunchParameter::Kind::Workspace;
-    parameter.size = sizeOf(offset);
   } else if (auto matrix = record.getAs<IntegerAttr>("tensor_map")) {
     parameter.kind = LaunchParameter::Kind::TensorMap;
     parameter.index = static_cast<int>(matrix.getInt());
+    parameter.size = sizeOf(record.get("workspace"));
     LaunchParameter::Tile &tile = parameter.tile;
     tile.dtype = toDType(record.getAs<TypeAttr>("element").getValue());
     for (AffineExpr size : record.getAs<AffineMapAttr>("shape").getValue().getResults())
@@ -30,6 +28,9 @@ LaunchParameter parameterOf(DictionaryAttr record) {
     ArrayRef<int64_t> box = record.getAs<DenseI64ArrayAttr>("box").asArrayRef();
     tile.box.assign(box.begin(), box.end());
     tile.swizzleBytes = record.getAs<IntegerAttr>("swizzle").getInt();
+  } else if (Attribute offset = record.get("workspace")) {
+    parameter.kind = LaunchParameter::Kind::Workspace;
+    parameter.size = sizeOf(offset);
   } else {
     parameter.kind = LaunchParameter::Kind::Size;
     parameter.size = sizeOf(record.get("size"));

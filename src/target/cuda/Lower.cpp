@@ -91,21 +91,23 @@ void callDeviceMath(gpu::GPUModuleOp module) {
   }
 }
 
-/// Tensor maps are parameters of 128 bytes.
-void passTensorMapsByValue(gpu::GPUModuleOp module) {
+/// Tensor maps are parameters of 128 bytes, by value.
+void passTensorMapsByValue(ModuleOp kernel, gpu::GPUModuleOp device) {
   constexpr int64_t kBytes = 128, kAlignment = 64;
-  Builder b(module.getContext());
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      if (!function.getArgAttr(i, cuda::kTensorMapAttr))
+  Builder b(kernel.getContext());
+  for (Attribute entry : kernel->getAttrOfType<ArrayAttr>(cuda::kLaunchesAttr)) {
+    auto launch = cast<DictionaryAttr>(entry);
+    auto function = device.lookupSymbol<LLVM::LLVMFuncOp>(launch.getAs<StringAttr>("function"));
+    for (auto [i, parameter] : llvm::enumerate(launch.getAs<ArrayAttr>("parameters"))) {
+      if (!cast<DictionaryAttr>(parameter).contains("tensor_map"))
         continue;
-      function.removeArgAttr(i, b.getStringAttr(cuda::kTensorMapAttr));
       function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
                           TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), kBytes)));
       function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                           b.getI64IntegerAttr(kAlignment));
       function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
     }
+  }
 }
 
 void addConversions(OpPassManager &manager, unsigned indexBits) {
@@ -153,7 +155,7 @@ struct CudaLowerPass : impl::CudaLowerPassBase<CudaLowerPass> {
     if (failed(runPipeline(conversions, module)))
       return signalPassFailure();
     for (auto device : module.getOps<gpu::GPUModuleOp>())
-      passTensorMapsByValue(device);
+      passTensorMapsByValue(module, device);
   }
 };
 

@@ -31,9 +31,10 @@ AffineExpr PointWriter::addCoordinate(Value index) {
   return getAffineDimExpr(coordinates.size() - 1, kernel.context());
 }
 
-void PointWriter::setLanes(AffineExpr lane, unsigned count) {
+void PointWriter::setLanes(AffineExpr lane, unsigned count, unsigned multiple) {
   laneExpr = count > 1 ? lane : AffineExpr();
   laneCount = count;
+  laneMultiple = multiple ? multiple : count;
 }
 
 AffineExpr PointWriter::simplified(AffineExpr expr) const {
@@ -106,16 +107,15 @@ PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<A
     stride = stride * size;
   }
   offset = simplified(offset);
-  Access access{offset, 1, laneCount == 1};
+  Access access{offset, 1, std::nullopt};
   if (laneCount == 1)
     return access;
-  std::optional<int64_t> step = constantValue(simplified(shifted(offset, 1) - offset));
-  access.uniform = step == 0;
+  access.step = constantValue(simplified(shifted(offset, 1) - offset));
   unsigned bits = memory.element.getIntOrFloatBitWidth();
-  if (step != 1 || bits < 8)
+  if (access.step != 1 || bits < 8)
     return access;
   AffineExpr rest = simplified(offset.replace(laneExpr, constantDim(0, context)));
-  unsigned most = std::min(laneCount, kLoadBytes * 8 / bits);
+  unsigned most = std::min(laneMultiple, kLoadBytes * 8 / bits);
   while (access.run * 2 <= most && rest.isMultipleOf(access.run * 2))
     access.run *= 2;
   return access;
@@ -129,18 +129,32 @@ Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset,
                                ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
 }
 
+/// The address of a lane, from that of the first where lanes lie at equal distances.
+Value PointWriter::laneAddress(const TensorMemory &memory, const Access &access, Value &first,
+                               unsigned lane) {
+  if (lane > 0 && first && access.step)
+    return b.create<LLVM::GEPOp>(kernel.loc(), first.getType(), storedAs(memory.element), first,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * *access.step)},
+                                 /*inbounds=*/true);
+  Value address = elementAddress(memory, access.offset, lane);
+  if (lane == 0)
+    first = address;
+  return address;
+}
+
 Pack PointWriter::load(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
   Location loc = kernel.loc();
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   Pack result;
+  Value first;
   for (unsigned lane = 0; lane < laneCount; lane += access.run) {
-    if (access.uniform && lane > 0) {
+    if (access.step == 0 && lane > 0) {
       result.push_back(result.front());
       continue;
     }
-    Value address = elementAddress(memory, access.offset, lane);
+    Value address = laneAddress(memory, access, first, lane);
     if (access.run == 1) {
       result.push_back(b.create<LLVM::LoadOp>(loc, element, address, bytes));
       continue;
@@ -160,6 +174,7 @@ void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
   Access access = accessOf(memory, point);
   Type element = storedAs(memory.element);
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  Value first;
   for (unsigned lane = 0; lane < laneCount; lane += access.run) {
     Value stored = values[lane];
     if (access.run > 1) {
@@ -169,7 +184,7 @@ void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
             loc, stored, values[lane + i],
             b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
     }
-    b.create<LLVM::StoreOp>(loc, stored, elementAddress(memory, access.offset, lane),
+    b.create<LLVM::StoreOp>(loc, stored, laneAddress(memory, access, first, lane),
                             bytes * access.run);
   }
 }
@@ -250,7 +265,7 @@ Pack PointWriter::compute(Operation *op, ArrayRef<AffineExpr> point) {
 
 Pack PointWriter::laneByLane(Operation *op, ArrayRef<AffineExpr> point) {
   AffineExpr lane = laneExpr;
-  unsigned count = laneCount;
+  unsigned count = laneCount, multiple = laneMultiple;
   Pack result;
   for (unsigned i = 0; i < count; ++i) {
     Point one;
@@ -258,7 +273,7 @@ Pack PointWriter::laneByLane(Operation *op, ArrayRef<AffineExpr> point) {
       one.push_back(simplified(shifted(expr, i)));
     setLanes({}, 1);
     result.push_back(compute(op, one).front());
-    setLanes(lane, count);
+    setLanes(lane, count, multiple);
   }
   return result;
 }
@@ -387,10 +402,10 @@ void PointWriter::cloneBody(Operation &op, IRMapping &mapping, ArrayRef<AffineEx
 
 Pack PointWriter::single(Value tensor, ArrayRef<AffineExpr> point) {
   AffineExpr lane = laneExpr;
-  unsigned count = laneCount;
+  unsigned count = laneCount, multiple = laneMultiple;
   setLanes({}, 1);
   Pack result = at(tensor, point);
-  setLanes(lane, count);
+  setLanes(lane, count, multiple);
   return result;
 }
 

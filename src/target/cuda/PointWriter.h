@@ -71,8 +71,8 @@ public:
   /// A number that a thread has, an index.
   mlir::AffineExpr addCoordinate(mlir::Value index);
   /// From here on every value is computed at `count` points, `lane`, `lane` + 1, ...; `lane` is a
-  /// multiple of `count`. With 1 there are no lanes.
-  void setLanes(mlir::AffineExpr lane, unsigned count);
+  /// multiple of `count`, or of the given number. With 1 there are no lanes.
+  void setLanes(mlir::AffineExpr lane, unsigned count, unsigned multiple = 0);
   unsigned lanes() const { return laneCount; }
   void setComputer(Computer way) { computer = std::move(way); }
 
@@ -115,12 +115,14 @@ public:
 
 private:
   struct Access {
-    mlir::AffineExpr offset; // in elements
-    unsigned run;            // lanes that lie beside each other
-    bool uniform;            // the same element for all lanes
+    mlir::AffineExpr offset;     // in elements
+    unsigned run;                // lanes that lie beside each other
+    std::optional<int64_t> step; // from a lane to the next
   };
   Access accessOf(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);
   mlir::Value elementAddress(const TensorMemory &memory, mlir::AffineExpr offset, unsigned lane);
+  mlir::Value laneAddress(const TensorMemory &memory, const Access &access, mlir::Value &first,
+                          unsigned lane);
   mlir::AffineExpr shifted(mlir::AffineExpr expr, unsigned lane) const;
   bool usesLanes(llvm::ArrayRef<mlir::AffineExpr> point) const;
   Pack laneByLane(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> point);
@@ -149,7 +151,7 @@ private:
   Computer computer;
   llvm::SmallVector<mlir::Value> coordinates;
   mlir::AffineExpr laneExpr;
-  unsigned laneCount = 1;
+  unsigned laneCount = 1, laneMultiple = 1;
   State state;
   bool broken = false;
 };

@@ -20,8 +20,8 @@ constexpr Field kFields[] = {
     {"threadM", &Schedule::threadM}, {"threadN", &Schedule::threadN}, {"stages", &Schedule::stages},
     {"blocks", &Schedule::blocks},
 };
-constexpr std::array<llvm::StringLiteral, 6> kKinds = {"points", "rows",    "columns",
-                                                       "tiles",  "product", "warpgroups"};
+constexpr std::array<llvm::StringLiteral, 7> kKinds = {
+    "points", "rows", "columns", "tiles", "product", "tensorcores", "warpgroups"};
 
 } // namespace
 

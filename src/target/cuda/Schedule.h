@@ -13,12 +13,13 @@ inline constexpr llvm::StringLiteral kScheduleAttr = "cuda.schedule";
 
 struct Schedule {
   enum class Kind {
-    Points,     // a thread has `vector` neighbouring points of the result
-    Rows,       // `lanes` threads share a row; its elements stay in registers where `held` > 0
-    Columns,    // a thread (or block: `lanes` > 1) has a column; `splits` of them share it
-    Tiles,      // a block moves a square tile through shared memory (transposes)
-    Product,    // a block has a tile of a matrix product in registers
-    Warpgroups, // the same on tensor cores, fed by the copy engine
+    Points,      // a thread has `vector` neighbouring points of the result
+    Rows,        // `lanes` threads share a row; its elements stay in registers where `held` > 0
+    Columns,     // a thread (or block: `lanes` > 1) has a column; `splits` of them share it
+    Tiles,       // a block moves a square tile through shared memory (transposes)
+    Product,     // a block has a tile of a matrix product in registers
+    TensorCores, // the same on tensor cores, a warp at a time
+    Warpgroups,  // the same by warp groups, fed by the copy engine
   };
   Kind kind = Kind::Points;
   int64_t threads = 256; // of a block

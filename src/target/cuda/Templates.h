@@ -11,6 +11,8 @@ struct Stage {
   mlir::Operation *op;
   Schedule schedule;
   TensorMemory result;
+  /// Further operations of the same points, computed in the same launch (schedule "points").
+  std::vector<std::pair<mlir::Operation *, TensorMemory>> others;
   const PointWriter::Memories &memories; // what was given or computed before
   mlir::gpu::GPUModuleOp module;
   std::string name;                                 // of its function
@@ -24,7 +26,13 @@ mlir::LogicalResult writeRows(Stage &stage);
 mlir::LogicalResult writeColumns(Stage &stage);
 mlir::LogicalResult writeTiles(Stage &stage);
 mlir::LogicalResult writeProduct(Stage &stage);
+mlir::LogicalResult writeTensorCores(Stage &stage);
 mlir::LogicalResult writeWarpgroups(Stage &stage);
+
+/// The tensor where its rows have a multiple of that many elements: itself, or a copy in the
+/// workspace with zeros at the ends of its rows, by a launch of its own.
+TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_t multiple,
+                                const std::string &name);
 
 /// Positions of a row-major index over these sizes, outermost first.
 Point delinearized(mlir::AffineExpr index, llvm::ArrayRef<mlir::AffineExpr> sizes);

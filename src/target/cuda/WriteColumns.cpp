@@ -18,31 +18,46 @@ using utils::IteratorType;
 namespace headrace::cuda {
 namespace {
 
-/// One thread a point of the result: walks the parts in order.
-void writeCombination(Stage &stage, const TensorMemory &partial, Operation *combiner) {
-  constexpr int64_t kThreads = 128;
-  KernelWriter kernel(stage.module, stage.op->getLoc(), stage.name + "_combine", kThreads);
+/// The parts of each point of the result in order: by one thread, or shared by the threads of a
+/// block as its elements were.
+void writeCombination(Stage &stage, const TensorMemory &partial, linalg::GenericOp op) {
+  int64_t threads = stage.schedule.threads;
+  bool isShared = stage.schedule.lanes > 1;
+  KernelWriter kernel(stage.module, stage.op->getLoc(), stage.name + "_combine", threads);
   PointWriter points(kernel, stage.memories);
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   AffineExpr items = elementCount(stage.result.shape, kernel.context());
-  Value first = b.create<arith::MulIOp>(loc, kernel.block(), kernel.number(kThreads));
-  AffineExpr item = points.addCoordinate(b.create<arith::AddIOp>(loc, first, kernel.thread()));
-  onlyWhere(kernel, points.less(item, items));
-  Value start = points.load(partial, {constantDim(0, kernel.context()), item}).front();
-  auto loop = b.create<scf::ForOp>(loc, kernel.number(1), kernel.number(stage.schedule.splits),
-                                   kernel.number(1), start);
+  Value number = kernel.block(), first = kernel.number(0);
+  if (isShared) {
+    first = kernel.thread();
+  } else {
+    number = b.create<arith::AddIOp>(
+        loc, b.create<arith::MulIOp>(loc, number, kernel.number(threads)), kernel.thread());
+  }
+  AffineExpr item = points.addCoordinate(number);
+  if (!isShared)
+    onlyWhere(kernel, points.less(item, items));
+  Value start = points.at(op.getDpsInits().front(), delinearized(item, stage.result.shape)).front();
+  auto loop = b.create<scf::ForOp>(loc, first, kernel.number(stage.schedule.splits),
+                                   kernel.number(isShared ? threads : 1), start);
   {
     PointWriter::Scope scope(points);
     b.setInsertionPointToStart(loop.getBody());
     AffineExpr part = points.addCoordinate(loop.getInductionVar());
     Value next = points.load(partial, {part, item}).front();
-    b.create<scf::YieldOp>(loc, combine(b, combiner, loop.getRegionIterArg(0), next));
+    b.create<scf::YieldOp>(loc, combine(b, combinerOf(op), loop.getRegionIterArg(0), next));
+  }
+  Value sum = loop.getResult(0);
+  if (isShared) {
+    sum = combineThreads(kernel, combinerOf(op), sum, threads);
+    onlyWhere(kernel, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, kernel.thread(),
+                                              kernel.number(0)));
   }
   TensorMemory flat = stage.result;
   flat.shape = {items};
-  points.store(flat, {item}, Pack(loop.getResults()));
-  stage.launches.push_back(kernel.finish({items.ceilDiv(kThreads)}));
+  points.store(flat, {item}, {sum});
+  stage.launches.push_back(kernel.finish({isShared ? items : items.ceilDiv(threads)}));
 }
 
 } // namespace
@@ -83,11 +98,13 @@ LogicalResult writeColumns(Stage &stage) {
   Value end = b.create<arith::MinUIOp>(loc, b.create<arith::AddIOp>(loc, first, points.value(part)),
                                        points.value(depth));
   if (isShared)
-    first = b.create<arith::AddIOp>(loc, first, kernel.thread());
-  IRMapping none;
-  Pack start = points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape));
+    first = b.create<arith::AddIOp>(
+        loc, first, b.create<arith::MulIOp>(loc, kernel.thread(), kernel.number(schedule.vector)));
+  Value start =
+      points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape)).front();
+  int64_t step = isShared ? schedule.threads * schedule.vector : 1;
   auto loop =
-      b.create<scf::ForOp>(loc, first, end, kernel.number(isShared ? schedule.threads : 1), start);
+      b.create<scf::ForOp>(loc, first, end, kernel.number(step), Pack(schedule.vector, start));
   {
     PointWriter::Scope scope(points);
     b.setInsertionPointToStart(loop.getBody());
@@ -95,9 +112,13 @@ LogicalResult writeColumns(Stage &stage) {
     Point inside = asCoordinates(points, delinearized(position, depths));
     for (auto [dim, expr] : llvm::zip_equal(reduced, inside))
       loops[dim] = expr;
+    points.setLanes(inside.back(), schedule.vector);
     b.create<scf::YieldOp>(loc, points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
   }
+  points.setLanes({}, 1);
   Value sum = loop.getResult(0);
+  for (Value other : loop.getResults().drop_front())
+    sum = combine(b, combiner, sum, other);
   if (isShared) {
     sum = combineThreads(kernel, combiner, sum, schedule.threads);
     onlyWhere(kernel, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, kernel.thread(),
@@ -112,7 +133,7 @@ LogicalResult writeColumns(Stage &stage) {
   stage.launches.push_back(kernel.finish({splits * itemBlocks}));
   if (schedule.splits > 1) {
     partial.written = false;
-    writeCombination(stage, partial, combiner);
+    writeCombination(stage, partial, op);
   }
   return failure(points.failed());
 }

@@ -45,9 +45,15 @@ public:
       if (op->hasAttr(kScheduleAttr))
         launched.push_back(op);
     });
-    for (Operation *op : launched)
-      if (failed(write(op, launched.size() > 1)))
+    ArrayRef<Operation *> rest = launched;
+    while (!rest.empty()) {
+      size_t count = 1;
+      while (count < rest.size() && shareLaunch(rest.front(), rest[count]))
+        ++count;
+      if (failed(write(rest.take_front(count), launched.size() > count)))
         return failure();
+      rest = rest.drop_front(count);
+    }
     module->setAttr(kLaunchesAttr, b.getArrayAttr(launches));
     module->setAttr(cuda::kWorkspaceAttr, AffineMapAttr::get(symbolMap({used}, b.getContext())));
     module->setAttr(kIndexBitsAttr, b.getI64IntegerAttr(indexBits()));
@@ -97,8 +103,16 @@ private:
     return place;
   }
 
-  LogicalResult write(Operation *op, bool isOneOfSeveral) {
-    Value value = op->getResult(0);
+  /// Results over the same points are computed together: what both read is read once.
+  static bool shareLaunch(Operation *a, Operation *c) {
+    Schedule ofA = *Schedule::of(a), ofC = *Schedule::of(c);
+    auto shape = kernelShape(a->getResult(0));
+    return ofA.kind == Schedule::Kind::Points &&
+           ofA.attribute(a->getContext()) == ofC.attribute(a->getContext()) &&
+           shape == kernelShape(c->getResult(0));
+  }
+
+  FailureOr<TensorMemory> place(Value value) {
     TensorMemory memory;
     if (failed(describe(value, memory)))
       return failure();
@@ -108,17 +122,35 @@ private:
       memory.place = allocate(elementCount(memory.shape, b.getContext()) *
                               std::max(1u, memory.element.getIntOrFloatBitWidth() / 8));
     memory.written = true;
+    return memory;
+  }
+
+  LogicalResult write(ArrayRef<Operation *> ops, bool isOneOfSeveral) {
+    std::vector<std::pair<Operation *, TensorMemory>> placed;
+    for (Operation *op : ops) {
+      FailureOr<TensorMemory> memory = place(op->getResult(0));
+      if (failed(memory))
+        return failure();
+      placed.emplace_back(op, *memory);
+    }
     std::string name = function.getName().str();
     if (isOneOfSeveral)
       name += "_" + std::to_string(launches.size());
-    Stage stage{op,       *Schedule::of(op),
-                memory,   memories,
-                device,   name,
-                launches, [&](AffineExpr bytes) { return allocate(bytes); }};
+    Stage stage{ops.front(),
+                *Schedule::of(ops.front()),
+                placed.front().second,
+                {placed.begin() + 1, placed.end()},
+                memories,
+                device,
+                name,
+                launches,
+                [&](AffineExpr bytes) { return allocate(bytes); }};
     if (failed(writeStage(stage)))
       return failure();
-    memory.written = false;
-    memories[value] = memory;
+    for (auto &[op, memory] : placed) {
+      memory.written = false;
+      memories[op->getResult(0)] = memory;
+    }
     return success();
   }
 
@@ -132,6 +164,8 @@ private:
       return writeTiles(stage);
     case Schedule::Kind::Product:
       return writeProduct(stage);
+    case Schedule::Kind::TensorCores:
+      return writeTensorCores(stage);
     case Schedule::Kind::Warpgroups:
       return writeWarpgroups(stage);
     case Schedule::Kind::Points:

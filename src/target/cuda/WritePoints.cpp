@@ -34,7 +34,9 @@ LogicalResult writePoints(Stage &stage) {
     point.back() = points.addCoordinate(points.value(point.back() * schedule.vector));
     points.setLanes(point.back(), schedule.vector);
   }
-  points.store(stage.result, point, points.compute(stage.op, point));
+  points.store(stage.result, point, points.at(stage.op->getResult(0), point));
+  for (const auto &[op, memory] : stage.others)
+    points.store(memory, point, points.at(op->getResult(0), point));
   stage.launches.push_back(kernel.finish({items.ceilDiv(schedule.threads)}));
   return failure(points.failed());
 }

@@ -8,14 +8,9 @@
 //                c[8][8] += a[8] * b[8] from shared memory, 16 times; registers to shared memory
 //   r = max(c + bias, 0), stored four columns at a time
 //
-// Two buffers in shared memory, so that there is one barrier a tile. A lies there with rows as the
-// fastest dimension: a thread's eight rows and columns are two vectors of each. Beyond the edges
-// the last row and column are computed again and dropped; beyond the depth zeros are added.
-// A convolution is the same with loops of the window in k: the image is read where it lies.
-#include "target/cuda/Product.h"
-#include "target/cuda/Templates.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+// Operands lie in shared memory with rows of A and columns of B as the fastest dimension: a
+// thread's eight rows and columns are two vectors of each.
+#include "target/cuda/ProductTiles.h"
 
 using namespace mlir;
 
@@ -23,387 +18,110 @@ namespace headrace::cuda {
 namespace {
 
 constexpr int64_t kVector = 4;
+/// A warp has 4 x 8 threads.
+constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
 
-class ProductWriter {
+class ThreadProduct final : public ProductTiles {
 public:
-  ProductWriter(Stage &stage, FusedProduct fused)
-      : stage(stage), schedule(stage.schedule), fused(fused), product(this->fused.product),
-        kernel(stage.module, stage.op->getLoc(), stage.name, schedule.threads),
-        points(kernel, stage.memories), b(kernel.builder()), loc(kernel.loc()) {}
-
-  LogicalResult write();
+  ThreadProduct(Stage &stage, const FusedProduct &fused) : ProductTiles(stage, fused, kVector) {
+    rowVectors = schedule.threadM / kVector;
+    columnVectors = schedule.threadN / kVector;
+    int64_t warpsAcross = schedule.tileN / (kWarpColumns * schedule.threadN);
+    Value warp = div(kernel.thread(), kWarp), inWarp = rem(kernel.thread(), kWarp);
+    row = mul(add(mul(div(warp, warpsAcross), kWarpRows * rowVectors), div(inWarp, kWarpColumns)),
+              kVector);
+    column = mul(
+        add(mul(rem(warp, warpsAcross), kWarpColumns * columnVectors), rem(inWarp, kWarpColumns)),
+        kVector);
+  }
 
 private:
-  /// One of the two operands: how threads bring its tiles into shared memory.
-  struct Side {
-    OpOperand *operand;
-    ArrayRef<unsigned> outer; // loops: m of A, n of B
-    int64_t tile;             // outer elements of a tile
-    bool alongK;              // neighbours in memory are neighbours in k
-    int64_t stride;           // of k in shared memory, in elements
-    int64_t loads;            // vectors that each thread loads
-    Value shared;
-    /// For each load, its place in the tile and the loops of the outer positions: one entry where
-    /// vectors are loaded whole, else one a lane.
-    struct Load {
-      Value outerInTile, kInTile;
-      SmallVector<Point> outerLoops;
-    };
-    SmallVector<Load> places;
-    bool whole; // vectors are loaded whole
-  };
-
-  Value number(int64_t value) { return kernel.number(value); }
-  Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y); }
-  Value mul(Value x, int64_t y) { return b.create<arith::MulIOp>(loc, x, number(y)); }
-  Value div(Value x, int64_t y) { return b.create<arith::DivUIOp>(loc, x, number(y)); }
-  Value rem(Value x, int64_t y) { return b.create<arith::RemUIOp>(loc, x, number(y)); }
   Type vectorType() { return VectorType::get(kVector, b.getF32Type()); }
 
-  bool dividesLast(ArrayRef<unsigned> loops, int64_t by) {
-    auto last = constantValue(loopSize(product.op, loops.back()));
-    return last && *last % by == 0;
+  Value converted(Value element) override {
+    return element.getType().isF32()
+               ? element
+               : b.create<arith::ExtFOp>(loc, b.getF32Type(), element).getResult();
   }
-  bool dividesAll(ArrayRef<unsigned> loops, int64_t by) {
-    auto size = constantValue(product.size(loops));
-    return size && *size % by == 0;
+
+  /// [k][outer]; what is read along k is stored across, in different banks.
+  void allocate(Side &side) override {
+    side.stride = side.tile + (side.alongK ? kVector : 0);
+    side.shared = kernel.shared(2 * schedule.tileK * side.stride * sizeof(float));
   }
-  SmallVector<AffineExpr> sizesOf(ArrayRef<unsigned> loops) {
-    SmallVector<AffineExpr> sizes;
-    for (unsigned loop : loops)
-      sizes.push_back(loopSize(product.op, loop));
-    return sizes;
-  }
-  /// The loops' positions at a linear index, clamped so that it and `width` - 1 more exist.
-  Point positions(ArrayRef<unsigned> loops, Value index, int64_t width, bool mayExceed);
 
-  void prepare(Side &side, Value firstOuter);
-  SmallVector<Pack> load(Side &side, Value kTile);
-  void store(Side &side, Value buffer, ArrayRef<Pack> packs);
-  Value element(Value base, Value index);
-  Value at(Value base, int64_t offset);
-  SmallVector<Value> multiply(Value buffer, SmallVector<Value> sums);
-  void storeResult(ArrayRef<Value> sums);
-  Value splat(Value vector, int64_t lane);
-  Value lane(Value vector, int64_t lane);
-
-  Stage &stage;
-  const Schedule &schedule;
-  FusedProduct fused;
-  Product &product;
-  KernelWriter kernel;
-  PointWriter points;
-  OpBuilder &b;
-  Location loc;
-  Side sides[2];
-  Point batch;
-  Value rowFragment, columnFragment; // of the thread, in vectors
-  Value firstRow, firstColumn;       // of the block
-  int64_t rowVectors = 0, columnVectors = 0;
-};
-
-Point ProductWriter::positions(ArrayRef<unsigned> loops, Value index, int64_t width,
-                               bool mayExceed) {
-  if (mayExceed) {
-    Value last = points.value(product.size(loops) - width);
-    index = b.create<arith::MinUIOp>(loc, index, last);
-  }
-  SmallVector<AffineExpr> sizes = sizesOf(loops);
-  return asCoordinates(points, delinearized(points.addCoordinate(index), sizes));
-}
-
-void ProductWriter::prepare(Side &side, Value firstOuter) {
-  AffineMap map = product.op.getMatchingIndexingMap(side.operand);
-  side.alongK =
-      map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(product.k.back());
-  side.stride = side.tile + (side.alongK ? kVector : 0);
-  side.loads = side.tile * schedule.tileK / kVector / schedule.threads;
-  side.shared = kernel.shared(2 * schedule.tileK * side.stride * sizeof(float));
-  side.whole = dividesLast(side.alongK ? ArrayRef<unsigned>(product.k) : side.outer, kVector);
-  bool mayExceed = !dividesAll(side.outer, side.tile);
-  int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / kVector;
-  Value along = mul(rem(kernel.thread(), acrossVectors), kVector);
-  Value across = div(kernel.thread(), acrossVectors);
-  for (int64_t i = 0; i < side.loads; ++i) {
-    Side::Load place;
-    Value step = add(across, number(i * (schedule.threads / acrossVectors)));
-    place.kInTile = side.alongK ? along : step;
-    place.outerInTile = side.alongK ? step : along;
-    Value outer = add(firstOuter, place.outerInTile);
-    if (side.alongK)
-      place.outerLoops.push_back(positions(side.outer, outer, 1, mayExceed));
-    else if (side.whole)
-      place.outerLoops.push_back(positions(side.outer, outer, kVector, mayExceed));
-    else
-      for (int64_t v = 0; v < kVector; ++v)
-        place.outerLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
-    side.places.push_back(place);
-  }
-}
-
-/// The next tile of an operand into registers.
-SmallVector<Pack> ProductWriter::load(Side &side, Value kTile) {
-  AffineMap map = product.op.getMatchingIndexingMap(side.operand);
-  bool kMayExceed = !dividesAll(product.k, schedule.tileK);
-  AffineExpr depth = product.size(product.k);
-  Point loops(product.op.getNumLoops(), constantDim(0, kernel.context()));
-  auto assign = [&](ArrayRef<unsigned> dims, ArrayRef<AffineExpr> place) {
-    for (auto [dim, expr] : llvm::zip_equal(dims, place))
-      loops[dim] = expr;
-  };
-  assign(product.batch, batch);
-  Value zero = b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(0));
-  auto read = [&](Value inDepth, AffineExpr vectorAlong) {
-    if (vectorAlong)
-      points.setLanes(vectorAlong, kVector);
-    Point place;
-    for (AffineExpr expr : map.getResults())
-      place.push_back(expr.replaceDims(loops));
-    Pack values = points.at(side.operand->get(), place);
-    points.setLanes({}, 1);
-    for (Value &value : values) {
-      if (!value.getType().isF32())
-        value = b.create<arith::ExtFOp>(loc, b.getF32Type(), value);
-      if (inDepth)
-        value = b.create<arith::SelectOp>(loc, inDepth, value, zero);
-    }
-    return values;
-  };
-  auto inDepth = [&](Value k) -> Value {
-    if (!kMayExceed)
-      return {};
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, k, points.value(depth));
-  };
-  SmallVector<Pack> packs;
-  Value first = mul(kTile, schedule.tileK);
-  for (Side::Load &place : side.places) {
-    Value k = add(first, place.kInTile);
-    Pack &pack = packs.emplace_back();
-    if (side.alongK) {
-      assign(side.outer, place.outerLoops.front());
-      if (side.whole) {
-        assign(product.k, positions(product.k, k, kVector, kMayExceed));
-        pack = read(inDepth(k), loops[product.k.back()]);
+  void store(Side &side, Value buffer, ArrayRef<Pack> packs) override {
+    Value base = mul(buffer, schedule.tileK * side.stride);
+    for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
+      Value index = add(add(base, mul(place.kInTile, side.stride)), place.outerInTile);
+      Value address = elementAt(side.shared, b.getF32Type(), index);
+      if (!side.alongK) {
+        b.create<LLVM::StoreOp>(loc, vectorOf(pack), address, kVector * sizeof(float));
         continue;
       }
-      for (int64_t v = 0; v < kVector; ++v) {
-        Value one = add(k, number(v));
-        assign(product.k, positions(product.k, one, 1, kMayExceed));
-        pack.push_back(read(inDepth(one), {}).front());
-      }
-      continue;
-    }
-    assign(product.k, positions(product.k, k, 1, kMayExceed));
-    Value isInside = inDepth(k);
-    if (side.whole) {
-      assign(side.outer, place.outerLoops.front());
-      pack = read(isInside, loops[side.outer.back()]);
-      continue;
-    }
-    for (const Point &outer : place.outerLoops) {
-      assign(side.outer, outer);
-      pack.push_back(read(isInside, {}).front());
-    }
-  }
-  return packs;
-}
-
-Value ProductWriter::element(Value base, Value index) {
-  Value wide = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), index);
-  return b.create<LLVM::GEPOp>(loc, base.getType(), b.getF32Type(), base,
-                               ArrayRef<LLVM::GEPArg>{wide}, /*inbounds=*/true);
-}
-
-Value ProductWriter::at(Value base, int64_t offset) {
-  return b.create<LLVM::GEPOp>(loc, base.getType(), b.getF32Type(), base,
-                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)},
-                               /*inbounds=*/true);
-}
-
-Value ProductWriter::lane(Value vector, int64_t lane) {
-  return b.create<LLVM::ExtractElementOp>(
-      loc, vector, b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(lane)));
-}
-
-Value ProductWriter::splat(Value vector, int64_t which) {
-  Value value = lane(vector, which), undefined = b.create<LLVM::UndefOp>(loc, vectorType());
-  Value first = b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(0));
-  Value one = b.create<LLVM::InsertElementOp>(loc, undefined, value, first);
-  return b.create<LLVM::ShuffleVectorOp>(loc, one, undefined, ArrayRef<int32_t>{0, 0, 0, 0});
-}
-
-void ProductWriter::store(Side &side, Value buffer, ArrayRef<Pack> packs) {
-  Value base = mul(buffer, schedule.tileK * side.stride);
-  for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
-    Value address =
-        element(side.shared, add(add(base, mul(place.kInTile, side.stride)), place.outerInTile));
-    if (side.alongK) {
       for (auto [v, value] : llvm::enumerate(pack))
-        b.create<LLVM::StoreOp>(loc, value, at(address, v * side.stride), sizeof(float));
-      continue;
+        b.create<LLVM::StoreOp>(loc, value, elementAt(address, b.getF32Type(), v * side.stride),
+                                sizeof(float));
     }
-    Value vector = b.create<LLVM::UndefOp>(loc, vectorType());
-    for (auto [v, value] : llvm::enumerate(pack))
-      vector = b.create<LLVM::InsertElementOp>(
-          loc, vector, value,
-          b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(v)));
-    b.create<LLVM::StoreOp>(loc, vector, address, kVector * sizeof(float));
   }
-}
 
-/// The products of a tile: sums[(row vector, row), column vector].
-SmallVector<Value> ProductWriter::multiply(Value buffer, SmallVector<Value> sums) {
-  auto fragment = [&](Side &side, Value vector) {
-    return element(side.shared,
-                   add(mul(buffer, schedule.tileK * side.stride), mul(vector, kVector)));
-  };
-  Value rows = fragment(sides[0], rowFragment), columns = fragment(sides[1], columnFragment);
-  for (int64_t k = 0; k < schedule.tileK; ++k) {
-    SmallVector<Value> left, right;
+  SmallVector<Value> zeroSums() override {
+    return SmallVector<Value>(rowVectors * kVector * columnVectors,
+                              b.create<LLVM::ZeroOp>(loc, vectorType()));
+  }
+
+  Value splat(Value vectorValue, int64_t which) {
+    Value value = lane(vectorValue, which), none = b.create<LLVM::UndefOp>(loc, vectorType());
+    Value first = b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(0));
+    Value one = b.create<LLVM::InsertElementOp>(loc, none, value, first);
+    return b.create<LLVM::ShuffleVectorOp>(loc, one, none, ArrayRef<int32_t>{0, 0, 0, 0});
+  }
+
+  /// sums[(row vector, row), column vector].
+  SmallVector<Value> multiply(Value buffer, SmallVector<Value> sums) override {
+    auto fragment = [&](Side &side, Value first) {
+      return elementAt(side.shared, b.getF32Type(),
+                       add(mul(buffer, schedule.tileK * side.stride), first));
+    };
+    auto load = [&](Value base, int64_t index) -> Value {
+      return b.create<LLVM::LoadOp>(loc, vectorType(), elementAt(base, b.getF32Type(), index),
+                                    kVector * sizeof(float));
+    };
+    Value rows = fragment(sides[0], row), columns = fragment(sides[1], column);
+    for (int64_t k = 0; k < schedule.tileK; ++k) {
+      SmallVector<Value> left, right;
+      for (int64_t i = 0; i < rowVectors; ++i)
+        left.push_back(load(rows, k * sides[0].stride + i * kWarpRows * kVector));
+      for (int64_t j = 0; j < columnVectors; ++j)
+        right.push_back(load(columns, k * sides[1].stride + j * kWarpColumns * kVector));
+      for (int64_t i = 0; i < rowVectors; ++i)
+        for (int64_t r = 0; r < kVector; ++r) {
+          Value factor = splat(left[i], r);
+          for (int64_t j = 0; j < columnVectors; ++j) {
+            Value &sum = sums[(i * kVector + r) * columnVectors + j];
+            sum = b.create<LLVM::FMAOp>(loc, vectorType(), factor, right[j], sum);
+          }
+        }
+    }
+    return sums;
+  }
+
+  void storeResult(ArrayRef<Value> sums) override {
     for (int64_t i = 0; i < rowVectors; ++i)
-      left.push_back(b.create<LLVM::LoadOp>(loc, vectorType(),
-                                            at(rows, k * sides[0].stride + i * 4 * kVector), 16));
-    for (int64_t j = 0; j < columnVectors; ++j)
-      right.push_back(b.create<LLVM::LoadOp>(
-          loc, vectorType(), at(columns, k * sides[1].stride + j * 8 * kVector), 16));
-    for (int64_t i = 0; i < rowVectors; ++i)
-      for (int64_t r = 0; r < kVector; ++r) {
-        Value factor = splat(left[i], r);
+      for (int64_t r = 0; r < kVector; ++r)
         for (int64_t j = 0; j < columnVectors; ++j) {
-          Value &sum = sums[(i * kVector + r) * columnVectors + j];
-          sum = b.create<LLVM::FMAOp>(loc, vectorType(), factor, right[j], sum);
+          Value sum = sums[(i * kVector + r) * columnVectors + j];
+          SmallVector<Value> values;
+          for (int64_t v = 0; v < kVector; ++v)
+            values.push_back(lane(sum, v));
+          storePoints(add(firstRow, add(row, number(i * kWarpRows * kVector + r))),
+                      add(firstColumn, add(column, number(j * kWarpColumns * kVector))), values);
         }
-      }
   }
-  return sums;
-}
 
-void ProductWriter::storeResult(ArrayRef<Value> sums) {
-  AffineExpr rows = product.size(product.m), columns = product.size(product.n);
-  bool rowsExceed = !dividesAll(product.m, schedule.tileM);
-  bool columnsExceed = !dividesAll(product.n, schedule.tileN);
-  bool whole = dividesLast(product.n, kVector);
-  linalg::GenericOp generic = product.op;
-  AffineMap resultMap = generic.getIndexingMapMatchingResult(generic->getResult(0));
-  Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
-
-  Pack current;
-  points.setComputer([&](Value value, ArrayRef<AffineExpr>) -> std::optional<Pack> {
-    if (value == product.op.getResult(0))
-      return current;
-    return std::nullopt;
-  });
-  auto storeAt = [&](Value row, Value column, int64_t width, Value sum, int64_t firstLane) {
-    PointWriter::Scope scope(points);
-    Value isInside;
-    auto require = [&](Value index, AffineExpr size) {
-      Value one =
-          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, index, points.value(size));
-      isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, one).getResult() : one;
-    };
-    if (rowsExceed)
-      require(row, rows);
-    if (columnsExceed)
-      require(column, columns);
-    if (isInside)
-      onlyWhere(kernel, isInside);
-    Point loops(generic.getNumLoops(), constantDim(0, kernel.context()));
-    auto assign = [&](ArrayRef<unsigned> dims, ArrayRef<AffineExpr> place) {
-      for (auto [dim, expr] : llvm::zip_equal(dims, place))
-        loops[dim] = expr;
-    };
-    assign(product.batch, batch);
-    assign(product.m, positions(product.m, row, 1, false));
-    assign(product.n, positions(product.n, column, width, false));
-    Point place(stage.result.shape.size());
-    for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
-      place[dim] = expr.replaceDims(loops);
-    if (width > 1)
-      points.setLanes(loops[product.n.back()], width);
-    current.clear();
-    for (int64_t v = 0; v < width; ++v) {
-      Value value = lane(sum, firstLane + v);
-      if (!element.isF32())
-        value = b.create<arith::TruncFOp>(loc, element, value);
-      current.push_back(value);
-    }
-    points.store(stage.result, place, points.compute(stage.op, place));
-    points.setLanes({}, 1);
-  };
-  for (int64_t i = 0; i < rowVectors; ++i)
-    for (int64_t r = 0; r < kVector; ++r) {
-      Value row = add(firstRow, add(mul(rowFragment, kVector), number(i * 4 * kVector + r)));
-      for (int64_t j = 0; j < columnVectors; ++j) {
-        Value sum = sums[(i * kVector + r) * columnVectors + j];
-        Value column = add(firstColumn, add(mul(columnFragment, kVector), number(j * 8 * kVector)));
-        if (whole) {
-          storeAt(row, column, kVector, sum, 0);
-          continue;
-        }
-        for (int64_t v = 0; v < kVector; ++v)
-          storeAt(row, add(column, number(v)), 1, sum, v);
-      }
-    }
-}
-
-LogicalResult ProductWriter::write() {
-  AffineExpr rows = product.size(product.m), columns = product.size(product.n);
-  AffineExpr rowTiles = rows.ceilDiv(schedule.tileM), columnTiles = columns.ceilDiv(schedule.tileN);
-  AffineExpr batches = product.size(product.batch);
-  rowVectors = schedule.threadM / kVector;
-  columnVectors = schedule.threadN / kVector;
-  if (schedule.tileM <= 64)
-    kernel.setResidentBlocks(4);
-  else
-    kernel.setResidentBlocks(2);
-
-  // Blocks go through the columns of a row of tiles first: they share the rows of A.
-  Point tile = asCoordinates(
-      points, delinearized(points.addCoordinate(kernel.block()), {batches, rowTiles, columnTiles}));
-  batch = asCoordinates(points, delinearized(tile[0], sizesOf(product.batch)));
-  firstRow = mul(points.value(tile[1]), schedule.tileM);
-  firstColumn = mul(points.value(tile[2]), schedule.tileN);
-
-  // A warp has 4 x 8 threads.
-  int64_t warpColumns = schedule.tileN / (8 * schedule.threadN);
-  Value warp = div(kernel.thread(), kWarp), inWarp = rem(kernel.thread(), kWarp);
-  rowFragment = add(mul(div(warp, warpColumns), 4 * rowVectors), div(inWarp, 8));
-  columnFragment = add(mul(rem(warp, warpColumns), 8 * columnVectors), rem(inWarp, 8));
-
-  sides[0].operand = product.a;
-  sides[0].outer = product.m;
-  sides[0].tile = schedule.tileM;
-  sides[1].operand = product.b;
-  sides[1].outer = product.n;
-  sides[1].tile = schedule.tileN;
-  prepare(sides[0], firstRow);
-  prepare(sides[1], firstColumn);
-
-  Value zero = number(0), one = number(1);
-  for (Side &side : sides)
-    store(side, zero, load(side, zero));
-  b.create<gpu::BarrierOp>(loc);
-  AffineExpr steps = product.size(product.k).ceilDiv(schedule.tileK);
-  SmallVector<Value> sums(rowVectors * kVector * columnVectors,
-                          b.create<LLVM::ZeroOp>(loc, vectorType()));
-  auto loop = b.create<scf::ForOp>(loc, zero, points.value(steps), one, sums);
-  {
-    PointWriter::Scope scope(points);
-    b.setInsertionPointToStart(loop.getBody());
-    Value step = loop.getInductionVar();
-    Value current = rem(step, 2), next = b.create<arith::SubIOp>(loc, one, current);
-    Value following = b.create<arith::MinUIOp>(loc, add(step, one), points.value(steps - 1));
-    SmallVector<Pack> a = load(sides[0], following), c = load(sides[1], following);
-    SmallVector<Value> results = multiply(current, SmallVector<Value>(loop.getRegionIterArgs()));
-    store(sides[0], next, a);
-    store(sides[1], next, c);
-    b.create<gpu::BarrierOp>(loc);
-    b.create<scf::YieldOp>(loc, results);
-  }
-  storeResult(SmallVector<Value>(loop.getResults()));
-  stage.launches.push_back(kernel.finish({batches * rowTiles * columnTiles}));
-  return failure(points.failed());
-}
+  int64_t rowVectors, columnVectors;
+  Value row, column; // where the thread's fragments begin, in the tile
+};
 
 } // namespace
 
@@ -411,7 +129,7 @@ LogicalResult writeProduct(Stage &stage) {
   std::optional<FusedProduct> fused = fusedProductOf(stage.op);
   if (!fused)
     return stage.op->emitError("is no matrix product");
-  return ProductWriter(stage, *fused).write();
+  return ThreadProduct(stage, *fused).write();
 }
 
 } // namespace headrace::cuda

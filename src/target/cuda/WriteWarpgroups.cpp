@@ -6,7 +6,7 @@
 // After, in each of as many blocks as there are multiprocessors, for its tiles of the result:
 //   one thread:       copies tiles of A and B into a ring of `stages` in shared memory (TMA)
 //   two warp groups:  wait for a stage, multiply it into 64 rows each (wgmma), free it;
-//                     then r = f(c), stored from registers
+//                     then r = f(c), through shared memory, stored 16 bytes at a time
 //
 // Copies fill with zeros what lies beyond a matrix, so the depth needs no care; rows and columns
 // beyond the edge are not stored. Both ends of the ring are barriers in shared memory: "full" waits
@@ -69,6 +69,17 @@ private:
   int64_t bytesOfB() const { return schedule.tileN * schedule.tileK * kElementBytes; }
   int64_t stageBytes() const { return bytesOfA() + bytesOfB(); }
   int64_t barriersAt() const { return schedule.stages * stageBytes(); }
+  // What is stored goes through shared memory a few columns at a time; rows are longer by 16 bytes,
+  // so that they begin in different banks.
+  Type elementOfResult() {
+    return cast<RankedTensorType>(product.op.getResult(0).getType()).getElementType();
+  }
+  int64_t chunkColumns() { return elementOfResult().isF32() ? 32 : 64; }
+  int64_t stagedStride() { return chunkColumns() + (elementOfResult().isF32() ? 4 : 8); }
+  int64_t stagedBytes() {
+    return kGroupRows * stagedStride() * elementOfResult().getIntOrFloatBitWidth() / 8;
+  }
+  int64_t stagedAt() const { return barriersAt() + 16 * schedule.stages; }
 
   struct Ring {
     Value full, empty; // barriers of the stage
@@ -86,6 +97,7 @@ private:
   void produce();
   void consume();
   void storeTile(const Tile &tile, Value sums);
+  void storeChunk(const Tile &tile, Value row, Value column, int64_t width, Value from);
 
   Stage &stage;
   const Schedule &schedule;
@@ -256,57 +268,106 @@ void WarpgroupWriter::consume() {
   });
 }
 
-/// A thread has pairs of neighbouring columns: of its row, and of the row eight below.
+/// A thread has pairs of neighbouring columns, of its row and of the row eight below. A few columns
+/// at a time go through shared memory, so that neighbouring threads store neighbouring elements.
 void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
+  Type element = elementOfResult();
+  Value lane = rem(thread, word(kWarp)), consumer = b.create<arith::SubIOp>(loc, group, word(1));
+  Value inGroup = rem(thread, word(kGroup)), warp = div(inGroup, word(kWarp));
+  Value staged = byteAt(shared, add(word(stagedAt()), mul(consumer, stagedBytes())));
+  auto slot = [&](Value row, Value column) -> Value {
+    Value index = add(mul(row, stagedStride()), column);
+    return b.create<LLVM::GEPOp>(loc, staged.getType(), element, staged,
+                                 ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
+  };
+  auto wait = [&] { // for the threads of this group alone
+    b.create<NVVM::BarrierOp>(loc, add(consumer, word(1)), word(kGroup));
+  };
+  auto vectorOf = [&](ArrayRef<Value> values) {
+    Value result =
+        b.create<LLVM::UndefOp>(loc, VectorType::get(static_cast<int64_t>(values.size()), element));
+    for (auto [i, value] : llvm::enumerate(values))
+      result = b.create<LLVM::InsertElementOp>(
+          loc, result, value,
+          b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
+    return result;
+  };
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  auto last = constantValue(product.size(product.n));
+  int64_t width = last && *last % (16 / bytes) == 0 ? 16 / bytes : 1;
+  int64_t across = std::min(kGroup, chunkColumns() / width); // threads beside each other in a row
+  Value myRow = div(inGroup, word(across)), myColumn = mul(rem(inGroup, word(across)), width);
+  int64_t rowsAtOnce = kGroup / across;
+
+  for (int64_t chunk = 0; chunk < schedule.tileN / chunkColumns(); ++chunk) {
+    for (int64_t j = 0; j < chunkColumns() / 8; ++j)
+      for (int64_t half = 0; half < 2; ++half) {
+        SmallVector<Value> values;
+        for (int64_t v = 0; v < 2; ++v) {
+          int64_t place = (chunk * chunkColumns() / 8 + j) * 4 + 2 * half + v;
+          Value sum = b.create<LLVM::ExtractValueOp>(loc, sums, place);
+          values.push_back(
+              element.isF32() ? sum : b.create<arith::TruncFOp>(loc, element, sum).getResult());
+        }
+        Value row = add(add(mul(warp, 16), div(lane, word(4))), word(8 * half));
+        Value column = add(mul(rem(lane, word(4)), 2), word(8 * j));
+        b.create<LLVM::StoreOp>(loc, vectorOf(values), slot(row, column), 2 * bytes);
+      }
+    wait();
+    auto loop = b.create<scf::ForOp>(loc, myRow, word(kGroupRows), word(rowsAtOnce));
+    {
+      PointWriter::Scope scope(points);
+      b.setInsertionPointToStart(loop.getBody());
+      Value row = loop.getInductionVar();
+      Value toRow = add(tile.row, add(mul(consumer, kGroupRows), row));
+      Value toColumn = add(tile.column, add(myColumn, word(chunk * chunkColumns())));
+      storeChunk(tile, toRow, toColumn, width, slot(row, myColumn));
+    }
+    wait();
+  }
+}
+
+/// `width` neighbouring elements of the product from shared memory, with all that follows it.
+void WarpgroupWriter::storeChunk(const Tile &tile, Value row, Value column, int64_t width,
+                                 Value from) {
   linalg::GenericOp op = product.op;
-  Type element = cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
-  AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
+  Type element = elementOfResult();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   AffineExpr rows = product.size(product.m), columns = product.size(product.n);
   auto divides = [](AffineExpr size, int64_t by) {
     auto known = constantValue(size);
     return known && *known % by == 0;
   };
-  Value lane = rem(thread, word(kWarp)), consumer = b.create<arith::SubIOp>(loc, group, word(1));
-  Value warp = rem(div(thread, word(kWarp)), word(kGroup / kWarp));
-  Value row = add(tile.row, add(mul(consumer, kGroupRows), add(mul(warp, 16), div(lane, word(4)))));
-  Value column = add(tile.column, mul(rem(lane, word(4)), 2));
+  Point loops(op.getNumLoops(), constantDim(0, kernel.context()));
+  if (!product.batch.empty())
+    loops[product.batch.front()] = points.addCoordinate(index(tile.batch));
+  loops[product.m.front()] = points.addCoordinate(index(row));
+  loops[product.n.front()] = points.addCoordinate(index(column));
+  if (!divides(rows, schedule.tileM))
+    onlyWhere(kernel, points.less(loops[product.m.front()], rows));
+  if (!divides(columns, schedule.tileN))
+    onlyWhere(kernel, points.less(loops[product.n.front()], columns));
   Pack current;
+  if (width == 1) {
+    current.push_back(b.create<LLVM::LoadOp>(loc, element, from, bytes));
+  } else {
+    Value all = b.create<LLVM::LoadOp>(loc, VectorType::get(width, element), from, width * bytes);
+    for (int64_t v = 0; v < width; ++v)
+      current.push_back(b.create<LLVM::ExtractElementOp>(
+          loc, all, b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(v))));
+  }
   points.setComputer([&](Value value, ArrayRef<AffineExpr>) -> std::optional<Pack> {
     if (value == product.op.getResult(0))
       return current;
     return std::nullopt;
   });
-  AffineExpr batch = points.addCoordinate(index(tile.batch));
-  for (int64_t half = 0; half < 2; ++half) {
-    PointWriter::Scope rowScope(points);
-    Value r = index(add(row, word(8 * half)));
-    AffineExpr place = points.addCoordinate(r);
-    if (!divides(rows, schedule.tileM))
-      onlyWhere(kernel, points.less(place, rows));
-    for (int64_t j = 0; j < schedule.tileN / 8; ++j) {
-      PointWriter::Scope scope(points);
-      AffineExpr pair = points.addCoordinate(index(add(column, word(8 * j))));
-      if (!divides(columns, schedule.tileN))
-        onlyWhere(kernel, points.less(pair, columns));
-      Point loops(op.getNumLoops(), constantDim(0, kernel.context()));
-      if (!product.batch.empty())
-        loops[product.batch.front()] = batch;
-      loops[product.m.front()] = place;
-      loops[product.n.front()] = pair;
-      Point target(stage.result.shape.size());
-      for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
-        target[dim] = expr.replaceDims(loops);
-      points.setLanes(pair, 2);
-      current.clear();
-      for (int64_t v = 0; v < 2; ++v) {
-        Value sum = b.create<LLVM::ExtractValueOp>(loc, sums, 4 * j + 2 * half + v);
-        current.push_back(
-            element.isF32() ? sum : b.create<arith::TruncFOp>(loc, element, sum).getResult());
-      }
-      points.store(stage.result, target, points.compute(stage.op, target));
-      points.setLanes({}, 1);
-    }
-  }
+  AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
+  Point target(stage.result.shape.size());
+  for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
+    target[dim] = expr.replaceDims(loops);
+  points.setLanes(loops[product.n.front()], width);
+  points.store(stage.result, target, points.compute(stage.op, target));
+  points.setLanes({}, 1);
   points.setComputer({});
 }
 
@@ -317,18 +378,22 @@ LogicalResult WarpgroupWriter::write() {
   tiles = product.size(product.batch) * rowTiles * columnTiles;
   steps = product.size(product.k).ceilDiv(schedule.tileK);
   kernel.setResidentBlocks(1);
-  shared = kernel.dynamicShared(barriersAt() + 16 * schedule.stages, /*alignment=*/1024);
+  shared = kernel.dynamicShared(stagedAt() + schedule.tileM / kGroupRows * stagedBytes(),
+                                /*alignment=*/1024);
   thread = b.create<arith::IndexCastUIOp>(loc, b.getI32Type(), kernel.thread());
   group = div(thread, word(kGroup));
-  auto map = [&](OpOperand *operand, int64_t slowBox) {
-    const TensorMemory &memory = stage.memories.find(operand->get())->second;
+  auto map = [&](const TensorMemory &memory, int64_t slowBox) {
     SmallVector<int64_t> box{slowBox, kRowBytes / kElementBytes};
     if (memory.shape.size() > 2)
       box.insert(box.begin(), 1);
     return kernel.tensorMap(memory.place, memory.shape, memory.element, box, kRowBytes);
   };
-  mapA = map(product.a, schedule.tileM);
-  mapB = map(product.b, columnsLieTogether() ? schedule.tileK : schedule.tileN);
+  auto readable = [&](OpOperand *operand, StringRef suffix) {
+    const TensorMemory &memory = stage.memories.find(operand->get())->second;
+    return withRowsOfMultiple(stage, memory, 16 / kElementBytes, stage.name + suffix.str());
+  };
+  mapA = map(readable(product.a, "_a"), schedule.tileM);
+  mapB = map(readable(product.b, "_b"), columnsLieTogether() ? schedule.tileK : schedule.tileN);
 
   initializeBarriers();
   b.create<gpu::BarrierOp>(loc);

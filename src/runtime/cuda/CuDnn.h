@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/cuda/DeviceLibrary.h"
+
+namespace headrace::cuda {
+
+/// Loads cuDNN at first use; false where this machine has none.
+bool cuDnnAvailable();
+
+/// The library routine "cudnn.conv".
+void cuDnnConvolution(const RoutineCall &call);
+
+} // namespace headrace::cuda

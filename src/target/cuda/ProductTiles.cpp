@@ -1,0 +1,259 @@
+#include "target/cuda/ProductTiles.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace headrace::cuda {
+
+ProductTiles::ProductTiles(Stage &stage, const FusedProduct &given, int64_t vector)
+    : stage(stage), schedule(stage.schedule), fused(given), product(fused.product), vector(vector),
+      kernel(stage.module, stage.op->getLoc(), stage.name, schedule.threads),
+      points(kernel, stage.memories), b(kernel.builder()), loc(kernel.loc()) {
+  sides[0].operand = product.a;
+  sides[0].outer = product.m;
+  sides[0].tile = schedule.tileM;
+  sides[1].operand = product.b;
+  sides[1].outer = product.n;
+  sides[1].tile = schedule.tileN;
+}
+
+bool ProductTiles::dividesLast(ArrayRef<unsigned> loops, int64_t by) {
+  auto last = constantValue(loopSize(product.op, loops.back()));
+  return last && *last % by == 0;
+}
+
+bool ProductTiles::dividesAll(ArrayRef<unsigned> loops, int64_t by) {
+  auto size = constantValue(product.size(loops));
+  return size && *size % by == 0;
+}
+
+SmallVector<AffineExpr> ProductTiles::sizesOf(ArrayRef<unsigned> loops) {
+  SmallVector<AffineExpr> sizes;
+  for (unsigned loop : loops)
+    sizes.push_back(loopSize(product.op, loop));
+  return sizes;
+}
+
+Value ProductTiles::elementAt(Value base, Type type, Value index) {
+  Value wide = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), index);
+  return b.create<LLVM::GEPOp>(loc, base.getType(), type, base, ArrayRef<LLVM::GEPArg>{wide},
+                               /*inbounds=*/true);
+}
+
+Value ProductTiles::elementAt(Value base, Type type, int64_t index) {
+  return b.create<LLVM::GEPOp>(loc, base.getType(), type, base,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)},
+                               /*inbounds=*/true);
+}
+
+Value ProductTiles::lane(Value vectorValue, int64_t which) {
+  return b.create<LLVM::ExtractElementOp>(
+      loc, vectorValue,
+      b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(which)));
+}
+
+Value ProductTiles::vectorOf(ArrayRef<Value> values) {
+  auto type = VectorType::get(static_cast<int64_t>(values.size()), values.front().getType());
+  Value result = b.create<LLVM::UndefOp>(loc, type);
+  for (auto [i, value] : llvm::enumerate(values))
+    result = b.create<LLVM::InsertElementOp>(
+        loc, result, value,
+        b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
+  return result;
+}
+
+Point ProductTiles::positions(ArrayRef<unsigned> loops, Value index, int64_t width,
+                              bool mayExceed) {
+  if (mayExceed)
+    index = b.create<arith::MinUIOp>(loc, index, points.value(product.size(loops) - width));
+  return asCoordinates(points, delinearized(points.addCoordinate(index), sizesOf(loops)));
+}
+
+void ProductTiles::prepare(Side &side, Value firstOuter) {
+  AffineMap map = product.op.getMatchingIndexingMap(side.operand);
+  side.alongK =
+      map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(product.k.back());
+  side.inVectors = side.alongK ? product.k.size() == 1 || dividesLast(product.k, vector)
+                               : dividesLast(side.outer, vector);
+  allocate(side);
+  bool mayExceed = !dividesAll(side.outer, side.tile);
+  int64_t loads = side.tile * schedule.tileK / vector / schedule.threads;
+  int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / vector;
+  Value along = mul(rem(kernel.thread(), acrossVectors), vector);
+  Value across = div(kernel.thread(), acrossVectors);
+  for (int64_t i = 0; i < loads; ++i) {
+    Side::Load place;
+    Value step = add(across, number(i * (schedule.threads / acrossVectors)));
+    place.kInTile = side.alongK ? along : step;
+    place.outerInTile = side.alongK ? step : along;
+    Value outer = add(firstOuter, place.outerInTile);
+    if (side.alongK || side.inVectors)
+      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, mayExceed);
+    else
+      for (int64_t v = 0; v < vector; ++v)
+        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
+    side.places.push_back(place);
+  }
+}
+
+Pack ProductTiles::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineExpr> depth,
+                        AffineExpr lanes) {
+  Point loops(product.op.getNumLoops(), constantDim(0, kernel.context()));
+  auto assign = [&](ArrayRef<unsigned> dims, ArrayRef<AffineExpr> place) {
+    for (auto [dim, expr] : llvm::zip_equal(dims, place))
+      loops[dim] = expr;
+  };
+  assign(product.batch, batch);
+  assign(side.outer, outer);
+  assign(product.k, depth);
+  Point place;
+  for (AffineExpr expr : product.op.getMatchingIndexingMap(side.operand).getResults())
+    place.push_back(expr.replaceDims(loops));
+  // Vectors along the depth begin where what is left over ends.
+  int64_t multiple = side.alongK ? std::gcd(vector, leftOver) : vector;
+  if (lanes)
+    points.setLanes(lanes, vector, multiple);
+  Pack values = points.at(side.operand->get(), place);
+  points.setLanes({}, 1);
+  for (Value &value : values)
+    value = converted(value);
+  return values;
+}
+
+SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound) {
+  auto bounded = [&](Value k, Pack values) {
+    if (!bound)
+      return values;
+    Value isInside = less(k, points.value(bound));
+    Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(values.front().getType()));
+    for (Value &value : values)
+      value = b.create<arith::SelectOp>(loc, isInside, value, zero);
+    return values;
+  };
+  SmallVector<Pack> packs;
+  bool mayExceed = static_cast<bool>(bound);
+  for (Side::Load &place : side.places) {
+    Value k = add(firstK, place.kInTile);
+    Pack &pack = packs.emplace_back();
+    if (side.inVectors && !(side.alongK && bound)) {
+      Point depth = positions(product.k, k, 1, mayExceed);
+      AffineExpr lanes = side.alongK ? depth.back() : place.outerLoops.back();
+      pack = bounded(k, read(side, place.outerLoops, depth, lanes));
+      continue;
+    }
+    for (int64_t v = 0; v < vector; ++v) {
+      Value one = side.alongK ? add(k, number(v)) : k;
+      Point depth = positions(product.k, one, 1, mayExceed);
+      const Point &outer = side.alongK || side.inVectors ? place.outerLoops : place.laneLoops[v];
+      pack.append(bounded(one, read(side, outer, depth, {})));
+    }
+  }
+  return packs;
+}
+
+void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
+  linalg::GenericOp generic = product.op;
+  PointWriter::Scope scope(points);
+  Value isInside;
+  auto require = [&](Value index, ArrayRef<unsigned> loops, int64_t tile) {
+    if (dividesAll(loops, tile))
+      return;
+    Value one = less(index, points.value(product.size(loops)));
+    isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, one).getResult() : one;
+  };
+  require(row, product.m, schedule.tileM);
+  require(column, product.n, schedule.tileN);
+  if (isInside)
+    onlyWhere(kernel, isInside);
+  Point loops(generic.getNumLoops(), constantDim(0, kernel.context()));
+  auto assign = [&](ArrayRef<unsigned> dims, ArrayRef<AffineExpr> place) {
+    for (auto [dim, expr] : llvm::zip_equal(dims, place))
+      loops[dim] = expr;
+  };
+  assign(product.batch, batch);
+  assign(product.m, positions(product.m, row, 1, false));
+  assign(product.n, positions(product.n, column, 1, false));
+  AffineMap resultMap = generic.getIndexingMapMatchingResult(generic->getResult(0));
+  Point place(stage.result.shape.size());
+  for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
+    place[dim] = expr.replaceDims(loops);
+  if (values.size() > 1)
+    points.setLanes(loops[product.n.back()], values.size());
+  Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
+  current.clear();
+  for (Value value : values)
+    current.push_back(value.getType() == element
+                          ? value
+                          : b.create<arith::TruncFOp>(loc, element, value).getResult());
+  points.store(stage.result, place, points.compute(stage.op, place));
+  points.setLanes({}, 1);
+}
+
+void ProductTiles::storePoints(Value row, Value column, ArrayRef<Value> values) {
+  if (dividesLast(product.n, static_cast<int64_t>(values.size())))
+    return storeAt(row, column, values);
+  for (auto [v, value] : llvm::enumerate(values))
+    storeAt(row, add(column, number(v)), value);
+}
+
+SmallVector<Value> ProductTiles::multiplyAll() {
+  // Tiles of the depth: whole ones, and one that is filled up. Where the depth is known the loop
+  // reads whole tiles only, after what is left over; else every tile is read with care.
+  AffineExpr depth = product.size(product.k);
+  std::optional<int64_t> known = constantValue(depth);
+  bool isKnown = known && *known >= schedule.tileK;
+  AffineExpr whole = isKnown ? depth.floorDiv(schedule.tileK) : depth.ceilDiv(schedule.tileK);
+  AffineExpr bound = isKnown ? AffineExpr() : depth;
+  leftOver = isKnown ? *known % schedule.tileK : 0;
+
+  Value zero = number(0), one = number(1), last = points.value(whole - 1);
+  AffineExpr firstBound = leftOver ? constantDim(leftOver, kernel.context()) : bound;
+  for (Side &side : sides)
+    store(side, zero, load(side, zero, firstBound));
+  b.create<gpu::BarrierOp>(loc);
+  Value steps = points.value(leftOver ? whole + 1 : whole);
+  auto loop = b.create<scf::ForOp>(loc, zero, steps, one, zeroSums());
+  PointWriter::Scope scope(points);
+  b.setInsertionPointToStart(loop.getBody());
+  Value step = loop.getInductionVar();
+  Value buffer = rem(step, 2), next = b.create<arith::SubIOp>(loc, one, buffer);
+  // The last step brings a tile once more, which nobody reads.
+  Value following = b.create<arith::MinUIOp>(loc, leftOver ? step : add(step, one), last);
+  Value firstK = add(mul(following, schedule.tileK), number(leftOver));
+  SmallVector<Pack> a = load(sides[0], firstK, bound), c = load(sides[1], firstK, bound);
+  SmallVector<Value> sums = multiply(buffer, SmallVector<Value>(loop.getRegionIterArgs()));
+  store(sides[0], next, a);
+  store(sides[1], next, c);
+  b.create<gpu::BarrierOp>(loc);
+  b.create<scf::YieldOp>(loc, sums);
+  return SmallVector<Value>(loop.getResults());
+}
+
+LogicalResult ProductTiles::write() {
+  AffineExpr rowTiles = product.size(product.m).ceilDiv(schedule.tileM);
+  AffineExpr columnTiles = product.size(product.n).ceilDiv(schedule.tileN);
+  AffineExpr batches = product.size(product.batch);
+  // 16 warps of 128 registers each fill a multiprocessor.
+  kernel.setResidentBlocks(std::min<int64_t>(8, 16 * kWarp / schedule.threads));
+
+  // Blocks go through the columns of a row of tiles first: they share the rows of A.
+  Point tile = asCoordinates(
+      points, delinearized(points.addCoordinate(kernel.block()), {batches, rowTiles, columnTiles}));
+  batch = asCoordinates(points, delinearized(tile[0], sizesOf(product.batch)));
+  firstRow = mul(points.value(tile[1]), schedule.tileM);
+  firstColumn = mul(points.value(tile[2]), schedule.tileN);
+  prepare(sides[0], firstRow);
+  prepare(sides[1], firstColumn);
+  SmallVector<Value> sums = multiplyAll();
+  points.setComputer([&](Value value, ArrayRef<AffineExpr>) -> std::optional<Pack> {
+    if (value == product.op.getResult(0))
+      return current;
+    return std::nullopt;
+  });
+  storeResult(sums);
+  stage.launches.push_back(kernel.finish({batches * rowTiles * columnTiles}));
+  return failure(points.failed());
+}
+
+} // namespace headrace::cuda

@@ -1,0 +1,128 @@
+// RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule)' --split-input-file %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule{warpgroups=false})' --split-input-file %s | FileCheck --check-prefix=OLDER %s
+
+// An element-wise function: a thread has as many neighbours as it loads at once.
+// CHECK-LABEL: module @map
+// CHECK-SAME: hr.kind = "points"
+// CHECK-SAME: hr.loops = "points threads=256 vector=4"
+// CHECK: cuda.schedule = {kind = "points", threads = 256 : i64, vector = 4 : i64}
+#v = affine_map<(i) -> (i)>
+module @map {
+  func.func @map(%x: memref<4096xf32>, %y: memref<4096xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<4096xf32>
+    %e = tensor.empty() : tensor<4096xf32>
+    %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]} ins(%a : tensor<4096xf32>) outs(%e : tensor<4096xf32>) attrs = {hr.stage = "map"} {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.negf %in : f32
+      linalg.yield %n : f32
+    } -> tensor<4096xf32>
+    bufferization.materialize_in_destination %r in restrict writable %y : (tensor<4096xf32>, memref<4096xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Something is combined per row and needed in the row: one launch, a warp a row, four vectors of it
+// in each thread. The sum has no schedule: it is computed where it is read.
+// CHECK-LABEL: module @normalize
+// CHECK-SAME: hr.loops = "rows threads=128 vector=4 lanes=32 held=4"
+// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK-NOT: cuda.schedule
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: cuda.schedule = {held = 4 : i64, kind = "rows", lanes = 32 : i64, threads = 128 : i64, vector = 4 : i64}
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+module @normalize {
+  func.func @normalize(%x: memref<64x512xf32>, %y: memref<64x512xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<64x512xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+    %s = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<64x512xf32>) outs(%f : tensor<64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.addf %out, %in : f32
+      linalg.yield %n : f32
+    } -> tensor<64xf32>
+    %o = tensor.empty() : tensor<64x512xf32>
+    %r = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %s : tensor<64x512xf32>, tensor<64xf32>) outs(%o : tensor<64x512xf32>) {
+    ^bb0(%in: f32, %sum: f32, %out: f32):
+      %n = arith.divf %in, %sum : f32
+      linalg.yield %n : f32
+    } -> tensor<64x512xf32>
+    bufferization.materialize_in_destination %r in restrict writable %y : (tensor<64x512xf32>, memref<64x512xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Sums of columns: several blocks share the rows.
+// CHECK-LABEL: module @columns
+// CHECK-SAME: hr.loops = "columns threads=256 lanes=1 splits=64"
+#ij = affine_map<(j, i) -> (i, j)>
+#j = affine_map<(j, i) -> (j)>
+module @columns {
+  func.func @columns(%x: memref<4096x1000xf32>, %y: memref<1000xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<4096x1000xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<1000xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1000xf32>) -> tensor<1000xf32>
+    %s = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<4096x1000xf32>) outs(%f : tensor<1000xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.addf %out, %in : f32
+      linalg.yield %n : f32
+    } -> tensor<1000xf32>
+    bufferization.materialize_in_destination %s in restrict writable %y : (tensor<1000xf32>, memref<1000xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// What is read lies along the first dimension of the result: through shared memory.
+// CHECK-LABEL: module @transpose
+// CHECK-SAME: hr.loops = "tiles threads=256"
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+module @transpose {
+  func.func @transpose(%x: memref<100x200xf32>, %y: memref<200x100xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<100x200xf32>
+    %e = tensor.empty() : tensor<200x100xf32>
+    %r = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<100x200xf32>) outs(%e : tensor<200x100xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<200x100xf32>
+    bufferization.materialize_in_destination %r in restrict writable %y : (tensor<200x100xf32>, memref<200x100xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// A matrix product: by tensor cores where the device has warp groups. Each row of an operand begins
+// at a multiple of 16 bytes, so that the copy engine reads it.
+// CHECK-LABEL: module @product
+// CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132"
+// OLDER-LABEL: module @product
+// OLDER-SAME: hr.loops = "tensorcores threads=256 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+module @product {
+  func.func @product(%x: memref<2048x512xbf16>, %w: memref<512x2048xbf16>, %y: memref<2048x2048xbf16>) {
+    %a = bufferization.to_tensor %x restrict : memref<2048x512xbf16>
+    %b = bufferization.to_tensor %w restrict : memref<512x2048xbf16>
+    %zero = arith.constant 0.0 : bf16
+    %e = tensor.empty() : tensor<2048x2048xbf16>
+    %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<2048x2048xbf16>) -> tensor<2048x2048xbf16>
+    %s = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2048x512xbf16>, tensor<512x2048xbf16>) outs(%f : tensor<2048x2048xbf16>) {
+    ^bb0(%in: bf16, %in2: bf16, %out: bf16):
+      %p = arith.mulf %in, %in2 : bf16
+      %n = arith.addf %out, %p : bf16
+      linalg.yield %n : bf16
+    } -> tensor<2048x2048xbf16>
+    bufferization.materialize_in_destination %s in restrict writable %y : (tensor<2048x2048xbf16>, memref<2048x2048xbf16>) -> ()
+    return
+  }
+}
