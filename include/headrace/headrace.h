@@ -130,7 +130,7 @@ HEADRACE_API const headrace_spec *headrace_program_output(const headrace_program
                                                           size_t index);
 
 /* The sizes of an output for inputs of these shapes, whose data is not looked at; `shape` has room
- * for the output's rank. */
+ * for the output's rank. HEADRACE_UNSUPPORTED for scripts: what they compute decides. */
 HEADRACE_API headrace_status headrace_output_shape(const headrace_program *program,
                                                    const headrace_tensor *inputs,
                                                    size_t input_count, size_t output,
@@ -169,6 +169,14 @@ HEADRACE_API headrace_status headrace_time_steps(const headrace_program *program
 HEADRACE_API headrace_status headrace_run_new(const headrace_program *program,
                                               const headrace_tensor *inputs, size_t input_count,
                                               headrace_result **result);
+/* A script with arguments of its own, each "NAME=VALUE" for `$NAME` in it. headrace_run and
+ * headrace_run_new run it with none. Its inputs and outputs are the variables it starts from and
+ * leaves: matrices of doubles in C order, numbers of rank 0. One call at a time runs. */
+HEADRACE_API headrace_status headrace_run_script(const headrace_program *program,
+                                                 const char *const *arguments,
+                                                 size_t argument_count,
+                                                 const headrace_tensor *inputs, size_t input_count,
+                                                 headrace_result **result);
 /* An output; null where there is none of that number. Lives as long as the result. */
 HEADRACE_API const headrace_tensor *headrace_result_output(const headrace_result *result,
                                                            size_t index);

@@ -130,6 +130,20 @@ public:
     return Result(result);
   }
 
+  /// A script, with arguments such as "tol=1e-6" for its `$tol`.
+  Result run(const std::vector<Input> &inputs, const std::vector<std::string> &arguments) const {
+    std::vector<headrace_tensor> views;
+    for (const Input &input : inputs)
+      views.push_back(input.view());
+    std::vector<const char *> texts;
+    for (const std::string &argument : arguments)
+      texts.push_back(argument.c_str());
+    headrace_result *result = nullptr;
+    check(headrace_run_script(handle, texts.data(), texts.size(), views.data(), views.size(),
+                              &result));
+    return Result(result);
+  }
+
   const headrace_program *get() const { return handle; }
 
 private:

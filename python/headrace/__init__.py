@@ -58,8 +58,8 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
-from headrace._script import Script, Variables, script
-from headrace._schedules import Schedule, StageSchedule, schedule
+from headrace._schedules import Intrinsic, Schedule, StageSchedule, intrinsic, schedule
+from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
@@ -85,6 +85,7 @@ __all__ = [
     "ForwardBackward",
     "Expr",
     "InferenceSession",
+    "Intrinsic",
     "InternalError",
     "InvalidArgumentError",
     "InvalidFileError",
@@ -120,6 +121,7 @@ __all__ = [
     "floor",
     "get_threads",
     "grad",
+    "intrinsic",
     "load",
     "log",
     "max",
@@ -144,4 +146,5 @@ __all__ = [
     "var",
     "vjp",
     "write_package",
+    "write_script_package",
 ]

@@ -50,6 +50,9 @@ class Model:
         self, values: list[Any], convert: Callable[[Any, int], Any], keep_double: bool, /
     ) -> list[np.ndarray]: ...
     def compile(self, values: list[Any], convert: Callable[[Any, int], Any], /) -> None: ...
+    def profile(
+        self, values: list[Any], convert: Callable[[Any, int], Any], /
+    ) -> list[tuple[str, float]]: ...
     def with_gradient(self, wrt: list[str], values: bool, /) -> Model: ...
     def forward_and_backward(
         self, wrt: list[str], memory_budget: int | None
@@ -123,6 +126,7 @@ def expr_compile(
     recipe: str,
     /,
 ) -> Model: ...
+def declare_intrinsic(name: str, stage: Stage, library: str, symbol: str) -> None: ...
 
 class Schedule:
     def __init__(self, outputs: list[Stage], /) -> None: ...
@@ -156,3 +160,16 @@ class ScriptSession:
 def script(
     name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
 ) -> ScriptSession: ...
+def packaged_script(
+    path: str, program: str, print: Callable[[str], None], /
+) -> ScriptSession | None: ...
+def write_script_package(
+    path: str,
+    output: str,
+    processors: list[str],
+    inputs: dict[str, Any],
+    results: list[str],
+    arguments: dict[str, str],
+    script_path: list[str],
+    /,
+) -> None: ...

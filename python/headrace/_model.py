@@ -12,6 +12,7 @@ import numpy as np
 from headrace import _core, _device
 from headrace._arrays import from_output, numpy_dtype, to_input
 from headrace._explanation import Explanation
+from headrace._script import Script, packaged_script
 from headrace.errors import InvalidArgumentError, MissingInputError
 
 
@@ -54,9 +55,10 @@ def load(
     expansion: str = "auto",
     plan_cache_size: int = 16,
     program: str = "",
-) -> Model:
+) -> Model | Script:
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`) and may hold several programs.
+    package, which is compiled already (see `write_package`) and may hold several programs. A
+    packaged script is a `Script`, everything else a `Model`.
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
@@ -67,6 +69,8 @@ def load(
     ('batch', 1, 8, 8)
     """
     path = os.fspath(path)
+    if found := packaged_script(path, program):
+        return found
     return Model(
         _core.load(path, target, expansion, plan_cache_size, program), f"headrace.load({path!r})"
     )

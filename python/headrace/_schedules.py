@@ -130,6 +130,14 @@ class StageSchedule:
         """What is read of `source` inside a loop, copied in the order in which it is read."""
         self._apply("pack", target=stage_name(source), axes=[axis_name(at)])
 
+    def tensorize(self, axes: Sequence[Axis | str], intrinsic: Intrinsic | str) -> None:
+        """One call of an intrinsic in place of the innermost loops, named in order of its axes.
+
+        Refused where the loops do not compute what the intrinsic was declared to compute.
+        """
+        name = intrinsic if isinstance(intrinsic, str) else intrinsic.name
+        self._apply("tensorize", target=name, axes=[axis_name(axis) for axis in axes])
+
     def __repr__(self) -> str:
         return f"<headrace stage '{self.name}': {self._core.summary(self.name)}>"
 
@@ -144,6 +152,35 @@ class StageSchedule:
         self._core.apply_step(kind, self.name, target, list(axes), list(sizes), list(names))
 
 
+class Intrinsic:
+    """Something a machine computes in one go, declared by `hr.intrinsic`."""
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        self.name = name
+        self.tensor = tensor
+
+    def __repr__(self) -> str:
+        return f"<headrace intrinsic '{self.name}'>"
+
+
+def intrinsic(
+    name: str,
+    tensor: Tensor,
+    library: str | os.PathLike[str] | None = None,
+    symbol: str | None = None,
+) -> Intrinsic:
+    """Declare an intrinsic: recipes may say `tensorize ... with NAME` from now on.
+
+    `tensor` says what it computes, over placeholders of constant sizes. `symbol` (else `name`) of
+    the shared `library` is the C function that does: for every placeholder in order, then for the
+    result, it takes a pointer and, per dimension, how many elements apart neighbours lie (int64_t).
+    It combines what it reduces into what the result holds. Without a library, code is generated.
+    """
+    (stage,) = to_stages("hr.intrinsic", tensor)
+    _core.declare_intrinsic(name, stage, os.fspath(library or ""), symbol or "")
+    return Intrinsic(name, tensor)
+
+
 def schedule(outputs: Tensor | Sequence[Tensor]) -> Schedule:
     """A schedule of the program that computes these tensors, without a step yet."""
     return Schedule(_core.Schedule(to_stages("hr.schedule", outputs)))
@@ -152,7 +189,9 @@ def schedule(outputs: Tensor | Sequence[Tensor]) -> Schedule:
 def stage_name(stage: Tensor | StageSchedule | str) -> str:
     name = stage if isinstance(stage, str) else stage.name
     if not name:
-        raise InvalidArgumentError("schedule: expected a tensor with a name (hr.compute(..., name=))")
+        raise InvalidArgumentError(
+            "schedule: expected a tensor with a name (hr.compute(..., name=))"
+        )
     return name
 
 

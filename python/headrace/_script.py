@@ -43,6 +43,44 @@ def script(
     return Script(session, {str(key): _as_text(value) for key, value in (arguments or {}).items()})
 
 
+def write_script_package(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    results: Sequence[str] = (),
+    arguments: Mapping[str, Any] | None = None,
+    script_path: Sequence[str | os.PathLike[str]] = (),
+    processors: Sequence[str] = (),
+) -> None:
+    """Compile the script of a file ahead of time into a package, which runs without the compiler.
+
+    The script is tried once with `inputs`, the variables it starts from, and `arguments`, its
+    `$name`s: that shows what there is to compile. Other sizes are served by the same code; what the
+    trial did not meet is computed all the same, only not by compiled code. `results` names the
+    variables that are outputs; without them all matrices and numbers that the script leaves are.
+    `headrace.load` opens the package.
+
+    >>> hr.write_script_package("fit.dml", "fit.hrpkg", inputs={"X": X, "y": y}, results=["B"])
+    >>> hr.load("fit.hrpkg")(X=X, y=y)["B"]
+    """
+    _core.write_script_package(
+        os.fspath(path),
+        os.fspath(output),
+        list(processors),
+        {name: _to_value(name, value) for name, value in (inputs or {}).items()},
+        list(results),
+        {str(key): _as_text(value) for key, value in (arguments or {}).items()},
+        [os.fspath(folder) for folder in script_path],
+    )
+
+
+def packaged_script(path: str, program: str) -> Script | None:
+    """The script of a package, where the file is one with a script of that name."""
+    session = _core.packaged_script(path, program, print)
+    return None if session is None else Script(session, {})
+
+
 def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -60,6 +98,11 @@ class Script:
     def __init__(self, session: Any, arguments: dict[str, str]) -> None:
         self._session = session
         self._arguments = arguments
+
+    def with_arguments(self, **arguments: Any) -> Script:
+        """The same script with values for its `$name`s."""
+        texts = {name: _as_text(value) for name, value in arguments.items()}
+        return Script(self._session, {**self._arguments, **texts})
 
     def __call__(self, **variables: Any) -> Variables:
         """Run the script; the variables it leaves are the result."""

@@ -103,6 +103,21 @@ void compile(Model &model, const nb::list &values, const nb::callable &convert) 
   unlocked([&] { model.compile(inputs); });
 }
 
+// The name of every step, and the microseconds it took in one call.
+nb::list profile(Model &model, const nb::list &values, const nb::callable &convert) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  std::vector<double> times;
+  std::shared_ptr<const Executable> executable;
+  unlocked([&] {
+    executable = model.compile(inputs);
+    executable->run(inputs, ThreadPool::global(), &times);
+  });
+  nb::list list;
+  for (size_t i = 0; i < times.size(); ++i)
+    list.append(nb::make_tuple(executable->program().steps[i].name, times[i]));
+  return list;
+}
+
 void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::filesystem::path &output, const std::string &target,
                   const std::vector<std::string> &processors, const std::string &expansion,
@@ -169,6 +184,7 @@ void registerModel(nb::module_ &module) {
            })
       .def("reference", &reference)
       .def("compile", &compile)
+      .def("profile", &profile)
       .def("with_gradient", &withGradient)
       .def("forward_and_backward", &forwardAndBackward, nb::arg("wrt"),
            nb::arg("memory_budget").none())

@@ -1,4 +1,5 @@
 // Schedules of tensor expressions, for headrace's Python files.
+#include "driver/DeclareIntrinsic.h"
 #include "driver/ProgramSchedule.h"
 #include "runtime/Error.h"
 
@@ -24,7 +25,8 @@ RecipeStep::Kind kindNamed(const std::string &name) {
                                                             {"cache_read", Kind::CacheRead},
                                                             {"cache_write", Kind::CacheWrite},
                                                             {"compute_at", Kind::ComputeAt},
-                                                            {"pack", Kind::Pack}};
+                                                            {"pack", Kind::Pack},
+                                                            {"tensorize", Kind::Tensorize}};
   for (auto [known, kind] : kinds)
     if (name == known)
       return kind;
@@ -40,6 +42,9 @@ void applyStep(ProgramSchedule &schedule, const std::string &kind, const std::st
 } // namespace
 
 void registerSchedules(nb::module_ &module) {
+  module.def("declare_intrinsic",
+             [](const std::string &name, const expr::Stage &stage, const std::string &library,
+                const std::string &symbol) { declareIntrinsic(name, stage, library, symbol); });
   nb::class_<ProgramSchedule>(module, "Schedule")
       .def(nb::init<const std::vector<expr::Stage> &>())
       .def("apply_step", &applyStep)

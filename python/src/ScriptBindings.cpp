@@ -1,7 +1,9 @@
-#include "driver/script/ScriptSession.h"
+#include "driver/PackageCompiler.h"
+#include "driver/SegmentCompiler.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
+#include "script/PackagedScript.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -86,25 +88,67 @@ script::CompileWhen compileWhen(const std::string &name) {
               "compile: expected auto, always or never, found '" + name + "'");
 }
 
-std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::string &text,
-                                           const std::vector<std::filesystem::path> &scriptPath,
-                                           const std::string &compile, nb::callable print) {
-  script::ScriptOptions options;
-  options.scriptPath = scriptPath;
+std::vector<std::filesystem::path> withDefaults(std::vector<std::filesystem::path> scriptPath) {
   for (const std::filesystem::path &folder : script::defaultScriptPath())
-    options.scriptPath.push_back(folder);
-  options.settings.compile = compileWhen(compile);
-  // The run does not hold the interpreter while it computes.
+    scriptPath.push_back(folder);
+  return scriptPath;
+}
+
+// The run does not hold the interpreter while it computes.
+std::function<void(const std::string &)> printer(nb::callable print) {
   auto held =
       std::shared_ptr<nb::callable>(new nb::callable(std::move(print)), [](nb::callable *callable) {
         nb::gil_scoped_acquire interpreter;
         delete callable;
       });
-  options.print = [held](const std::string &line) {
+  return [held](const std::string &line) {
     nb::gil_scoped_acquire interpreter;
     (*held)(line);
   };
+}
+
+Variables variablesFromPython(const nb::dict &inputs) {
+  Variables variables;
+  for (auto [name, value] : inputs)
+    variables.emplace(nb::cast<std::string>(name), valueFromPython(value));
+  return variables;
+}
+
+std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::string &text,
+                                           const std::vector<std::filesystem::path> &scriptPath,
+                                           const std::string &compile, nb::callable print) {
+  script::ScriptOptions options;
+  options.scriptPath = withDefaults(scriptPath);
+  options.settings.compile = compileWhen(compile);
+  options.settings.code = script::makeSegmentCompiler({});
+  options.print = printer(std::move(print));
   return std::make_unique<ScriptSession>(name, text, std::move(options));
+}
+
+// None where the file holds no script of that name.
+std::unique_ptr<ScriptSession> openPackaged(const std::filesystem::path &path,
+                                            const std::string &program, nb::callable print) {
+  if (!Package::looksLikeOne(path))
+    return nullptr;
+  std::shared_ptr<const PackageScript> found = Package::open(path)->script(program);
+  if (!found)
+    return nullptr;
+  script::ScriptOptions options;
+  options.print = printer(std::move(print));
+  return script::openScript(std::move(found), std::move(options));
+}
+
+void writeScriptPackage(const std::filesystem::path &path, const std::filesystem::path &output,
+                        const std::vector<std::string> &processors, const nb::dict &inputs,
+                        const std::vector<std::string> &results,
+                        const std::map<std::string, std::string> &arguments,
+                        const std::vector<std::filesystem::path> &scriptPath) {
+  PackageSettings settings;
+  if (!processors.empty())
+    settings.processors = processors;
+  settings.sample = {arguments, variablesFromPython(inputs), results, withDefaults(scriptPath)};
+  nb::gil_scoped_release release;
+  CompiledPackage::compile({{path}}, settings).writePackage(output);
 }
 
 nb::dict statisticsToPython(const script::Statistics &statistics) {
@@ -142,9 +186,7 @@ void registerScript(nb::module_ &module) {
       .def("run",
            [](ScriptSession &session, const nb::dict &inputs,
               const std::map<std::string, std::string> &arguments) {
-             Variables variables;
-             for (auto [name, value] : inputs)
-               variables.emplace(nb::cast<std::string>(name), valueFromPython(value));
+             Variables variables = variablesFromPython(inputs);
              nb::gil_scoped_release release;
              Results results{session.run(variables, arguments)};
              variables.clear();
@@ -154,6 +196,8 @@ void registerScript(nb::module_ &module) {
         return statisticsToPython(session.statistics());
       });
   module.def("script", &makeSession);
+  module.def("packaged_script", &openPackaged);
+  module.def("write_script_package", &writeScriptPackage);
 }
 
 } // namespace headrace::python

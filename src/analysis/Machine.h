@@ -9,6 +9,12 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
+  /// The nearest cache: how many lines whose addresses differ by multiples of `cacheWayBytes` it
+  /// holds at a time.
+  int64_t cacheWays = 8;
+  int64_t cacheWayBytes = 4096;
+  /// How far apart data may lie before finding its pages costs more than reading it.
+  int64_t translatedBytes = 4 << 20;
   /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
   /// cache or by packing weights for registers, and operands are read in any order.
   bool isDevice = false;

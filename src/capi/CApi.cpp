@@ -4,6 +4,9 @@
 #include "runtime/Error.h"
 #include "runtime/cuda/Memory.h"
 
+#include "script/PackagedScript.h"
+#include <cstring>
+#include <map>
 #include <new>
 
 using namespace headrace;
@@ -32,13 +35,23 @@ struct OwnedSpec {
     view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
             static_cast<int32_t>(spec.dtype)};
   }
+  explicit OwnedSpec(const ScriptVariable &variable) : name(variable.name) {
+    if (variable.isMatrix) {
+      dims = {-1, -1};
+      textPointers = {"rows", "columns"};
+    }
+    view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
+            HEADRACE_F64};
+  }
   OwnedSpec(const OwnedSpec &) = delete;
 };
 
 } // namespace
 
+/// One of both.
 struct headrace_program {
   std::shared_ptr<const PackageProgram> program;
+  std::unique_ptr<const script::ScriptProgram> script;
   std::vector<std::unique_ptr<OwnedSpec>> inputs, outputs;
 };
 
@@ -69,6 +82,7 @@ headrace_status statusOf(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::InvalidFile:
   case ErrorKind::InvalidModel:
+  case ErrorKind::InvalidScript:
     return HEADRACE_INVALID_FILE;
   case ErrorKind::Unsupported:
     return HEADRACE_UNSUPPORTED;
@@ -170,8 +184,55 @@ headrace_status openWith(headrace_package **result,
         entry->outputs.push_back(std::make_unique<OwnedSpec>(spec, declared));
       package->programs.push_back(std::move(entry));
     }
+    for (const auto &script : package->package->scripts()) {
+      auto entry = std::make_unique<headrace_program>();
+      entry->script = std::make_unique<script::ScriptProgram>(script);
+      for (const ScriptVariable &variable : script->inputs())
+        entry->inputs.push_back(std::make_unique<OwnedSpec>(variable));
+      for (const ScriptVariable &variable : script->outputs())
+        entry->outputs.push_back(std::make_unique<OwnedSpec>(variable));
+      package->programs.push_back(std::move(entry));
+    }
     *result = package.release();
   });
+}
+
+headrace_result *resultOf(std::vector<Tensor> tensors) {
+  auto made = std::make_unique<headrace_result>();
+  made->tensors = std::move(tensors);
+  for (Tensor &tensor : made->tensors)
+    made->views.push_back({tensor.data(), tensor.shape().data(),
+                           static_cast<int32_t>(tensor.shape().size()),
+                           static_cast<int32_t>(tensor.dtype())});
+  return made.release();
+}
+
+void copyOutputs(const std::vector<Tensor> &results, const headrace_tensor *outputs) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor &result = results[i];
+    if (typeOf(outputs[i]) != result.dtype() ||
+        (outputs[i].shape && shapeOf(outputs[i]) != result.shape()))
+      throw Error(ErrorKind::ShapeMismatch,
+                  "output " + std::to_string(i) + ": expected memory for " +
+                      std::string(nameOf(result.dtype())) + " " + shapeString(result.shape()));
+    require(outputs[i].data || result.elements() == 0, "output: expected memory, got null");
+    if (result.bytes() > 0)
+      std::memcpy(outputs[i].data, result.data(), result.bytes());
+  }
+}
+
+std::map<std::string, std::string> argumentsOf(const char *const *arguments, size_t count) {
+  require(arguments || count == 0, "expected arguments, got null");
+  std::map<std::string, std::string> found;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view text = arguments[i] ? arguments[i] : "";
+    size_t at = text.find('=');
+    if (at == std::string_view::npos || at == 0)
+      throw Error(ErrorKind::InvalidArgument,
+                  "argument: expected NAME=VALUE, got '" + std::string(text) + "'");
+    found.emplace(text.substr(0, at), text.substr(at + 1));
+  }
+  return found;
 }
 
 const headrace_spec *specAt(const std::vector<std::unique_ptr<OwnedSpec>> &specs, size_t index) {
@@ -215,9 +276,12 @@ headrace_status headrace_package_program(const headrace_package *package, const 
                                          const headrace_program **program) {
   return guarded([&] {
     require(package && program, "expected a package, got null");
-    auto wanted = package->package->program(name ? name : "");
+    std::string wanted = name ? name : "";
+    std::shared_ptr<const PackageScript> script = package->package->script(wanted);
+    auto dataflow = script ? nullptr : package->package->program(wanted);
     for (const auto &candidate : package->programs)
-      if (candidate->program == wanted)
+      if (script ? candidate->script && &candidate->script->script() == script.get()
+                 : candidate->program == dataflow)
         *program = candidate.get();
   });
 }
@@ -227,7 +291,8 @@ const headrace_program *headrace_package_program_at(const headrace_package *pack
 }
 
 const char *headrace_program_name(const headrace_program *program) {
-  return program->program->interface().name.c_str();
+  return program->script ? program->script->script().name().c_str()
+                         : program->program->interface().name.c_str();
 }
 size_t headrace_program_input_count(const headrace_program *program) {
   return program->inputs.size();
@@ -247,10 +312,21 @@ headrace_status headrace_output_shape(const headrace_program *program,
                                       size_t output, int64_t *shape) {
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/false);
+    if (program->script)
+      throw Error(ErrorKind::Unsupported, "the sizes a script gives its outputs are known when it "
+                                          "has run: use headrace_run_new");
     Shape sizes = outputShape(*program->program->find(tensors), tensors, output);
     require(shape || sizes.empty(), "expected room for the shape, got null");
     std::copy(sizes.begin(), sizes.end(), shape);
   });
+}
+
+/// Scripts have no sizes to ask for, no stream and no steps.
+static const PackageProgram &dataflowOf(const headrace_program *program) {
+  if (program->script)
+    throw Error(ErrorKind::Unsupported,
+                "'" + program->script->script().name() + "' is a script, which can only be run");
+  return *program->program;
 }
 
 static void requireOutputs(const headrace_program *program, const headrace_tensor *outputs,
@@ -277,6 +353,8 @@ headrace_status headrace_run(const headrace_program *program, const headrace_ten
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     requireOutputs(program, outputs, output_count);
+    if (program->script)
+      return copyOutputs(program->script->run(tensors), outputs);
     std::shared_ptr<const Executable> version = program->program->find(tensors);
     std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
     version->runInto(tensors, results);
@@ -289,7 +367,7 @@ headrace_status headrace_enqueue(const headrace_program *program, const headrace
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     requireOutputs(program, outputs, output_count);
-    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::shared_ptr<const Executable> version = dataflowOf(program).find(tensors);
     std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
     version->enqueue(tensors, results, stream);
   });
@@ -301,7 +379,7 @@ headrace_status headrace_time_steps(const headrace_program *program, const headr
   return guarded([&] {
     require(count && (steps || step_count == 0), "expected a place for steps, got null");
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    std::shared_ptr<const Executable> version = program->program->find(tensors);
+    std::shared_ptr<const Executable> version = dataflowOf(program).find(tensors);
     std::vector<double> microseconds;
     version->run(tensors, ThreadPool::global(), &microseconds);
     const std::vector<Step> &all = version->program().steps;
@@ -320,18 +398,29 @@ headrace_status headrace_run_new(const headrace_program *program, const headrace
     require(result, "expected a place for the result, got null");
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    auto made = std::make_unique<headrace_result>();
-    made->tensors.resize(program->outputs.size());
+    if (program->script) {
+      *result = resultOf(program->script->run(tensors));
+      return;
+    }
     std::shared_ptr<const Executable> version = program->program->find(tensors);
-    for (size_t i = 0; i < made->tensors.size(); ++i) // on the host, wherever the inputs are
-      made->tensors[i] =
-          Tensor::allocate(version->program().outputs[i].dtype, outputShape(*version, tensors, i));
-    version->runInto(tensors, made->tensors);
-    for (Tensor &tensor : made->tensors)
-      made->views.push_back({tensor.data(), tensor.shape().data(),
-                             static_cast<int32_t>(tensor.shape().size()),
-                             static_cast<int32_t>(tensor.dtype())});
-    *result = made.release();
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < program->outputs.size(); ++i) // on the host, wherever the inputs are
+      outputs.push_back(
+          Tensor::allocate(version->program().outputs[i].dtype, outputShape(*version, tensors, i)));
+    version->runInto(tensors, outputs);
+    *result = resultOf(std::move(outputs));
+  });
+}
+
+headrace_status headrace_run_script(const headrace_program *program, const char *const *arguments,
+                                    size_t argument_count, const headrace_tensor *inputs,
+                                    size_t input_count, headrace_result **result) {
+  return guarded([&] {
+    require(result, "expected a place for the result, got null");
+    *result = nullptr;
+    std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
+    require(program->script != nullptr, "expected a script: only scripts have arguments");
+    *result = resultOf(program->script->run(tensors, argumentsOf(arguments, argument_count)));
   });
 }
 

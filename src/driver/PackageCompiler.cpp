@@ -47,6 +47,9 @@ Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
   return fixed;
 }
 
+const std::string &nameOf(const PackagedProgram &program) { return program.interface.name; }
+const std::string &nameOf(const PackagedScript &script) { return script.name; }
+
 std::span<const std::byte> bytesOf(const std::string &text) {
   return std::as_bytes(std::span(text));
 }
@@ -54,7 +57,6 @@ std::span<const std::byte> bytesOf(const std::string &text) {
 } // namespace
 
 std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
-  using Size = std::optional<int64_t>;
   const std::vector<Symbol> &symbols = interface.symbols;
   std::vector<size_t> open;
   for (size_t i = 0; i < symbols.size(); ++i)
@@ -102,15 +104,46 @@ struct CompiledPackage::Impl {
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
 
+  std::string newName(const std::filesystem::path &path) const {
+    std::string name = path.stem().string();
+    auto isTaken = [&](const auto &other) { return nameOf(other) == name; };
+    if (llvm::any_of(contents.programs, isTaken) || llvm::any_of(contents.scripts, isTaken))
+      throw Error(ErrorKind::InvalidArgument,
+                  path.string() + ": the package has a program '" + name + "' already");
+    return name;
+  }
+
+  /// The segments of a script are met with sizes of 2 or more: 0 and 1 are part of what they are.
+  void addScript(const std::filesystem::path &path, const PackageSettings &settings) {
+    std::string name = newName(path);
+    const Target &target = findTarget(code.front().settings.target);
+    if (target.asDevice())
+      throw Error(ErrorKind::Unsupported, path.string() +
+                                              ": expected the target cpu for a script, got " +
+                                              target.name().str());
+    if (settings.progress)
+      settings.progress(name + ": a trial run");
+    std::shared_ptr<MLIRContext> context = makeContext(target);
+    script::TriedScript tried = script::tryScript(path, settings.sample, context);
+    for (size_t i = 0; i < tried.segments.size(); ++i) {
+      auto &[key, given] = tried.segments[i];
+      if (settings.progress)
+        settings.progress(name + ", segment " + std::to_string(i + 1) + " of " +
+                          std::to_string(tried.segments.size()));
+      LevelOneProgram &source = sources.emplace_back(std::move(given));
+      PackagedProgram program{source.interface(), {}};
+      for (size_t c = 0; c < code.size(); ++c)
+        addVersion(program, source, c, Sizes(program.interface.symbols.size()), true);
+      tried.script.segments.push_back({key, std::move(program)});
+    }
+    contents.scripts.push_back(std::move(tried.script));
+  }
+
   void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
     sources.push_back(importFile(path, code.front().settings));
     LevelOneProgram &source = sources.back();
     PackagedProgram program{source.interface(), {}};
-    program.interface.name = path.stem().string();
-    for (const PackagedProgram &other : contents.programs)
-      if (other.interface.name == program.interface.name)
-        throw Error(ErrorKind::InvalidArgument, path.string() + ": the package has a program '" +
-                                                    program.interface.name + "' already");
+    program.interface.name = newName(path);
     std::vector<Sizes> versions =
         packagedSizes(program.interface, fixedSizes(program.interface, settings));
     for (size_t c = 0; c < code.size(); ++c)
@@ -169,8 +202,12 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
     impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())
     throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
-  for (const std::filesystem::path &path : models)
-    impl->addProgram(path, settings);
+  for (const std::filesystem::path &path : models) {
+    if (path.extension() == ".dml")
+      impl->addScript(path, settings);
+    else
+      impl->addProgram(path, settings);
+  }
   return CompiledPackage(std::move(impl));
 }
 

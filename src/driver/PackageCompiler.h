@@ -1,6 +1,7 @@
-// Models to packages: every program, for every processor, for every kind of size.
+// Models and scripts to packages: every program, for every processor, for every kind of size.
 #pragma once
 
+#include "driver/ScriptTrial.h"
 #include "driver/Settings.h"
 #include "package/Contents.h"
 
@@ -18,6 +19,8 @@ struct PackageSettings {
   std::string expansion = "generated";
   /// Open sizes that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;
+  /// What scripts among the models are tried with.
+  script::ScriptSample sample;
   /// Told what is being compiled.
   std::function<void(const std::string &)> progress;
 };
@@ -30,7 +33,7 @@ std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
 /// What became of some models; written as a package, or as parts of a program.
 class CompiledPackage {
 public:
-  /// Programs are named after their files. Throws Error.
+  /// Programs are named after their files; those named .dml are scripts. Throws Error.
   static CompiledPackage compile(std::span<const std::filesystem::path> models,
                                  const PackageSettings &settings);
   ~CompiledPackage();

@@ -206,6 +206,37 @@ private:
   std::vector<std::string> inputViews, outputViews;
 };
 
+/// One script: a function that takes its inputs with their sizes, and gives a result.
+std::string scriptSection(const PackagedScript &script, const std::string &prefix) {
+  Names names;
+  std::string lines, parameters, shapes, views;
+  for (const ScriptVariable &input : script.inputs) {
+    std::string name = names.add(input.name);
+    std::string shape = "NULL";
+    lines += " *   " + name + ", in: f64 " + (input.isMatrix ? "[rows][columns]" : "scalar") + "\n";
+    if (input.isMatrix) {
+      std::string rows = names.add(name + "_rows"), columns = names.add(name + "_columns");
+      shape = names.add(name + "_shape");
+      parameters += ", int64_t " + rows + ", int64_t " + columns;
+      shapes += "  const int64_t " + shape + "[] = {" + rows + ", " + columns + "};\n";
+    }
+    parameters += ", const double *" + name;
+    views += (views.empty() ? "" : ", ") + ("{(void *)" + name) + ", " + shape +
+             (input.isMatrix ? ", 2" : ", 0") + ", HEADRACE_F64}";
+  }
+  for (size_t i = 0; i < script.outputs.size(); ++i)
+    lines += " *   output " + std::to_string(i) + ": " + commented(script.outputs[i].name) +
+             (script.outputs[i].isMatrix ? ", a matrix of f64\n" : ", one f64\n");
+  if (!views.empty())
+    views = "  const headrace_tensor inputs[] = {" + views + "};\n";
+  return "/* Script " + commented(script.name) + ": computes\n" + lines +
+         " * Read the outputs with headrace_result_output, then call headrace_result_free.\n */\n" +
+         "static inline headrace_status " + prefix + "_run(const headrace_program *program" +
+         parameters + ", headrace_result **result) {\n" + shapes + views +
+         "  return headrace_run_new(program, " + (views.empty() ? "NULL" : "inputs") + ", " +
+         std::to_string(script.inputs.size()) + ", result);\n}\n";
+}
+
 } // namespace
 
 std::string imageSymbol(const std::string &package) { return identifier(package) + "_image"; }
@@ -225,11 +256,14 @@ std::string packageHeader(const PackageContents &contents, const std::string &pa
       "_open(headrace_package **package) {\n  return headrace_package_open_image(&" + image +
       ", package);\n}\n";
   Names prefixes;
-  for (const PackagedProgram &program : contents.programs) {
-    std::string own = identifier(program.interface.name);
-    std::string prefix = contents.programs.size() == 1 ? name : name + "_" + own;
-    text += "\n" + ProgramSection(program, prefixes.add(prefix)).text();
-  }
+  bool isOnly = contents.programs.size() + contents.scripts.size() == 1;
+  auto prefixOf = [&](const std::string &program) {
+    return prefixes.add(isOnly ? name : name + "_" + identifier(program));
+  };
+  for (const PackagedProgram &program : contents.programs)
+    text += "\n" + ProgramSection(program, prefixOf(program.interface.name)).text();
+  for (const PackagedScript &script : contents.scripts)
+    text += "\n" + scriptSection(script, prefixOf(script.name));
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

@@ -29,10 +29,33 @@ struct PackagedProgram {
   std::vector<PackagedVersion> versions;
 };
 
+/// A variable that a script starts from or leaves: a matrix of doubles, or a number.
+struct ScriptVariable {
+  std::string name;
+  bool isMatrix = true;
+};
+
+/// What a segment of a script computes, and the program that does.
+struct PackagedSegment {
+  std::string key;
+  PackagedProgram program;
+};
+
+/// A script with the code of its segments. What has no code is computed by the runtime.
+struct PackagedScript {
+  std::string name;
+  std::vector<ScriptVariable> inputs, outputs;
+  /// All it reaches, by absolute names of their own; the first is the script.
+  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<std::string> scriptPath;
+  std::vector<PackagedSegment> segments;
+};
+
 struct PackageContents {
   std::string producer;             // "headrace 0.1.0"
   std::vector<ProcessorNeeds> code; // what each piece of code runs on
   std::vector<PackagedProgram> programs;
+  std::vector<PackagedScript> scripts;
 };
 
 } // namespace headrace

@@ -58,8 +58,8 @@ public:
     manifest.chosen = choose(manifest.contents.code);
     Weights weights(member(json, "weights"), data, std::move(owner));
     for (const Json &item : list(json, "programs"))
-      readProgram(item, weights);
-    if (manifest.contents.programs.empty())
+      readEntry(item, weights);
+    if (manifest.contents.programs.empty() && manifest.contents.scripts.empty())
       throw JsonFault("there is no program in it");
     return std::move(manifest);
   }
@@ -93,9 +93,45 @@ private:
       throw JsonFault("some of the code has no file");
   }
 
-  void readProgram(const Json &item, Weights &weights) {
-    if (std::string kind = text(item, "kind"); kind != "dataflow")
+  void readEntry(const Json &item, Weights &weights) {
+    std::string kind = text(item, "kind");
+    if (kind == "dataflow")
+      manifest.contents.programs.push_back(readProgram(item, weights));
+    else if (kind == "script")
+      manifest.contents.scripts.push_back(readScript(item, weights));
+    else
       throw JsonFault("unknown kind of program '" + kind + "'");
+  }
+
+  PackagedScript readScript(const Json &item, Weights &weights) {
+    PackagedScript script;
+    script.name = text(item, "name");
+    script.inputs = readVariables(item, "inputs");
+    script.outputs = readVariables(item, "outputs");
+    for (const Json &file : list(item, "files"))
+      script.files.emplace_back(text(file, "name"), text(file, "text"));
+    if (script.files.empty())
+      throw JsonFault("script '" + script.name + "' has no text");
+    for (const Json &folder : list(item, "script_path"))
+      script.scriptPath.push_back(text(folder));
+    for (const Json &segment : list(item, "segments"))
+      script.segments.push_back(
+          {text(segment, "key"), readProgram(member(segment, "program"), weights)});
+    return script;
+  }
+
+  static std::vector<ScriptVariable> readVariables(const Json &item, const char *name) {
+    std::vector<ScriptVariable> variables;
+    for (const Json &entry : list(item, name)) {
+      std::string kind = text(entry, "kind");
+      if (kind != "matrix" && kind != "scalar")
+        throw JsonFault("unknown kind of variable '" + kind + "'");
+      variables.push_back({text(entry, "name"), kind == "matrix"});
+    }
+    return variables;
+  }
+
+  PackagedProgram readProgram(const Json &item, Weights &weights) {
     PackagedProgram program{interfaceFromJson(item), {}};
     size_t symbols = program.interface.symbols.size();
     for (const Json &entry : list(item, "versions")) {
@@ -117,7 +153,7 @@ private:
         throw JsonFault("program '" + program.interface.name + "' has a version of other sizes");
       program.versions.push_back(std::move(version));
     }
-    manifest.contents.programs.push_back(std::move(program));
+    return program;
   }
 
   const Json &json;

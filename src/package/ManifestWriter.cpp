@@ -60,6 +60,47 @@ Json codeToJson(const ProcessorNeeds &needs, const CodeFile *file) {
   return json;
 }
 
+Json dataflowToJson(const PackagedProgram &program, Weights &weights) {
+  Json entry = interfaceToJson(program.interface);
+  entry["kind"] = "dataflow";
+  Json &versions = entry["versions"] = Json::array();
+  for (const PackagedVersion &version : program.versions) {
+    Json sizes = Json::array();
+    for (const std::optional<int64_t> &size : version.sizes)
+      sizes.push_back(size ? Json(*size) : Json());
+    versions.push_back(
+        {{"code", version.code},
+         {"sizes", sizes},
+         {"program", programToJson(version.program,
+                                   [&](const Tensor &tensor) { return weights.add(tensor); })},
+         {"notes", notesToJson(version.notes)}});
+  }
+  return entry;
+}
+
+Json variablesToJson(const std::vector<ScriptVariable> &variables) {
+  Json list = Json::array();
+  for (const ScriptVariable &variable : variables)
+    list.push_back({{"name", variable.name}, {"kind", variable.isMatrix ? "matrix" : "scalar"}});
+  return list;
+}
+
+Json scriptToJson(const PackagedScript &script, Weights &weights) {
+  Json files = Json::array(), segments = Json::array();
+  for (const auto &[name, text] : script.files)
+    files.push_back({{"name", name}, {"text", text}});
+  for (const PackagedSegment &segment : script.segments)
+    segments.push_back(
+        {{"key", segment.key}, {"program", dataflowToJson(segment.program, weights)}});
+  return {{"kind", "script"},
+          {"name", script.name},
+          {"inputs", variablesToJson(script.inputs)},
+          {"outputs", variablesToJson(script.outputs)},
+          {"files", std::move(files)},
+          {"script_path", script.scriptPath},
+          {"segments", std::move(segments)}};
+}
+
 } // namespace
 
 PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code) {
@@ -70,23 +111,10 @@ PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile
     codeList.push_back(codeToJson(contents.code[i], code.empty() ? nullptr : &code[i]));
   Weights weights;
   Json programs = Json::array();
-  for (const PackagedProgram &program : contents.programs) {
-    Json entry = interfaceToJson(program.interface);
-    entry["kind"] = "dataflow";
-    Json &versions = entry["versions"] = Json::array();
-    for (const PackagedVersion &version : program.versions) {
-      Json sizes = Json::array();
-      for (const std::optional<int64_t> &size : version.sizes)
-        sizes.push_back(size ? Json(*size) : Json());
-      versions.push_back(
-          {{"code", version.code},
-           {"sizes", sizes},
-           {"program", programToJson(version.program,
-                                     [&](const Tensor &tensor) { return weights.add(tensor); })},
-           {"notes", notesToJson(version.notes)}});
-    }
-    programs.push_back(std::move(entry));
-  }
+  for (const PackagedProgram &program : contents.programs)
+    programs.push_back(dataflowToJson(program, weights));
+  for (const PackagedScript &script : contents.scripts)
+    programs.push_back(scriptToJson(script, weights));
   json["weights"] = weights.json();
   json["programs"] = std::move(programs);
   // Names come from models and may be no UTF-8.

@@ -183,7 +183,7 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
   std::shared_ptr<Package> package(new Package);
   package->source = source;
   package->chosenLevel = manifest.contents.code[manifest.chosen].level;
-  for (PackagedProgram &entry : manifest.contents.programs) {
+  auto assembled = [&](PackagedProgram &entry) {
     auto program = std::make_shared<PackageProgram>();
     program->source = source;
     program->declared = std::move(entry.interface);
@@ -194,7 +194,17 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
     std::stable_sort(
         program->versions.begin(), program->versions.end(),
         [](const auto &a, const auto &b) { return fixedCount(a->sizes) > fixedCount(b->sizes); });
-    package->all.push_back(std::move(program));
+    return program;
+  };
+  for (PackagedProgram &entry : manifest.contents.programs)
+    package->all.push_back(assembled(entry));
+  for (PackagedScript &entry : manifest.contents.scripts) {
+    auto script = std::make_shared<PackageScript>();
+    for (PackagedSegment &segment : entry.segments)
+      script->segments.emplace(std::move(segment.key), assembled(segment.program));
+    entry.segments.clear();
+    script->contents = std::move(entry);
+    package->allScripts.push_back(std::move(script));
   }
   return package;
 }
@@ -207,8 +217,20 @@ bool Package::looksLikeOne(const std::filesystem::path &path) {
   return std::string_view(start, sizeof start) == "PK\x03\x04";
 }
 
+std::shared_ptr<const PackageProgram> PackageScript::find(const std::string &key) const {
+  auto found = segments.find(key);
+  return found == segments.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const PackageScript> Package::script(const std::string &name) const {
+  for (const auto &script : allScripts)
+    if (script->name() == name || (name.empty() && allScripts.size() == 1 && all.empty()))
+      return script;
+  return nullptr;
+}
+
 std::shared_ptr<const PackageProgram> Package::program(const std::string &name) const {
-  if (name.empty() && all.size() == 1)
+  if (name.empty() && all.size() == 1 && allScripts.empty())
     return all[0];
   std::string names;
   for (const auto &program : all) {
@@ -216,6 +238,10 @@ std::shared_ptr<const PackageProgram> Package::program(const std::string &name) 
       return program;
     names += (names.empty() ? "'" : ", '") + program->interface().name + "'";
   }
+  if (script(name))
+    throw Error(ErrorKind::Unsupported,
+                source +
+                    ": a script can be run, and explained while it runs (run -explain runtime)");
   throw Error(ErrorKind::InvalidArgument,
               source + ": expected the name of a program (" + names + "), got '" + name + "'");
 }

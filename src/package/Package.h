@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <unordered_map>
 
 namespace headrace {
 
@@ -44,6 +45,24 @@ private:
   std::vector<std::shared_ptr<const Version>> versions; // the most special first
 };
 
+/// A script of a package: its text, and the code of its segments.
+class PackageScript {
+public:
+  const std::string &name() const { return contents.name; }
+  const std::vector<ScriptVariable> &inputs() const { return contents.inputs; }
+  const std::vector<ScriptVariable> &outputs() const { return contents.outputs; }
+  const std::vector<std::pair<std::string, std::string>> &files() const { return contents.files; }
+  const std::vector<std::string> &scriptPath() const { return contents.scriptPath; }
+  size_t segmentCount() const { return segments.size(); }
+  /// The program for a segment of that key; null where there is none.
+  std::shared_ptr<const PackageProgram> find(const std::string &key) const;
+
+private:
+  friend class Package;
+  PackagedScript contents; // without its segments
+  std::unordered_map<std::string, std::shared_ptr<const PackageProgram>> segments;
+};
+
 class Package {
 public:
   /// Throws Error where the file is no package, is damaged, or does not run on this machine.
@@ -55,8 +74,12 @@ public:
   static bool looksLikeOne(const std::filesystem::path &path);
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }
+  const std::vector<std::shared_ptr<const PackageScript>> &scripts() const { return allScripts; }
   /// The program of that name; of an empty name the only one. Throws Error where there is none.
   std::shared_ptr<const PackageProgram> program(const std::string &name = "") const;
+  /// The script of that name; of an empty name the only one, if it is the only program. Null where
+  /// there is none.
+  std::shared_ptr<const PackageScript> script(const std::string &name = "") const;
 
   /// The processor level whose code was chosen, "x86-64-v3".
   const std::string &level() const { return chosenLevel; }
@@ -69,6 +92,7 @@ private:
   std::string source;
   std::string chosenLevel;
   std::vector<std::shared_ptr<const PackageProgram>> all;
+  std::vector<std::shared_ptr<const PackageScript>> allScripts;
 };
 
 } // namespace headrace

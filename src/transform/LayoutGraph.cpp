@@ -50,6 +50,15 @@ static LayoutRole transposeRole(hr::TransposeOp op) {
   return isToFirst ? LayoutRole{true, true, true} : LayoutRole{};
 }
 
+/// One feature is no vector, and channels first the vectors run along rows. A window of one
+/// position is a product instead, whose sums run along the channels.
+static bool isBetterAlongRows(hr::ConvOp op) {
+  SymbolicShape filter = shapeOf(op.getFilter());
+  return constantValue(filter.front()) == 1 &&
+         llvm::any_of(ArrayRef(filter).drop_front(2),
+                      [](AffineExpr size) { return constantValue(size) != 1; });
+}
+
 LayoutRole layoutRole(Operation *op) {
   if (!isa<hr::OperatorInterface>(op) || op->getNumOperands() == 0 || isKnown(op->getResult(0)))
     return {};
@@ -62,7 +71,9 @@ LayoutRole layoutRole(Operation *op) {
   if (std::max(rankOf(op->getOperand(0)), rankOf(op->getResult(0))) < 3)
     return fixed;
   return TypeSwitch<Operation *, LayoutRole>(op)
-      .Case<hr::ConvOp, hr::PoolOp, hr::PoolIndexOp, hr::UnpoolOp>(wantsIfFirst)
+      .Case<hr::ConvOp>(
+          [&](hr::ConvOp conv) { return isBetterAlongRows(conv) ? fixed : wantsIfFirst(conv); })
+      .Case<hr::PoolOp, hr::PoolIndexOp, hr::UnpoolOp>(wantsIfFirst)
       .Case<hr::ConvFilterOp>([&](hr::ConvFilterOp filter) {
         bool first = filter.getLayout() == hr::ChannelLayout::First;
         return first ? LayoutRole{true, true, false} : fixed;
@@ -84,6 +95,9 @@ bool isImageOperand(Operation *op, unsigned index) {
   // Filters and parameters of normalizations come after the image.
   if (isa<hr::PoolIndexOp>(op))
     return index < 2;
+  // A transpose to channels first has its result channels last at hand, as what it reads.
+  if (isa<hr::TransposeOp>(op))
+    return !layoutRole(op).resultIsImage;
   return index == 0 || !isa<hr::ConvOp, hr::BatchNormOp>(op);
 }
 

@@ -13,5 +13,7 @@ void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 /// Level 3: reads with a step become plain reads of a strided slice.
 void populateSliceStridedOperandPatterns(mlir::RewritePatternSet &patterns);
+/// Level 3: vectors are read from and written to tensors themselves, not to slices of them.
+void populateSliceTransferPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace headrace

@@ -41,12 +41,6 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
   if (llvm::count(domain, AxisRef::axis(axis)) != 1)
     return false;
   Movement m = op.getMovement();
-  int64_t row = 1;
-  for (AxisRef ref : domain)
-    if (ref.isAxis() && ref.getId() != axis)
-      row *= sizeOrGuess(axes[ref.getId()].size);
-  if (row > kLongestRow)
-    return false;
   for (AffineMap map : m.maps) {
     bool first = true;
     for (AffineExpr expr : map.getResults()) {
@@ -72,6 +66,67 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
   return true;
 }
 
+/// Whether `b` is walked wherever `a` is, directly after it: the two are one axis of the kernel.
+bool KernelGroup::follows(int a, int b) const {
+  auto isEither = [&](AxisRef ref) { return ref == AxisRef::axis(a) || ref == AxisRef::axis(b); };
+  for (hr::OperatorInterface op : operators) {
+    ArrayRef<AxisRef> domain = domains.find(op)->second;
+    Movement m = op.getMovement();
+    auto *atA = llvm::find(domain, AxisRef::axis(a)), *atB = llvm::find(domain, AxisRef::axis(b));
+    if (atA == domain.end() && atB == domain.end())
+      continue;
+    if (atA == domain.end() || atB == domain.end() ||
+        m.iterators[atA - domain.begin()] != m.iterators[atB - domain.begin()] ||
+        llvm::any_of(m.indexed, [&](unsigned dim) { return isEither(domain[dim]); }))
+      return false;
+    for (auto [i, map] : llvm::enumerate(m.maps)) {
+      int before = -1;
+      for (AffineExpr expr : map.getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        if (!dim || !domain[dim.getPosition()].isAxis())
+          continue;
+        int axis = domain[dim.getPosition()].getId();
+        if ((axis == b) != (before == a))
+          return false;
+        before = axis;
+      }
+      bool isSlice = i < op->getNumOperands() && op->getOperand(i).getDefiningOp<hr::SliceOp>();
+      if (before == a || (isSlice && llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+                            auto dim = dyn_cast<AffineDimExpr>(expr);
+                            return dim && isEither(domain[dim.getPosition()]);
+                          })))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The axis and those after it whose points are rows as well.
+SmallVector<int> KernelGroup::rowAxes(int axis) const {
+  SmallVector<int> rows{axis};
+  for (int next = 0; next < static_cast<int>(axes.size()); ++next)
+    if (!llvm::is_contained(rows, next) && follows(rows.back(), next)) {
+      rows.push_back(next);
+      next = -1;
+    }
+  return rows;
+}
+
+/// Whether there are enough rows along the axis, short enough to stay in cache.
+bool KernelGroup::rowsFit(int axis) const {
+  SmallVector<int> rows = rowAxes(axis);
+  int64_t count = 1;
+  for (int each : rows)
+    count *= sizeOrGuess(axes[each].size);
+  return count >= kFewestRows && llvm::all_of(operators, [&](hr::OperatorInterface op) {
+           int64_t length = 1;
+           for (AxisRef ref : domains.find(op)->second)
+             if (ref.isAxis() && !llvm::is_contained(rows, ref.getId()))
+               length *= sizeOrGuess(axes[ref.getId()].size);
+           return length <= kLongestRow;
+         });
+}
+
 /// Whether an operator with this movement combines what lies along the axis.
 static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis) {
   for (auto [ref, kind] : llvm::zip(domain, m.iterators))
@@ -83,8 +138,7 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// Whether all operators can walk along the axis, none of them reading what another combines over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
-  auto rows = constantValue(axes[axis].size);
-  return structured && loops == Loops::Shared && (!rows || *rows >= kFewestRows) &&
+  return structured && loops == Loops::Shared && rowsFit(axis) &&
          llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
@@ -186,10 +240,10 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 /// Adds an operator to a walking group, by its result where the group reads it, else by what it
 /// reads. What it reads of the group must be there row by row, so not combined over all rows.
 bool KernelGroup::place(hr::OperatorInterface op) {
-  auto savedAxes = axes;
+  KernelGroup before = *this;
   Movement m = op.getMovement();
   auto refused = [&] {
-    axes = std::move(savedAxes);
+    *this = std::move(before);
     return false;
   };
   bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });
@@ -213,7 +267,7 @@ bool KernelGroup::place(hr::OperatorInterface op) {
       return refused();
   }
   add(op, m, *domain);
-  return true;
+  return rowsFit(*walk) || refused();
 }
 
 /// Functions over the same points become one loop nest with several results.

@@ -300,7 +300,9 @@ def test_recipes_are_printed_and_applied(tmp_path):
     assert ": vectorize " in text and ": parallel " in text
     recipe = tmp_path / "recipe.txt"
     recipe.write_text("nothing: parallel i\n")
-    assert "there is no stage 'nothing'" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
+    assert "there is no stage 'nothing'" in bad(
+        1, "run", MODEL, "--random", "0", "--recipe", recipe
+    )
     recipe.write_text("nothing: paralel i\n")
     assert "line 1, column 10" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
     assert "cannot be read" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")

@@ -54,6 +54,17 @@ TEST(CompiledRecipe, BlocksOfBlocks) {
   checkProduct(blocked + "C: parallel j.c\nC: unroll i.t\nC: vectorize j.t\n", 53, 101, 29);
 }
 
+TEST(CompiledRecipe, LastCellsAreSmaller) {
+  std::string cells = "C: reorder i j k\nC: tile i j by 6 16\n";
+  std::string vectors = "C: unroll i.i\nC: vectorize j.i\n";
+  for (auto [m, n, k] : {std::tuple(48, 96, 30), std::tuple(53, 101, 33), std::tuple(70, 100, 9)}) {
+    checkProduct(cells + "C: reorder i.o j.o k i.i j.i\nC: parallel i.o j.o\n" + vectors, m, n, k);
+    checkProduct(cells + "C: reorder j.o i.o k i.i j.i\nC: parallel j.o\nC: pack in1 at j.o\n" +
+                     vectors,
+                 m, n, k);
+  }
+}
+
 TEST(CompiledRecipe, FusedAndUnrolledLoops) {
   checkProduct("C: reorder i j k\nC: tile i j by 10 20\nC: fuse i.o j.o -> t\nC: parallel t\n");
   checkProduct("C: reorder i j k\nC: split k by 3\nC: tile i j by 10 20\n"

@@ -161,6 +161,7 @@ TEST_F(PackageTest, AManifestThatDoesNotFitIsRefused) {
   const std::pair<const char *, const char *> changes[] = {
       {"headrace-package", "another-thing!!!"},
       {"\"dataflow\"", "\"script\""},
+      {"\"dataflow\"", "\"poem\""},
       {"\"code\":0", "\"code\":9"},
       {"\"weights\":0", "\"weights\":9"},
       {"\"bytes\":12032", "\"bytes\":99999"},

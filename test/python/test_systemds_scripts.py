@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "build" / "systemds-scripts" / "s
 pytestmark = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="bench/scripts/fetch_systemds_scripts.py has not been run"
 )
-# The issue's sizes with HEADRACE_LARGE_TESTS=1.
+# Data of some size with HEADRACE_LARGE_TESTS=1.
 ROWS, COLS = (100_000, 50) if os.environ.get("HEADRACE_LARGE_TESTS") else (3000, 10)
 
 

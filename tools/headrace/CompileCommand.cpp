@@ -7,6 +7,7 @@
 #include "Console.h"
 #include "Interrupt.h"
 #include "ModelOptions.h"
+#include "RunScript.h"
 #include "Text.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -25,6 +26,8 @@ struct CompileOptions {
   std::string output;
   std::vector<std::string> emitted;
   std::vector<std::string> sizes;
+  ScriptArguments arguments;
+  std::vector<std::string> inputs;
   PackageSettings settings;
 };
 
@@ -86,9 +89,12 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
 
 int compileModels(CompileOptions options) {
   if (options.models.empty())
-    throw UsageError("expected a model: the path of an ONNX file");
+    throw UsageError("expected a model: the path of an ONNX file or a script");
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
+  options.settings.sample.arguments = options.arguments.values();
+  options.settings.sample.scriptPath = options.arguments.folders();
+  options.settings.sample.inputs = parseVariables(options.inputs);
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
   std::vector<fs::path> models(options.models.begin(), options.models.end());
   CompiledPackage package = CompiledPackage::compile(models, options.settings);
@@ -112,8 +118,11 @@ void addCompileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<CompileOptions>();
   options->emitted = {"package"};
   CLI::App *command = app.add_subcommand(
-      "compile", "Compile models ahead of time, to a package or into a C or C++ program");
-  command->add_option("MODEL", options->models, "ONNX files, each a program of the package")
+      "compile",
+      "Compile models and scripts ahead of time, to a package or into a C or C++ program");
+  command
+      ->add_option("MODEL", options->models,
+                   "ONNX files and scripts (.dml), each a program of the package")
       ->type_name("");
   command->add_option("-o,--output", options->output, "The package [MODEL's name, .hrpkg]")
       ->type_name("FILE");
@@ -150,10 +159,27 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(kinds).description(""))
       ->capture_default_str();
+  // Scripts are tried with sample data, which shows what there is to compile.
+  addScriptArguments(*command, options->arguments);
+  command
+      ->add_option(
+          "--input", options->inputs,
+          "A variable that the script starts from, an input of the package's program, and\n"
+          "a sample of it: a matrix from a file, or a number (repeatable)")
+      ->type_name("NAME=@FILE|NUMBER")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
+  command
+      ->add_option("--result", options->settings.sample.outputs,
+                   "A variable that is an output [all matrices and numbers the script leaves]")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
   command->footer("Examples:\n"
                   "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
                   "  headrace run digits.hrpkg --random 0\n"
-                  "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header");
+                  "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header\n"
+                  "  headrace compile fit.dml --input X=@X.csv --input y=@y.csv --result B");
   command->callback([options, &action] { action = [options] { return compileModels(*options); }; });
 }
 

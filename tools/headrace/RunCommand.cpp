@@ -38,7 +38,13 @@ std::vector<Tensor> computeOutputs(Model &model, std::span<const Tensor> inputs,
 int runProgram(const RunOptions &options) {
   if (isScript(options.model.path)) {
     useThreads(options.model);
-    return runScript(options.model.path, options.model.settings, options.script);
+    return runScript(options.model.path, options.model.settings, options.script,
+                     options.inputs.texts, options.outputFolder);
+  }
+  if (auto script = findScript(options.model.path, options.model.settings.program)) {
+    useThreads(options.model);
+    return runPackagedScript(std::move(script), options.script, options.inputs.texts,
+                             options.outputFolder);
   }
   std::shared_ptr<Model> model = loadModel(options.model);
   std::vector<Expectation> expectations = readExpectations(*model, options.expected);

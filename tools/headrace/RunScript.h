@@ -2,23 +2,47 @@
 #pragma once
 
 #include "driver/Settings.h"
+#include "package/Package.h"
 
+#include "script/Value.h"
 #include <CLI/App.hpp>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace headrace::cli {
 
+/// What a script is called with.
+struct ScriptArguments {
+  std::vector<std::string> byPosition, byName, scriptPath;
+
+  /// `$name`s and their values.
+  std::map<std::string, std::string> values() const;
+  /// Folders given, then those of the environment.
+  std::vector<std::filesystem::path> folders() const;
+};
+
 struct ScriptOptions {
-  std::vector<std::string> arguments, namedArguments, scriptPath;
+  ScriptArguments arguments;
   std::string explain, compile = "auto";
   bool statistics = false;
 };
 
+void addScriptArguments(CLI::App &command, ScriptArguments &arguments);
 void addScriptOptions(CLI::App &command, ScriptOptions &options);
 
+/// Variables a script starts from, of texts NAME=VALUE: a number, or @FILE with a matrix.
+std::map<std::string, script::Value> parseVariables(std::span<const std::string> texts);
+
 bool isScript(const std::string &path);
-int runScript(const std::string &path, const Settings &settings, const ScriptOptions &options);
+int runScript(const std::string &path, const Settings &settings, const ScriptOptions &options,
+              std::span<const std::string> inputs, const std::string &outputFolder);
+/// The script of a package, or null where the file is none.
+std::shared_ptr<const PackageScript> findScript(const std::string &path,
+                                                const std::string &program);
+int runPackagedScript(std::shared_ptr<const PackageScript> script, const ScriptOptions &options,
+                      std::span<const std::string> inputs, const std::string &outputFolder);
 
 /// SystemDS spells these options with one dash: "-nvargs" becomes "--nvargs", and so on.
 std::vector<std::string> withLongDashes(int argc, char **argv);

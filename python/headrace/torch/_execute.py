@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.utils.dlpack import to_dlpack
 
 from headrace import _core
 from headrace.errors import Error
@@ -21,20 +22,20 @@ class Runnable:
         self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        arrays = self.model.run([as_array(x) for x in inputs], convert)
+        def copied(_: Any, index: int) -> torch.Tensor:
+            """For what cannot be read in place: a misaligned view."""
+            return inputs[index].detach().clone()
+
+        arrays = self.model.run([as_capsule(x) for x in inputs], copied)
         outputs = [torch.from_numpy(array) for array in arrays]
         for i in self.halves:
             outputs[i] = outputs[i].view(torch.bfloat16)
         return outputs
 
 
-def as_array(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().contiguous()
-
-
-def convert(value: Any, index: int) -> Any:
-    """For what DLPack refuses as it is, such as a conjugated or misaligned view."""
-    return value.clone().resolve_neg()
+def as_capsule(x: torch.Tensor) -> Any:
+    """The tensor in place, for DLPack; `x.__dlpack__()` does the same, but takes its time."""
+    return to_dlpack(x.contiguous().resolve_neg())
 
 
 class Training:

@@ -7,7 +7,7 @@ namespace headrace::script {
 
 Program analyze(Script script, const AnalysisOptions &options) {
   Program program;
-  Loader loader(std::move(script), options.scriptPath);
+  Loader loader(std::move(script), options.scriptPath, options.files);
   Lowering(loader, options, program).run();
 
   followUses(program.main, options.keepAll ? assignedVariables(program.main) : options.outputs);

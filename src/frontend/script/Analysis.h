@@ -3,8 +3,12 @@
 #include "frontend/script/Program.h"
 
 #include <filesystem>
+#include <map>
 
 namespace headrace::script {
+
+/// Files that are not on the disk, by their names: all that a script can reach.
+using ScriptFiles = std::map<std::filesystem::path, std::string>;
 
 /// What a script is run with.
 struct AnalysisOptions {
@@ -18,6 +22,8 @@ struct AnalysisOptions {
   /// Folders with files NAME.dml that define `m_NAME` (of a matrix), `f_NAME` (of a frame),
   /// `s_NAME` (of a scalar) or `NAME`: functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
+  /// Where there are any, nothing is read from the disk.
+  std::shared_ptr<const ScriptFiles> files;
   /// Whether functions of the script that nothing calls are checked too.
   bool allFunctions = false;
 };

@@ -10,16 +10,29 @@ namespace headrace::script {
 
 constexpr size_t kMaximumFiles = 2000;
 
-static fs::path resolved(const fs::path &path) {
+fs::path Loader::resolved(const fs::path &path) const {
+  if (files)
+    return path.lexically_normal();
   std::error_code ignored;
   fs::path result = fs::weakly_canonical(path, ignored);
   return result.empty() ? fs::absolute(path, ignored) : result;
 }
 
-Loader::Loader(Script script, const std::vector<fs::path> &path) {
-  fs::path folder = resolved(fs::absolute(script.source->name()).parent_path());
+bool Loader::exists(const fs::path &file) const {
+  return files ? files->contains(file) : fs::is_regular_file(file);
+}
+
+Source Loader::read(const fs::path &file) const {
+  return files ? Source(file.string(), files->at(file)) : Source::read(file);
+}
+
+Loader::Loader(Script script, const std::vector<fs::path> &path,
+               std::shared_ptr<const ScriptFiles> given)
+    : files(std::move(given)) {
+  fs::path name = script.source->name();
+  fs::path folder = resolved((files ? name : fs::absolute(name)).parent_path());
   for (const fs::path &entry : path) {
-    if (!fs::is_directory(entry))
+    if (!files && !fs::is_directory(entry))
       throw Error(ErrorKind::InvalidArgument,
                   "script path: expected a folder, found '" + entry.string() + "'");
     scriptPath.push_back(resolved(entry));
@@ -74,7 +87,7 @@ fs::path Loader::locate(const Module &from, const Import &import, Place place) c
   for (const fs::path &folder : folders) {
     fs::path file = resolved(folder / import.path);
     outside |= !allowed(file);
-    if (allowed(file) && fs::is_regular_file(file))
+    if (allowed(file) && exists(file))
       return file;
   }
   if (outside)
@@ -89,7 +102,7 @@ Module *Loader::load(const fs::path &file) {
   if (modules.size() >= kMaximumFiles)
     throw Error(ErrorKind::InvalidScript, file.string() + ": a script may have at most " +
                                               std::to_string(kMaximumFiles) + " files");
-  Module &module = add(parse(std::make_shared<Source>(Source::read(file))), file.parent_path());
+  Module &module = add(parse(std::make_shared<Source>(read(file))), file.parent_path());
   byFile[file] = &module;
   return &module;
 }
@@ -97,7 +110,7 @@ Module *Loader::load(const fs::path &file) {
 std::pair<Module *, const FunctionDefinition *> Loader::autoload(const std::string &name) {
   for (const fs::path &folder : scriptPath) {
     fs::path file = resolved(folder / (name + ".dml"));
-    if (!allowed(file) || !fs::is_regular_file(file))
+    if (!allowed(file) || !exists(file))
       continue;
     Module *module = load(file);
     loadImports();

@@ -19,7 +19,9 @@ struct Module {
 /// other do no harm.
 class Loader {
 public:
-  Loader(Script main, const std::vector<std::filesystem::path> &scriptPath);
+  /// `files`: what there is in place of the disk, or null.
+  Loader(Script main, const std::vector<std::filesystem::path> &scriptPath,
+         std::shared_ptr<const ScriptFiles> files);
 
   Module &main() { return modules.front(); }
   /// The function that NAME.dml of the script path defines; both null where there is none.
@@ -32,7 +34,11 @@ private:
   Module *load(const std::filesystem::path &file);
   std::filesystem::path locate(const Module &from, const Import &import, Place place) const;
   bool allowed(const std::filesystem::path &file) const;
+  std::filesystem::path resolved(const std::filesystem::path &path) const;
+  bool exists(const std::filesystem::path &file) const;
+  Source read(const std::filesystem::path &file) const;
 
+  std::shared_ptr<const ScriptFiles> files;
   std::vector<std::filesystem::path> scriptPath; ///< canonical
   std::vector<std::filesystem::path> roots;      ///< what files are read from
   std::deque<Module> modules;

@@ -41,7 +41,7 @@ struct CpuCheckKernelPass : impl::CpuCheckKernelPassBase<CpuCheckKernelPass> {
       }
     });
     auto kind = module->getAttrOfType<StringAttr>(kKindAttr);
-    if (kind && kind != "loops")
+    if (kind && kind != "loops" && kind != "calls")
       checkScalars(module);
     module.walk([&](memref::AllocOp alloc) {
       if (alloc->getParentOfType<scf::ForOp>())

@@ -5,6 +5,8 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <numeric>
+
 using namespace mlir;
 using utils::IteratorType;
 
@@ -146,6 +148,11 @@ private:
       }
   }
 
+  struct Tile {
+    SmallVector<int64_t> grid;  // per dimension of the root: size of a grid cell; 0: all of it
+    SmallVector<int64_t> sizes; // the register tile inside a cell
+  };
+
   /// Contractions, convolutions, windows: a register tile carried over the reduction.
   void tiles() {
     linalg::GenericOp anchor = contents.reductions.front();
@@ -175,9 +182,13 @@ private:
       int64_t most = std::clamp<int64_t>((machine.vectorRegisters - 1 - vectors) / vectors, 1, 14);
       if (!isContraction(anchor))
         most = std::max<int64_t>(1, machine.vectorRegisters / (4 * vectors));
+      most = std::min(most, rowsHeld(anchor, *row));
       tile.sizes[*row] = rowTile(ranges[*row], most, /*even=*/isFeatureBlock(anchor, *row));
     }
-    chooseGrid(tile, parallel, feature, row);
+    // A plain matrix on the right: columns outermost, so that all rows of the cell use a panel.
+    bool byColumns = row && isContraction(anchor) && isFeatureBlock(anchor, feature) &&
+                     !isFeatureBlock(anchor, *row);
+    chooseGrid(tile, parallel, feature, row, byColumns);
     // Features outermost, rows innermost: a tile's weights are used by all rows of the cell.
     SmallVector<int64_t> order;
     for (int64_t dim : llvm::reverse(parallel))
@@ -189,18 +200,32 @@ private:
     if (row)
       order.push_back(*row);
     order.push_back(feature);
-    writeTiles(tile, order);
+    std::string panelLoop = writeTiles(tile, order, byColumns);
+    if (byColumns && anchor == contents.root && !panelLoop.empty())
+      packPanels(tile, anchor, *row, panelLoop);
   }
 
-  struct Tile {
-    SmallVector<int64_t> grid;  // per dimension of the root: size of a grid cell; 0: all of it
-    SmallVector<int64_t> sizes; // the register tile inside a cell
-  };
+  /// Panels of the right side are copied where their rows lie so far apart that the copy is less
+  /// than what finding them costs, over and over, all tiles of rows.
+  void packPanels(const Tile &tile, linalg::GenericOp op, int64_t row, const std::string &loop) {
+    constexpr int64_t kWorthwhileUses = 8;
+    int64_t spanned = 0;
+    for (auto [dim, kind] : llvm::enumerate(iterators))
+      if (kind == IteratorType::reduction)
+        spanned += (ranges[dim] - 1) * distanceAlong(op, /*operand=*/1, dim) * elementBytes;
+    int64_t rows = tile.grid[row] ? tile.grid[row] : sizeOrGuess(row);
+    bool isInput = isa<BlockArgument>(op->getOperand(1)) ||
+                   op->getOperand(1).getDefiningOp<bufferization::ToTensorOp>();
+    if (isInput && spanned > machine.translatedBytes && rows >= kWorthwhileUses * tile.sizes[row])
+      write.pack(op, sourceName(op->getOperand(1)), loop);
+  }
 
-  /// The root's cells, loops and register tile; everything else is computed tile by tile.
-  void writeTiles(const Tile &tile, ArrayRef<int64_t> order) {
+  /// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
+  /// the loop inside which all rows of a cell use the same columns, where those come first.
+  std::string writeTiles(const Tile &tile, ArrayRef<int64_t> order, bool byColumns) {
     Operation *root = contents.root;
     SmallVector<std::string> grid, loops, inTile;
+    std::string panelLoop;
     for (size_t dim = 0; dim < ranges.size(); ++dim) {
       if (iterators[dim] != IteratorType::parallel || tile.grid[dim] == 0)
         continue;
@@ -221,7 +246,10 @@ private:
         inTile.push_back(inside);
       } else {
         write.split(root, inside, size, axis + ".o", axis + ".t");
-        loops.push_back(axis + ".o");
+        bool comesFirst = byColumns && dim == order.back();
+        if (comesFirst)
+          panelLoop = axis + ".o";
+        loops.insert(comesFirst && !loops.empty() ? loops.end() - 1 : loops.end(), axis + ".o");
         inTile.push_back(axis + ".t");
       }
     }
@@ -246,6 +274,7 @@ private:
       write.reorder(op, llvm::to_vector(llvm::concat<std::string>(single, reduced, kept)));
       write.registerTile(op, kept);
     }
+    return panelLoop.empty() && !grid.empty() ? grid.back() : panelLoop;
   }
 
   /// All other stages are computed inside that loop of the root, consumers first.
@@ -274,6 +303,17 @@ private:
     return 2 * lanes();
   }
 
+  /// How many rows of what is read side by side the nearest cache holds: their lines compete for
+  /// the same places where rows lie a power of two apart.
+  int64_t rowsHeld(linalg::GenericOp anchor, int64_t row) const {
+    constexpr int64_t kLine = 64;
+    int64_t distance = distanceAlong(anchor, /*operand=*/0, row) * elementBytes;
+    int64_t places = machine.cacheWayBytes / kLine;
+    if (distance > 0 && distance % kLine == 0)
+      places /= std::gcd(places, distance / kLine);
+    return machine.cacheWays * places;
+  }
+
   /// `even`: only tiles that divide the rows, so that the rows can be shared among cells.
   static int64_t rowTile(int64_t size, int64_t most, bool even) {
     if (ShapedType::isDynamic(size))
@@ -296,15 +336,16 @@ private:
 
   /// Cells from the outermost dimension inwards until there are enough of them.
   void chooseGrid(Tile &tile, ArrayRef<int64_t> parallel, int64_t feature,
-                  std::optional<int64_t> row) const {
+                  std::optional<int64_t> row, bool byColumns) const {
     SmallVector<int64_t> candidates;
     for (int64_t dim : parallel)
       if (dim != feature && (!row || dim != *row))
         candidates.push_back(dim);
-    // A dimension with a partial tile stays whole, so that every size inside a cell is known.
-    if (row && (ShapedType::isDynamic(ranges[*row]) || !leavesRemainder(*row, tile.sizes[*row])))
+    if (byColumns)
+      candidates.push_back(feature);
+    if (row)
       candidates.push_back(*row);
-    if (!leavesRemainder(feature, tile.sizes[feature]))
+    if (!byColumns)
       candidates.push_back(feature);
     int64_t cells = 1;
     for (int64_t dim : candidates) {
@@ -316,11 +357,11 @@ private:
         cells *= kAssumedDynamicSize;
         continue;
       }
-      int64_t count = ranges[dim] / unit;
+      int64_t count = (ranges[dim] + unit - 1) / unit;
       int64_t wanted = (2 * kWantedCells + cells - 1) / cells;
       int64_t group = std::max<int64_t>(1, count / wanted);
-      while (count % group != 0)
-        --group; // whole cells only, so that every size inside is known
+      while (!leavesRemainder(dim, unit) && count % group != 0)
+        --group; // whole cells where there can be
       if (count == 1)
         continue;
       tile.grid[dim] = unit * group;

@@ -4,7 +4,9 @@
 #include "runtime/FileCache.h"
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
+#include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
+#include "transform/recipe/Intrinsic.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -84,13 +86,20 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   }
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
+  for (llvm::Function &function : *code) {
+    if (host.vectorBytes >= 64)
+      loadUnderMasks(function);
+    widenOddVectors(function);
+  }
   return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
                                               module.getSymName().value_or("kernel"));
 }
 
 /// What identifies an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
-  return FileCache::key({LLVM_VERSION_STRING, processor.name, processor.features, code});
+  // To be raised when the same text becomes other code.
+  constexpr std::string_view generator = "2";
+  return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
 std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
@@ -107,12 +116,16 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetM
   return object;
 }
 
-/// Nothing else of the process is visible to generated code.
+/// Nothing else of the process is visible to generated code, but the intrinsics of the user.
 void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   for (const RuntimeFunction &function : runtimeFunctions())
     symbols[jit.mangleAndIntern(function.name)] = {
         llvm::orc::ExecutorAddr::fromPtr(function.address), llvm::JITSymbolFlags::Exported};
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    if (intrinsic.function)
+      symbols[jit.mangleAndIntern(intrinsic.symbol())] = {
+          llvm::orc::ExecutorAddr::fromPtr(intrinsic.function), llvm::JITSymbolFlags::Exported};
   if (llvm::Error error =
           jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     fail("cannot define runtime functions", std::move(error));
@@ -227,6 +240,12 @@ std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &proc
 
   std::vector<KernelObject> result;
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
+  for (const Intrinsic &intrinsic : declaredIntrinsics())
+    for (ModuleOp module : modules)
+      if (module.lookupSymbol(intrinsic.symbol()))
+        throw Error(ErrorKind::Unsupported, "a package holds no code but its own, and kernel '" +
+                                                module.getSymName()->str() +
+                                                "' calls the intrinsic '" + intrinsic.name + "'");
   for (ModuleOp module : modules)
     result.push_back({module.getSymName()->str(), nameByContent(module, portable), nullptr});
   auto objects = compileModules(modules, portable);

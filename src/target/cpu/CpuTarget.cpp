@@ -96,6 +96,7 @@ public:
   }
 
   void addLoweringPasses(OpPassManager &manager) const override {
+    manager.addPass(createCpuCallIntrinsicsPass());
     manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
     manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
     manager.addPass(createCanonicalizerPass());

@@ -40,9 +40,17 @@ SmallVector<std::string> reductionAxes(Operation *op) {
 
 bool readsAlong(linalg::GenericOp op, unsigned dim) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  // A window's position is that of its first element, plus what the loops around the tile say.
+  auto isStepwise = [&](AffineExpr expr) {
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    AffineExpr self = getAffineDimExpr(dim, op.getContext());
+    return expr == self || (sum && expr.getKind() == AffineExprKind::Add &&
+                            ((sum.getLHS() == self && !sum.getRHS().isFunctionOfDim(dim)) ||
+                             (sum.getRHS() == self && !sum.getLHS().isFunctionOfDim(dim))));
+  };
   for (AffineMap map : ArrayRef(maps).drop_back())
     for (auto [i, expr] : llvm::enumerate(map.getResults()))
-      if (expr.isFunctionOfDim(dim) && (!isa<AffineDimExpr>(expr) || i + 1 != map.getNumResults()))
+      if (expr.isFunctionOfDim(dim) && (!isStepwise(expr) || i + 1 != map.getNumResults()))
         return false;
   return true;
 }
@@ -52,6 +60,20 @@ bool hasDynamicReduction(linalg::GenericOp op) {
   op.getReductionDims(dims);
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   return llvm::any_of(dims, [&](unsigned d) { return ShapedType::isDynamic(sizes[d]); });
+}
+
+int64_t distanceAlong(linalg::GenericOp op, unsigned operand, unsigned dim) {
+  auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+  AffineMap map = op.getIndexingMapsArray()[operand];
+  int64_t distance = 1;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    if (map.getResult(i).isFunctionOfDim(dim))
+      return distance;
+    if (type.isDynamicDim(i))
+      return 0;
+    distance *= type.getDimSize(i);
+  }
+  return 0;
 }
 
 bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {

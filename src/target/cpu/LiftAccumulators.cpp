@@ -9,6 +9,7 @@
 // convolutions and row reductions. Contractions must be recognized before anything folds the unit
 // reduction dimension away.
 #include "target/cpu/Passes.h"
+#include "transform/Patterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
@@ -51,7 +52,7 @@ private:
     RewritePatternSet patterns(&getContext());
     vector::populateVectorReductionToContractPatterns(patterns);
     vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    populateSliceTransferPatterns(patterns);
     addCanonicalization(patterns);
     apply(std::move(patterns));
     bool contracts = getOperation()
@@ -62,7 +63,7 @@ private:
     // Leading unit dimensions would otherwise keep vectors out of machine registers.
     RewritePatternSet units(&getContext());
     vector::populateCastAwayVectorLeadingOneDimPatterns(units);
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(units);
+    populateSliceTransferPatterns(units);
     addCanonicalization(units);
     apply(std::move(units));
   }
@@ -83,7 +84,7 @@ private:
 
   void foldTransfers() {
     RewritePatternSet patterns(&getContext());
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    populateSliceTransferPatterns(patterns);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
     scf::populateSCFForLoopCanonicalizationPatterns(patterns);
     addCanonicalization(patterns);

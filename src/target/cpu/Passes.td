@@ -50,6 +50,10 @@ def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
   ];
 }
 
+def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
+  let summary = "calls of the user's functions where recipes ask for intrinsics";
+}
+
 def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "vectors of any rank become vectors of the machine";
 }

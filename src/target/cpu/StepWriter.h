@@ -26,6 +26,9 @@ public:
     if (!axis.empty())
       step.axes = {axis};
   }
+  void pack(mlir::Operation *op, const std::string &source, const std::string &axis) {
+    add(op, RecipeStep::Kind::Pack, {axis}).target = source;
+  }
   /// The last axis becomes vectors, those outside it are unrolled around them.
   void registerTile(mlir::Operation *op, Names axes) {
     if (axes.empty())

@@ -15,6 +15,12 @@ StringRef stageOf(Operation *op) {
   return name ? name.getValue() : StringRef();
 }
 
+std::string typeName(Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << getElementTypeOrSelf(value.getType());
+  return text;
+}
+
 std::string axisName(Operation *op, unsigned dim) {
   if (auto names = op->getAttrOfType<ArrayAttr>(kAxesAttr); names && dim < names.size())
     return cast<StringAttr>(names[dim]).str();
@@ -103,6 +109,7 @@ void readOperands(Stage &stage, linalg::LinalgOp op) {
     if (source.empty() || !type)
       continue;
     StageRead read{source, {}};
+    read.type = typeName(operand->get());
     AffineMap map = op.getMatchingIndexingMap(operand);
     for (auto [i, expr] : llvm::enumerate(map.getResults())) {
       std::optional<ReadDim> dim = linearTerms(expr, knownSize(type.getDimSize(i)));
@@ -151,6 +158,7 @@ Stage stageOfOperation(Operation *op, bool isOutput) {
   if (auto units = op->getAttrOfType<ArrayAttr>(kUnitAxesAttr))
     for (auto name : units.getAsRange<StringAttr>())
       stage.axes.push_back({name.str(), 1, false});
+  stage.type = typeName(op->getResult(0));
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     stage.reorderable = combinesInAnyOrder(generic);
   return stage;

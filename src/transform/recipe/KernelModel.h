@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kInputNamesAttr = "hr.input_names";
 /// A dimension that is read as a sum of axes times coefficients; nothing where it is none.
 std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t> extent);
 
+/// "f32": the type of a value's elements.
+std::string typeName(mlir::Value value);
 /// The stage of an operation (of a fill: the one it starts); empty where it is none.
 llvm::StringRef stageOf(mlir::Operation *op);
 /// The name of an iteration dimension.

@@ -26,6 +26,13 @@ bool Stage::reduces() const {
   return std::any_of(axes.begin(), axes.end(), [](const StageAxis &a) { return a.reduction; });
 }
 
+std::vector<ReadDim> Stage::resultDims() const {
+  std::vector<ReadDim> dims;
+  for (int axis : result)
+    dims.push_back(axis < 0 ? ReadDim{} : ReadDim{{{axis, 1}}, axes[axis].extent});
+  return dims;
+}
+
 int Stage::findLoop(const std::string &name) const {
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i].name == name)
@@ -47,6 +54,11 @@ bool Stage::isReduction(const Loop &loop) const {
 
 size_t Stage::tileBegin() const {
   size_t begin = loops.size();
+  if (!intrinsic.empty()) {
+    while (begin > 0 && loops[begin - 1].kind == Loop::Kind::Tensorized)
+      --begin;
+    return begin;
+  }
   while (begin > 0 && loops[begin - 1].isUnrolled())
     --begin;
   return isVectorized() ? begin : loops.size();
@@ -76,6 +88,21 @@ bool Stage::isRagged(const LoopPart &part) const {
           (other.step % part.step != 0 || *extent % other.step != 0))
         return true;
   return false;
+}
+
+std::optional<int64_t> Stage::knownRemainder(const Loop &loop) const {
+  // What is computed inside another stage covers less at the borders of that.
+  if (place || loop.parts.size() != 1)
+    return std::nullopt;
+  const LoopPart &part = loop.parts[0];
+  std::optional<int64_t> extent = axes[part.axis].extent;
+  for (const Loop &outer : loops)
+    for (const LoopPart &other : outer.parts)
+      if (other.axis == part.axis && other.step % part.step != 0 && other.step > part.step)
+        return std::nullopt;
+  if (!extent || *extent % part.step == 0)
+    return std::nullopt;
+  return *extent % part.step;
 }
 
 void Stage::resetLoops() {
@@ -119,9 +146,45 @@ std::optional<int> LoopModel::positionInside(const std::string &name,
   return std::nullopt;
 }
 
+LoopModel LoopModel::withWholeCells() const {
+  LoopModel model = *this;
+  for (Stage &stage : model.stages) {
+    size_t grid = stage.parallelLoops(), tile = stage.tileBegin();
+    if (grid == 0 || tile == stage.loops.size())
+      continue;
+    std::vector<Loop> added;
+    for (size_t i = 0; i < grid; ++i)
+      for (const LoopPart &part : stage.loops[i].parts) {
+        auto walks = [&](const Loop &loop) {
+          return std::any_of(loop.parts.begin(), loop.parts.end(),
+                             [&](const LoopPart &other) { return other.axis == part.axis; });
+        };
+        auto begin = stage.loops.begin();
+        bool inTile = std::any_of(begin + tile, stage.loops.end(), walks);
+        bool inLoops = std::any_of(begin + i + 1, begin + tile, walks);
+        if (inTile && !inLoops && stage.isRagged(part))
+          added.push_back({stage.loops[i].name + "+", {{part.axis, part.step, 1}}});
+      }
+    if (added.empty())
+      continue;
+    // What hangs at the innermost parallel loop is needed as far as one tile is.
+    std::string last = stage.loops[grid - 1].name, inside = added.back().name;
+    stage.loops.insert(stage.loops.begin() + grid, added.begin(), added.end());
+    for (Stage &other : model.stages)
+      if (other.place && other.place->stage == stage.name && other.place->loop == last)
+        other.place->loop = inside;
+    for (Stage::Pack &pack : stage.packs)
+      if (pack.loop == last)
+        pack.loop = inside;
+  }
+  return model;
+}
+
 std::string LoopModel::kind() const {
   std::string kind = "loops";
   for (const Stage &stage : stages) {
+    if (!stage.intrinsic.empty())
+      return "calls";
     if (!stage.isVectorized())
       continue;
     if (stage.reduces() && !stage.isReduction(stage.loops.back()))

@@ -35,6 +35,8 @@ struct StageRead {
   std::vector<ReadDim> dims;
   /// Read by index or in an order that no sum of axes describes: all of it may be needed.
   bool irregular = false;
+  /// Of its elements.
+  std::string type = "";
 };
 
 /// A part of an axis that a loop walks: every iteration covers `step` of its points.
@@ -45,7 +47,7 @@ struct LoopPart {
 };
 
 struct Loop {
-  enum class Kind { Serial, Parallel, Unrolled, Vectorized };
+  enum class Kind { Serial, Parallel, Unrolled, Vectorized, Tensorized };
   std::string name;
   /// More than one where loops were fused.
   std::vector<LoopPart> parts;
@@ -67,6 +69,11 @@ struct Stage {
   bool isOutput = false;
   /// Has loops that steps can speak of; what moves data in another order has none.
   bool hasLoops = true;
+  /// The function of elements that it computes, as text: equal texts are equal functions. Empty
+  /// where positions matter too, or where it is not known.
+  std::string formula;
+  /// Of its value's elements.
+  std::string type;
   /// The order in which a reduction combines its elements does not matter.
   bool reorderable = false;
 
@@ -82,17 +89,25 @@ struct Stage {
     std::string source, loop;
   };
   std::vector<Pack> packs;
+  /// What its innermost loops are instead of loops; empty where they are some.
+  std::string intrinsic;
 
   bool reduces() const;
+  /// Its value's dimensions, as another stage would read them at the same point.
+  std::vector<ReadDim> resultDims() const;
   int findLoop(const std::string &name) const;
   int findAxis(const std::string &name) const;
   bool isReduction(const Loop &loop) const;
-  /// The first loop of the register tile: everything from there on is unrolled or vectorized.
+  /// The first loop of the register tile, or of an intrinsic: everything from there on is unrolled
+  /// or vectorized, or one call.
   size_t tileBegin() const;
   bool isVectorized() const;
   size_t parallelLoops() const;
   /// Whether the last iteration of a loop over the part may cover less than the others.
   bool isRagged(const LoopPart &part) const;
+  /// What the last iteration of a loop covers where all others cover a whole tile; nothing where
+  /// that is not known.
+  std::optional<int64_t> knownRemainder(const Loop &loop) const;
   void resetLoops();
 };
 
@@ -113,8 +128,12 @@ public:
   /// All that was applied.
   const Recipe &recipe() const { return applied; }
 
+  /// The same loops, with one more where a parallel loop's last iteration covers part of a register
+  /// tile: a loop of one iteration inside it, whose remainder can be set apart.
+  LoopModel withWholeCells() const;
+
   /// "tiles" where a reduction carries a register tile, "rows" where it runs along vectors,
-  /// "vectors", or "loops".
+  /// "calls" of an intrinsic, "vectors", or "loops".
   std::string kind() const;
   /// The loops of a stage as one line: "i.g 16 || i.o 4, k 512 | i.t 6, j.t 16".
   static std::string summary(const Stage &stage);
@@ -146,6 +165,7 @@ private:
   void cacheRead(const std::string &reader, const RecipeStep &step);
   void cacheWrite(const std::string &writer, const RecipeStep &step);
   void pack(Stage &stage, const RecipeStep &step);
+  void tensorize(Stage &stage, const RecipeStep &step);
   void checkNesting(const Stage &stage) const;
   void checkVector(const Stage &stage, int loop) const;
   std::vector<std::optional<int64_t>> regionInside(const Stage &stage, const std::string &outer,

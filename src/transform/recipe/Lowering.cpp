@@ -10,6 +10,7 @@
 // vectors.
 #include "transform/recipe/Lowering.h"
 
+#include "runtime/Error.h"
 #include "transform/recipe/Packing.h"
 #include "transform/recipe/Rewriting.h"
 
@@ -25,7 +26,7 @@ namespace {
 class NestBuilder {
 public:
   NestBuilder(func::FuncOp kernel, const LoopModel &model)
-      : kernel(kernel), model(model), rewriter(kernel.getContext()) {}
+      : kernel(kernel), model(model.withWholeCells()), rewriter(kernel.getContext()) {}
 
   void build() {
     insertCopies(rewriter, kernel, model);
@@ -53,7 +54,7 @@ private:
     for (TilingInterface op : findStages(stage)) {
       if (grid > 0)
         op = tile(stage, op, 0, grid, /*isGrid=*/true).op;
-      if (!stage.isVectorized())
+      if (stage.intrinsic.empty() && !stage.isVectorized())
         end = reductions = leaveToOperation(stage, op);
     }
     while (stage.isVectorized() && reductions > grid && endsInTile(stage, reductions - 1))
@@ -97,7 +98,7 @@ private:
       if (stage.loops[position].kind == Loop::Kind::Unrolled)
         (void)loopUnrollByFactor(loop, *stage.loops[position].parts[0].extent);
       else if (stage.isVectorized() && needsPeeling(stage, stage.loops[position]))
-        peel(loop);
+        setRemainderApart(rewriter, loop, stage.knownRemainder(stage.loops[position]));
   }
 
   struct Tiled {
@@ -224,11 +225,6 @@ private:
     });
   }
 
-  void peel(scf::ForOp loop) {
-    scf::ForOp rest;
-    (void)scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest);
-  }
-
   /// A reduction keeps its accumulators in registers only where tiles have known sizes: what is
   /// left over in an axis of unknown size is computed an element at a time.
   void walkRemainders(const Stage &stage, TilingInterface op, size_t end) {
@@ -304,6 +300,31 @@ private:
       const Stage *stage = model.find(stageOf(op).str());
       return !stage || stage->isVectorized();
     });
+    for (const Stage &stage : model.getStages())
+      if (!stage.intrinsic.empty())
+        for (TilingInterface op : findStages(stage))
+          markIntrinsic(op, stage);
+  }
+
+  /// What is left of the operation is one call of the intrinsic.
+  void markIntrinsic(TilingInterface op, const Stage &stage) {
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    SmallVector<int64_t> dims, ranges;
+    if (generic)
+      ranges = generic.getStaticLoopRanges();
+    auto step = llvm::find_if(model.recipe().steps, [&](const RecipeStep &step) {
+      return step.kind == RecipeStep::Kind::Tensorize && step.stage == stage.name;
+    });
+    for (const std::string &name : step->axes) {
+      const Loop &loop = stage.loops[stage.findLoop(name)];
+      auto dim = axisDim(op, stage.axes[loop.parts[0].axis].name);
+      if (!generic || !dim || ranges[*dim] != *loop.extent())
+        throw Error(ErrorKind::InvalidArgument,
+                    "'" + step->text() + "': a tile along '" + name + "' is not whole");
+      dims.push_back(*dim);
+    }
+    op->setAttr(kIntrinsicAttr, rewriter.getStringAttr(stage.intrinsic));
+    op->setAttr(kIntrinsicDimsAttr, rewriter.getI64ArrayAttr(dims));
   }
 
   /// Loops that the operation keeps run in the recipe's order.
@@ -332,7 +353,7 @@ private:
   }
 
   func::FuncOp kernel;
-  const LoopModel &model;
+  const LoopModel model;
   IRRewriter rewriter;
   SmallVector<const Stage *> waiting;
   SmallVector<std::pair<const Stage *, SmallVector<int, 4>>> orderLater;

@@ -92,8 +92,8 @@ private:
   SmallVector<int64_t> readingOrder(OpOperand &input) {
     AffineMap map = op.getMatchingIndexingMap(&input);
     auto positionOf = [&](int64_t dim) {
-      size_t innermost = 0;
-      for (size_t i = 0; i < stage.loops.size(); ++i)
+      size_t innermost = 0; // an intrinsic reads a tile in its own order
+      for (size_t i = 0; stage.intrinsic.empty() && i < stage.loops.size(); ++i)
         for (const LoopPart &part : stage.loops[i].parts)
           if (auto of = axisDim(op, stage.axes[part.axis].name);
               of && map.getResult(dim).isFunctionOfDim(*of))
@@ -157,9 +157,7 @@ private:
       Value result = copyPanels(depth + 1, made.getRegionIterArg(0), source, mapping);
       rewriter.create<scf::YieldOp>(loc, result);
     }
-    scf::ForOp rest;
-    (void)scf::peelForLoopAndSimplifyBounds(rewriter, made, rest);
-    return rest ? rest.getResult(0) : made.getResult(0);
+    return setRemainderApart(rewriter, made, stage.knownRemainder(stage.loops[at]));
   }
 
   /// The value as it is in the loops over panels.

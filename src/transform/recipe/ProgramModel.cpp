@@ -4,6 +4,7 @@
 #include "dialect/SymbolicShape.h"
 #include "runtime/Error.h"
 #include "transform/KernelGroup.h"
+#include "transform/recipe/Formula.h"
 #include "transform/recipe/KernelModel.h"
 
 using namespace mlir;
@@ -29,6 +30,7 @@ std::string plainName(StringRef name) {
 StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) {
   Value value = op->getOperand(operand);
   StageRead read{programSourceName(value), {}};
+  read.type = typeName(value);
   if (operand >= m.maps.size() || !m.maps[operand]) {
     read.irregular = true;
     return read;
@@ -62,6 +64,8 @@ Stage stageOfOperator(hr::OperatorInterface op) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     stage.result.push_back(dim ? static_cast<int>(dim.getPosition()) : -1);
   }
+  stage.type = typeName(op->getResult(0));
+  stage.formula = formulaOf(op);
   stage.reorderable = true; // what a kernel's operations say decides
   return stage;
 }

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-enum class Operands { None, Axes, Sizes };
+enum class Operands { None, Axes, Sizes, Target };
 
 /// What follows a step's name: `[target] [axes] [keyword operands] [-> names]`.
 struct Grammar {
@@ -35,6 +35,7 @@ constexpr Grammar kSteps[] = {
     {RecipeStep::Kind::CacheWrite, "cache_write", false, 0, 0, nullptr, Operands::None, 1},
     {RecipeStep::Kind::ComputeAt, "compute_at", true, 0, 1, nullptr, Operands::None, 0},
     {RecipeStep::Kind::Pack, "pack", true, 0, 0, "at", Operands::Axes, 0},
+    {RecipeStep::Kind::Tensorize, "tensorize", false, 1, kMany, "with", Operands::Target, 0},
 };
 
 const Grammar &grammarOf(RecipeStep::Kind kind) {
@@ -104,6 +105,8 @@ private:
     accept(grammar.keyword);
     if (grammar.operands == Operands::Axes)
       step.axes.push_back(name("an axis"));
+    else if (grammar.operands == Operands::Target)
+      step.target = name("an intrinsic");
     else
       for (size_t i = 0; i < step.axes.size(); ++i)
         step.sizes.push_back(number());
@@ -186,6 +189,10 @@ std::string RecipeStep::text() const {
     add(grammar.keyword);
   for (int64_t size : sizes)
     add(std::to_string(size));
+  if (grammar.operands == Operands::Target) {
+    add(grammar.keyword);
+    add(target);
+  }
   if (!names.empty())
     add("->");
   for (const std::string &name : names)

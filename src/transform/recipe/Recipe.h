@@ -11,6 +11,7 @@
 //   C: cache_write -> C.local         # C's values computed apart, then copied
 //   C: compute_at D j.o               # computed inside D's loop, as far as one iteration needs it
 //   C: pack B at j.o                  # what C reads of B inside that loop, in the order it is read
+//   C: tensorize i.i j.i k.i with gemm8x8  # a call of what was declared, in place of those loops
 //
 // A recipe is data: it is printed, saved, edited as text and applied to any program that has
 // stages and axes of those names.
@@ -36,10 +37,11 @@ struct RecipeStep {
     CacheWrite,
     ComputeAt,
     Pack,
+    Tensorize,
   };
   Kind kind = Kind::Split;
   std::string stage;
-  /// The other thing the step names: a stage or an operand.
+  /// The other thing the step names: a stage, an operand or an intrinsic.
   std::string target;
   std::vector<std::string> axes;
   std::vector<int64_t> sizes;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
@@ -70,6 +71,45 @@ FusedTile tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64
       rewriter.eraseOp(old);
   }
   return result;
+}
+
+Value setRemainderApart(RewriterBase &rewriter, scf::ForOp loop, std::optional<int64_t> remainder) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  scf::ForOp rest;
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (!remainder || !step) {
+    (void)scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest);
+    return rest ? rest.getResult(0) : loop.getResult(0);
+  }
+  rewriter.setInsertionPoint(loop);
+  AffineExpr low = rewriter.getAffineDimExpr(0), high = rewriter.getAffineDimExpr(1);
+  Value end = affine::makeComposedAffineApply(rewriter, loop.getLoc(),
+                                              low + (high - low).floorDiv(*step) * *step,
+                                              {loop.getLowerBound(), loop.getUpperBound()});
+  rewriter.setInsertionPointAfter(loop);
+  rest = cast<scf::ForOp>(rewriter.clone(*loop));
+  for (auto [some, all] : llvm::zip(loop.getResults(), rest.getResults()))
+    rewriter.replaceAllUsesExcept(some, all, rest);
+  rewriter.modifyOpInPlace(rest, [&] {
+    rest.getLowerBoundMutable().assign(end);
+    rest.getInitArgsMutable().assign(loop.getResults());
+  });
+  rewriter.modifyOpInPlace(loop, [&] { loop.getUpperBoundMutable().assign(end); });
+  auto fixSize = [&](scf::ForOp in, int64_t size) {
+    SmallVector<affine::AffineMinOp> sizes;
+    for (Operation *user : in.getInductionVar().getUsers())
+      if (auto min = dyn_cast<affine::AffineMinOp>(user);
+          min &&
+          llvm::is_contained(min.getMap().getResults(), rewriter.getAffineConstantExpr(*step)))
+        sizes.push_back(min);
+    for (affine::AffineMinOp min : sizes) {
+      rewriter.setInsertionPoint(min);
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(min, size);
+    }
+  };
+  fixSize(loop, *step);
+  fixSize(rest, *remainder);
+  return rest.getResult(0);
 }
 
 TilingInterface splitOffRemainder(RewriterBase &rewriter, TilingInterface op, unsigned dim,
@@ -257,7 +297,7 @@ void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
       context, /*benefit=*/2);
   vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
   vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
-  tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+  populateSliceTransferPatterns(patterns);
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
 }
 

@@ -3,6 +3,7 @@
 
 #include "transform/recipe/KernelModel.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
@@ -18,6 +19,16 @@ struct FusedTile {
 FusedTile tileAndFuse(mlir::RewriterBase &rewriter, mlir::TilingInterface op,
                       llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> order, bool isGrid,
                       llvm::function_ref<bool(mlir::Operation *, bool)> fuses);
+
+/// Sets the last iteration of a loop over tiles apart where it covers less than the others, so that
+/// tiles have constant sizes: all but the last, and that one too where `remainder` says its size.
+/// Returns what all of them make.
+///
+///   scf.for %i = 0 to %n step 8 { size = min(8, %n - %i) }
+///   ->
+///   scf.for %i = 0 to %m step 8 { size = 8 } ; scf.for %i = %m to %n step 8 { size = 3 }
+mlir::Value setRemainderApart(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
+                              std::optional<int64_t> remainder);
 
 /// Splits off what whole multiples of `width` leave over in a dimension; returns the operation on
 /// the whole ones.
@@ -35,6 +46,11 @@ void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const
 inline constexpr llvm::StringLiteral kPackAttr = "hr.pack";
 /// Panels are copied a row at a time.
 void tileCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
+
+/// On an operation in a kernel: the intrinsic that computes it, and which of its dimensions are
+/// that one's axes.
+inline constexpr llvm::StringLiteral kIntrinsicAttr = "hr.intrinsic";
+inline constexpr llvm::StringLiteral kIntrinsicDimsAttr = "hr.intrinsic_dims";
 
 void cleanUp(mlir::func::FuncOp kernel);
 /// Dimensions of one point leave the operations; stages keep their names.

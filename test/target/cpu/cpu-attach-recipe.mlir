@@ -83,3 +83,30 @@ module @flags {
     return
   }
 }
+
+// -----
+
+// Rows of the right side that lie far apart are packed, a panel of columns at a time. Rows of the
+// left side, 8192 bytes apart, meet in the cache: no more of them than it holds are read at a time.
+// CHECK: module @product attributes {hr.kind = "tiles", hr.loops = "d1.g 37 || d0.o {{[0-9]+}}, d2 2048 | d0.t {{[1-8]}}, d1.c {{[0-9]+}}"
+// CHECK-SAME: contract: pack in1 at d1.g
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#res = affine_map<(m, n, k) -> (m, n)>
+module @product {
+  func.func @product(%a: memref<512x2048xf32>, %w: memref<2048x592xf32>, %out: memref<512x592xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %0 = bufferization.to_tensor %a restrict : memref<512x2048xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<2048x592xf32>
+    %e = tensor.empty() : tensor<512x592xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<512x592xf32>) -> tensor<512x592xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<512x2048xf32>, tensor<2048x592xf32>) outs(%init : tensor<512x592xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<512x592xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<512x592xf32>, memref<512x592xf32>) -> ()
+    return
+  }
+}

@@ -33,3 +33,15 @@ func.func @tile(%a: tensor<4x24xf32>, %b: tensor<24x16xf32>) -> tensor<4x16xf32>
   }
   return %r : tensor<4x16xf32>
 }
+
+// What a vector leaves of a slice is not lost.
+// CHECK-LABEL: func.func @partial
+// CHECK: %[[ALL:.*]] = tensor.insert_slice %arg1 into %arg2[2, 3] [4, 4] [1, 1]
+// CHECK: vector.transfer_write %arg0, %[[ALL]][%c4, %c3]
+func.func @partial(%v: vector<2x4xf32>, %x: tensor<4x4xf32>, %t: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %w = vector.transfer_write %v, %x[%c2, %c0] {in_bounds = [true, true]} : vector<2x4xf32>, tensor<4x4xf32>
+  %r = tensor.insert_slice %w into %t[2, 3] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}

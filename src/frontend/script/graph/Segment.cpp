@@ -1,5 +1,7 @@
 #include "frontend/script/graph/Segment.h"
 
+#include "frontend/script/Printer.h"
+
 #include <algorithm>
 
 namespace headrace::script {
@@ -41,6 +43,50 @@ void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wan
   }
   segment.hiddenSymbols.clear();
   std::ranges::set_difference(usedSymbols, shown, std::back_inserter(segment.hiddenSymbols));
+}
+
+std::string segmentName(const Dag &dag, const Segment &segment) {
+  const Node &first = dag.nodes[segment.nodes.front()];
+  return first.place.source ? first.place.source->name() + ":" +
+                                  std::to_string(first.place.source->line(first.place.offset))
+                            : "block";
+}
+
+static std::string typeText(const Node &node) {
+  if (!node.isMatrix())
+    return "scalar";
+  return node.known.rows.text() + "x" + node.known.cols.text();
+}
+
+std::string segmentKey(const Dag &dag, const Segment &segment) {
+  auto position = [](const std::vector<int> &list, int id) {
+    return std::to_string(std::ranges::find(list, id) - list.begin());
+  };
+  std::string key;
+  for (int id : segment.inputs)
+    key += typeText(dag.nodes[id]) + ";";
+  for (int symbol : segment.hiddenSymbols)
+    key += "s" + std::to_string(symbol) + ";";
+  for (int id : segment.nodes) {
+    const Node &node = dag.nodes[id];
+    key += " " + operationName(node) + ":" + typeText(node);
+    size_t operands = node.op == Op::Fill ? 1 : node.inputs.size();
+    for (size_t i = 0; i < operands; ++i) {
+      int input = node.inputs[i];
+      if (input < 0)
+        key += ",-";
+      else if (dag.nodes[input].op == Op::Literal)
+        key += "," + std::to_string(dag.nodes[input].literal.index()) + "'" +
+               print(dag.nodes[input].literal);
+      else if (std::ranges::find(segment.inputs, input) != segment.inputs.end())
+        key += ",i" + position(segment.inputs, input);
+      else
+        key += ",n" + position(segment.nodes, input);
+    }
+  }
+  for (int id : segment.outputs)
+    key += " >" + position(segment.nodes, id);
+  return key;
 }
 
 } // namespace headrace::script

@@ -1,0 +1,13 @@
+// Segments compiled when they are wanted.
+#pragma once
+
+#include "driver/Settings.h"
+
+#include "script/SegmentCode.h"
+
+namespace headrace::script {
+
+/// The compiler itself starts with the first segment.
+std::shared_ptr<SegmentSource> makeSegmentCompiler(const Settings &settings);
+
+} // namespace headrace::script

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "frontend/script/graph/CellFunctions.h"
+
+#include "script/Value.h"
+#include <span>
+
+namespace headrace::script {
+
+/// A function of cells on values of any kind and format, without compiling: scalars keep their
+/// types, sparse operands stay sparse where zeros stay zeros.
+Value applyCells(CellFunction function, std::span<const Value> operands);
+
+} // namespace headrace::script

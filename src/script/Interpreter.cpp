@@ -1,0 +1,143 @@
+#include "script/Interpreter.h"
+
+#include <algorithm>
+
+namespace headrace::script {
+
+// Calls within calls; beyond this a recursion has no end.
+static constexpr int kDeepestCall = 256;
+
+void Interpreter::run(const Program &program, Environment &variables, HostContext &host) {
+  context = &host;
+  depth = 0;
+  run(program.main.body, variables);
+}
+
+void Interpreter::run(const BlockList &blocks, Environment &variables) {
+  for (const Block &block : blocks)
+    run(block, variables);
+}
+
+Value Interpreter::value(const Operand &operand, const Environment &variables) const {
+  if (auto *literal = operand.literal())
+    return Value::of(*literal);
+  auto found = variables.find(*operand.variable());
+  if (found == variables.end())
+    fail(operand.place, "variable '" + *operand.variable() + "' has no value here");
+  return found->second;
+}
+
+bool Interpreter::condition(const Operand &operand, const Environment &variables) const {
+  try {
+    return value(operand, variables).truth("a condition");
+  } catch (const Error &error) {
+    if (error.kind() != ErrorKind::TypeMismatch)
+      throw;
+    fail(operand.place, error.what(), error.kind());
+  }
+}
+
+void Interpreter::run(const Block &block, Environment &variables) {
+  if (auto *straight = block.as<StraightBlock>()) {
+    runner.run(*straight, variables, *context);
+  } else if (auto *choice = block.as<IfBlock>()) {
+    run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
+  } else if (auto *loop = block.as<WhileBlock>()) {
+    while (true) {
+      run(loop->header, variables);
+      if (!condition(loop->condition, variables))
+        break;
+      run(loop->body, variables);
+    }
+  } else if (auto *loop = block.as<ForBlock>()) {
+    runFor(*loop, variables);
+  } else if (auto *function = block.as<CallBlock>()) {
+    call(*function, block.place, variables);
+  }
+}
+
+void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
+  auto bound = [&](const Operand &operand) {
+    try {
+      return value(operand, variables).number("a bound of a loop");
+    } catch (const Error &error) {
+      if (error.kind() != ErrorKind::TypeMismatch)
+        throw;
+      fail(operand.place, error.what(), error.kind());
+    }
+  };
+  double from = bound(loop.from), to = bound(loop.to);
+  double step = loop.step ? bound(*loop.step) : from <= to ? 1 : -1;
+  if (step == 0)
+    fail(loop.step->place, "expected a step other than 0");
+  bool whole = from == std::floor(from) && step == std::floor(step);
+  // Counted rather than added up: no error of rounding collects.
+  for (int64_t i = 0;; ++i) {
+    double at = from + static_cast<double>(i) * step;
+    if (!(step > 0 ? at <= to : at >= to))
+      break;
+    variables[loop.variable] = whole ? Value(static_cast<int64_t>(at)) : Value(at);
+    run(loop.body, variables);
+  }
+}
+
+/// The value as the declared type wants it: numbers convert, nothing else does.
+static Value converted(Value value, const Type &type) {
+  if (!type.isScalar() || !value.isNumber())
+    return value;
+  switch (type.value) {
+  case ValueType::Double:
+    return value.number("a parameter");
+  case ValueType::Integer:
+    return static_cast<int64_t>(value.number("a parameter"));
+  case ValueType::Boolean:
+    return value.truth("a parameter");
+  default:
+    return value;
+  }
+}
+
+static void checkKind(const Value &value, const TypedName &declared, const std::string &function,
+                      Place place) {
+  Type found = value.type();
+  bool wrong = (declared.type.isMatrix() && !found.isMatrix()) ||
+               (declared.type.isScalar() && !found.isScalar() &&
+                declared.type.value != ValueType::Unknown) ||
+               (declared.type.isString() && !found.isString());
+  if (wrong)
+    fail(place,
+         "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
+             ", found " + describe(value),
+         ErrorKind::TypeMismatch);
+}
+
+void Interpreter::call(const CallBlock &call, Place place, Environment &variables) {
+  const FunctionDefinition &definition = *call.callee->definition;
+  if (definition.external)
+    failNotExecuted(place, definition.name);
+  if (++depth > kDeepestCall)
+    fail(place, "calls are nested more than " + std::to_string(kDeepestCall) + " deep");
+  Environment inner;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const TypedName &parameter = definition.inputs[i];
+    Value argument = value(call.arguments[i], variables);
+    checkKind(argument, parameter, definition.name, call.arguments[i].place);
+    inner[parameter.name] = converted(std::move(argument), parameter.type);
+  }
+  for (const std::string &name : call.lastUses)
+    variables.erase(name);
+  run(call.callee->body, inner);
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    if (call.results[i].empty())
+      continue;
+    const TypedName &output = definition.outputs[i];
+    auto found = inner.find(output.name);
+    if (found == inner.end())
+      fail(place, "'" + definition.name + "' did not set its result '" + output.name + "'");
+    checkKind(found->second, output, definition.name, place);
+    variables[call.results[i]] = converted(found->second, output.type);
+  }
+  --depth;
+}
+
+} // namespace headrace::script

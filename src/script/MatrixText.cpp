@@ -1,0 +1,35 @@
+#include "script/MatrixText.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace headrace::script {
+
+static std::string cellText(double value, int decimals) {
+  if (std::isnan(value))
+    return "NaN";
+  if (std::isinf(value))
+    return value > 0 ? "Infinity" : "-Infinity";
+  char number[400];
+  std::snprintf(number, sizeof number, "%.*f", decimals, value);
+  return number;
+}
+
+std::string matrixText(const Matrix &matrix, const MatrixTextOptions &options) {
+  auto cell = [&](int64_t row, int64_t col) {
+    if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
+      return sparse->at(row, col);
+    return std::get<Tensor>(matrix).as<double>()[row * colsOf(matrix) + col];
+  };
+  std::string text;
+  int64_t rows = std::min(rowsOf(matrix), options.rows);
+  int64_t cols = std::min(colsOf(matrix), options.cols);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t col = 0; col < cols; ++col)
+      text += (col ? options.separator : "") + cellText(cell(row, col), options.decimals);
+    text += options.lineSeparator;
+  }
+  return text;
+}
+
+} // namespace headrace::script

@@ -1,0 +1,130 @@
+#include "script/ScriptSession.h"
+
+#include "frontend/script/Parser.h"
+
+#include "script/Interpreter.h"
+#include "script/SizePropagation.h"
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <sstream>
+
+namespace headrace::script {
+
+std::vector<std::filesystem::path> defaultScriptPath() {
+  std::vector<std::filesystem::path> folders;
+  const char *text = std::getenv("HEADRACE_SCRIPT_PATH");
+  std::istringstream parts(text ? text : "");
+  for (std::string part; std::getline(parts, part, ':');)
+    if (!part.empty())
+      folders.push_back(part);
+  return folders;
+}
+
+struct ScriptSession::Impl {
+  std::shared_ptr<const Source> source;
+  ScriptOptions options;
+  Statistics statistics;
+  /// One run at a time.
+  std::mutex mutex;
+
+  /// A program for certain arguments and kinds of inputs, and what was compiled for it.
+  struct Version {
+    Program program;
+    Interpreter interpreter;
+    Version(Program program, const ScriptSettings &settings, Statistics &statistics)
+        : program(std::move(program)), interpreter(settings, statistics) {}
+  };
+  std::map<std::string, std::unique_ptr<Version>> versions;
+  Version *latest = nullptr;
+
+  Version &version(const Variables &inputs, const std::map<std::string, std::string> &arguments) {
+    std::string key;
+    AnalysisOptions analysis;
+    analysis.parameters = arguments;
+    analysis.keepAll = true;
+    analysis.scriptPath = options.scriptPath;
+    analysis.files = options.files;
+    for (const auto &[name, value] : inputs) {
+      analysis.inputs[name] = value.type();
+      key += name + ":" + toText(value.type()) + "\n";
+    }
+    for (const auto &[name, value] : arguments)
+      key += "$" + name + "=" + value + "\n";
+    std::unique_ptr<Version> &found = versions[key];
+    if (!found)
+      found =
+          std::make_unique<Version>(analyze(parse(source), analysis), options.settings, statistics);
+    latest = found.get();
+    return *found;
+  }
+};
+
+ScriptSession::ScriptSession(std::string name, std::string text, ScriptOptions options)
+    : impl(std::make_unique<Impl>()) {
+  impl->source = std::make_shared<Source>(std::move(name), std::move(text));
+  impl->options = std::move(options);
+  if (!impl->options.print)
+    impl->options.print = [](const std::string &text) { std::printf("%s\n", text.c_str()); };
+  parse(impl->source);
+}
+
+std::unique_ptr<ScriptSession> ScriptSession::load(const std::filesystem::path &path,
+                                                   ScriptOptions options) {
+  Source source = Source::read(path);
+  return std::make_unique<ScriptSession>(path.string(), std::string(source.text()),
+                                         std::move(options));
+}
+
+ScriptSession::~ScriptSession() = default;
+
+ScriptSession::Variables ScriptSession::run(const Variables &inputs,
+                                            const std::map<std::string, std::string> &arguments) {
+  std::lock_guard lock(impl->mutex);
+  auto begin = std::chrono::steady_clock::now();
+  impl->statistics = {};
+  Impl::Version &version = impl->version(inputs, arguments);
+  HostContext context;
+  context.print = impl->options.print;
+  context.isTrial = impl->options.isTrial;
+  context.folder = impl->options.folder / version.program.folder;
+  Environment variables(inputs.begin(), inputs.end());
+  version.interpreter.run(version.program, variables, context);
+  impl->statistics.totalSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  Variables result;
+  for (auto &[name, value] : variables)
+    if (!name.starts_with('_'))
+      result.emplace(name, std::move(value));
+  // What the script did not write to is as it was.
+  result.insert(inputs.begin(), inputs.end());
+  return result;
+}
+
+std::vector<std::shared_ptr<const Source>> ScriptSession::sources() const {
+  std::vector<std::shared_ptr<const Source>> sources;
+  if (impl->latest)
+    for (const std::shared_ptr<const Script> &script : impl->latest->program.scripts)
+      sources.push_back(script->source);
+  return sources;
+}
+
+const Statistics &ScriptSession::statistics() const { return impl->statistics; }
+
+std::string ScriptSession::graphsBeforeRun(const Variables &inputs,
+                                           const std::map<std::string, std::string> &arguments) {
+  std::map<std::string, Known> known;
+  for (const auto &[name, value] : inputs) {
+    Known &entry = known[name];
+    entry.type = value.type();
+    if (const Matrix *matrix = value.matrix()) {
+      entry.rows = rowsOf(*matrix);
+      entry.cols = colsOf(*matrix);
+      entry.sparse = value.sparse();
+    }
+  }
+  return graphsWithKnownSizes(impl->version(inputs, arguments).program, std::move(known));
+}
+
+} // namespace headrace::script

@@ -1,0 +1,61 @@
+// Scripts as users run them: from a file or a text, with arguments and variables, again and again.
+#pragma once
+
+#include "frontend/script/Analysis.h"
+
+#include "script/ScriptSettings.h"
+#include "script/Statistics.h"
+#include "script/Value.h"
+#include <filesystem>
+#include <map>
+
+namespace headrace::script {
+
+struct ScriptOptions {
+  ScriptSettings settings;
+  /// Folders with files NAME.dml of functions that need no source(...).
+  std::vector<std::filesystem::path> scriptPath;
+  /// In place of the disk, where there are any: see AnalysisOptions.
+  std::shared_ptr<const ScriptFiles> files;
+  /// Where print goes; standard output if empty.
+  std::function<void(const std::string &)> print;
+  /// What relative names in read and write are relative to; the process's folder if empty.
+  std::filesystem::path folder;
+  /// A run to learn from: write(...) does nothing.
+  bool isTrial = false;
+};
+
+/// HEADRACE_SCRIPT_PATH, split at colons.
+std::vector<std::filesystem::path> defaultScriptPath();
+
+class ScriptSession {
+public:
+  /// Parses the text. Throws Error with the place of the first mistake.
+  ScriptSession(std::string name, std::string text, ScriptOptions options);
+  static std::unique_ptr<ScriptSession> load(const std::filesystem::path &path,
+                                             ScriptOptions options);
+  ~ScriptSession();
+
+  using Variables = std::map<std::string, Value>;
+
+  /// Runs the script with `$name` arguments and with variables that exist from the start; returns
+  /// all variables of the script at its end. Plans and code are kept for the next run.
+  Variables run(const Variables &inputs = {},
+                const std::map<std::string, std::string> &arguments = {});
+
+  /// Of the last run.
+  const Statistics &statistics() const;
+
+  /// The files of the last run: the script, what it sourced and what its script path gave it.
+  std::vector<std::shared_ptr<const Source>> sources() const;
+
+  /// Graphs with the sizes known before the run: -explain hops.
+  std::string graphsBeforeRun(const Variables &inputs,
+                              const std::map<std::string, std::string> &arguments);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace headrace::script

@@ -1,0 +1,18 @@
+// Vectors whose length is no power of two, such as the six features of a small network, in LLVM's
+// IR: inside a block the code generator widens them, between blocks it takes them apart.
+#pragma once
+
+namespace llvm {
+class Function;
+} // namespace llvm
+
+namespace headrace {
+
+/// Computes with them, and hands them from block to block, at the next power of two.
+void widenOddVectors(llvm::Function &function);
+
+/// Loads them at the next power of two, leaving out what is too much: one instruction for three.
+/// For processors whose loads can do that.
+void loadUnderMasks(llvm::Function &function);
+
+} // namespace headrace

@@ -1,0 +1,12 @@
+// What an operator computes at one point, as text.
+#pragma once
+
+#include "dialect/Hr.h"
+
+namespace headrace {
+
+/// "%0 = arith.mulf(a, b) ; %1 = arith.addf(c, %0) ; %1": equal texts are equal functions of the
+/// operands' elements (and what a reduction holds, last). Empty where positions matter too.
+std::string formulaOf(hr::OperatorInterface op);
+
+} // namespace headrace
