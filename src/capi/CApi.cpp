@@ -138,19 +138,30 @@ Shape shapeOf(const headrace_tensor &tensor) {
   return Shape(tensor.shape, tensor.shape + tensor.rank);
 }
 
-/// Programs of a device take memory of either kind, which the driver tells apart.
-Tensor borrow(const headrace_program &program, const headrace_tensor &tensor, Shape shape) {
-  Place place =
-      program.program->isForDevice() && tensor.data ? cuda::placeOf(tensor.data) : Place();
-  return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
-}
+/// The caller's memory as tensors. Programs of a device take memory of either kind, which the
+/// driver tells apart.
+class Borrower {
+public:
+  explicit Borrower(const headrace_program &program) {
+    if (program.program->isForDevice())
+      places.emplace();
+  }
+  Tensor operator()(const headrace_tensor &tensor, Shape shape) const {
+    Place place = places && tensor.data ? places->find(tensor.data) : Place();
+    return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
+  }
+
+private:
+  std::optional<cuda::PlaceFinder> places;
+};
 
 std::vector<Tensor> inputsOf(const headrace_program *program, const headrace_tensor *inputs,
                              size_t count, bool dataNeeded) {
   require(program && (inputs || count == 0), "expected a program and its inputs, got null");
   std::vector<Tensor> tensors;
+  Borrower borrow(*program);
   for (size_t i = 0; i < count; ++i) {
-    tensors.push_back(borrow(*program, inputs[i], shapeOf(inputs[i])));
+    tensors.push_back(borrow(inputs[i], shapeOf(inputs[i])));
     require(!dataNeeded || inputs[i].data || tensors.back().elements() == 0,
             "input: expected data, got null");
   }
@@ -339,9 +350,10 @@ static std::vector<Tensor> outputsOf(const headrace_program *program, const Exec
                                      std::span<const Tensor> inputs, const headrace_tensor *outputs,
                                      size_t count) {
   std::vector<Tensor> results;
+  Borrower borrow(*program);
   for (size_t i = 0; i < count; ++i) {
     Shape shape = outputs[i].shape ? shapeOf(outputs[i]) : outputShape(version, inputs, i);
-    results.push_back(borrow(*program, outputs[i], std::move(shape)));
+    results.push_back(borrow(outputs[i], std::move(shape)));
     require(outputs[i].data || results.back().elements() == 0, "output: expected memory, got null");
   }
   return results;

@@ -94,8 +94,7 @@ Tensor toDevice(Device &device, const Tensor &tensor) {
   return copy;
 }
 
-Place placeOf(const void *address) {
-  Current current(Device::get(chosenDevice()));
+Place PlaceFinder::find(const void *address) const {
   auto where = reinterpret_cast<Address>(address);
   unsigned type = 0;
   // Memory the driver does not know is the host's own.

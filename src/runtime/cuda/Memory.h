@@ -40,7 +40,14 @@ Tensor toHost(const Tensor &tensor, Stream stream);
 /// A copy on the device; done when it returns.
 Tensor toDevice(Device &device, const Tensor &tensor);
 
-/// Whose memory the address is in. Throws Error where there is no driver.
-Place placeOf(const void *address);
+/// Tells whose memory addresses are in. Throws Error where there is no driver.
+class PlaceFinder {
+public:
+  PlaceFinder() : current(Device::get(chosenDevice())) {}
+  Place find(const void *address) const;
+
+private:
+  Current current;
+};
 
 } // namespace headrace::cuda

@@ -269,8 +269,9 @@ TEST_F(CudaTest, TensorsMustBeWhereTheProgramIs) {
 
 TEST_F(CudaTest, AddressesTellTheirPlace) {
   Tensor x = counting(8), there = onDevice(x);
-  EXPECT_TRUE(cuda::placeOf(x.data()).onHost());
-  EXPECT_EQ(cuda::placeOf(static_cast<const float *>(there.data()) + 3).device, 0);
+  cuda::PlaceFinder places;
+  EXPECT_TRUE(places.find(x.data()).onHost());
+  EXPECT_EQ(places.find(static_cast<const float *>(there.data()) + 3).device, 0);
 }
 
 TEST_F(CudaTest, CodeRunsOnItsArchitecture) {
