@@ -43,7 +43,8 @@ struct LaunchParameter {
     Buffer,    // address of the step's operand `index`
     Size,      // value of `size`, as i64
     Workspace, // address of the step's device workspace, `size` bytes into it
-    TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine
+    TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine: of the
+               // operand `index`, or where that is -1 `size` bytes into the workspace
   };
   /// A row-major matrix (or stack of them, outermost first) and the box that one copy moves.
   struct Tile {

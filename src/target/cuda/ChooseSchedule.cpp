@@ -191,13 +191,15 @@ private:
   /// where the product takes much longer than that.
   std::optional<Schedule> asWarpgroups(const Product &product) const {
     constexpr int64_t kMultiprocessors = 132, kRowElements = 8, kLeastCopied = 512;
+    // Rows that begin at lines of the cache are read faster; copying pays where that is done often.
+    constexpr int64_t kLineElements = 64, kLeastAligned = 2048;
     linalg::GenericOp op = product.op;
     if (!hasWarpgroups || product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
         product.batch.size() > 1)
       return std::nullopt;
     auto columns = constantSize(product.size(product.n));
-    bool isLarge = std::min({sizeOrGuess(product.size(product.m)), columns.value_or(0),
-                             sizeOrGuess(product.size(product.k))}) >= kLeastCopied;
+    int64_t least = std::min(sizeOrGuess(product.size(product.m)), columns.value_or(0));
+    bool isLarge = least >= kLeastCopied && sizeOrGuess(product.size(product.k)) >= kLeastCopied;
     for (OpOperand *operand : {product.a, product.b}) {
       Operation *producer = operand->get().getDefiningOp();
       Type element = cast<RankedTensorType>(operand->get().getType()).getElementType();
@@ -228,6 +230,7 @@ private:
     schedule.tileK = 64;
     schedule.stages = schedule.tileN == 256 ? 4 : 6;
     schedule.blocks = kMultiprocessors;
+    schedule.padded = least >= kLeastAligned ? kLineElements : kRowElements;
     return schedule;
   }
 

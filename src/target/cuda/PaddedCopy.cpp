@@ -6,10 +6,12 @@ using namespace mlir;
 
 namespace headrace::cuda {
 
-/// A thread has `multiple` neighbours of a row; only the last of a row asks for each.
+/// A thread has 16 bytes of a row; only the last of a row asks for each element.
 TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_t multiple,
                                 const std::string &name) {
   constexpr int64_t kThreads = 256;
+  unsigned bytes = memory.element.getIntOrFloatBitWidth() / 8;
+  int64_t width = 16 / bytes;
   AffineExpr size = memory.shape.back();
   if (size.isMultipleOf(multiple))
     return memory;
@@ -19,10 +21,9 @@ TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_
   Location loc = kernel.loc();
   TensorMemory padded = memory;
   SmallVector<AffineExpr> sizes(memory.shape); // in vectors
-  sizes.back() = size.ceilDiv(multiple);
-  padded.shape.back() = sizes.back() * multiple;
-  padded.place = stage.allocate(elementCount(padded.shape, kernel.context()) *
-                                (memory.element.getIntOrFloatBitWidth() / 8));
+  padded.shape.back() = size.ceilDiv(multiple) * multiple;
+  sizes.back() = size.ceilDiv(multiple) * (multiple / width);
+  padded.place = stage.allocate(elementCount(padded.shape, kernel.context()) * bytes);
   padded.written = true;
 
   AffineExpr items = elementCount(sizes, kernel.context());
@@ -30,9 +31,9 @@ TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_
   AffineExpr item = points.addCoordinate(b.create<arith::AddIOp>(loc, first, kernel.thread()));
   onlyWhere(kernel, points.less(item, items));
   Point place = asCoordinates(points, delinearized(item, sizes));
-  place.back() = points.addCoordinate(points.value(place.back() * multiple));
+  place.back() = points.addCoordinate(points.value(place.back() * width));
   auto loadWhole = [&] {
-    points.setLanes(place.back(), multiple);
+    points.setLanes(place.back(), width);
     Pack values = points.load(memory, place);
     points.setLanes({}, 1);
     return values;
@@ -40,7 +41,7 @@ TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_
   auto loadEnd = [&] {
     Pack values;
     Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(memory.element));
-    for (int64_t v = 0; v < multiple; ++v) {
+    for (int64_t v = 0; v < width; ++v) {
       Value column = points.value(place.back() + v), last = points.value(size - 1);
       Point one(place);
       one.back() = points.addCoordinate(b.create<arith::MinUIOp>(loc, column, last));
@@ -50,9 +51,9 @@ TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_
     }
     return values;
   };
-  Pack values = points.choose(points.less(place.back() + (multiple - 1), size),
-                              SmallVector<Type>(multiple, memory.element), loadWhole, loadEnd);
-  points.setLanes(place.back(), multiple);
+  Pack values = points.choose(points.less(place.back() + (width - 1), size),
+                              SmallVector<Type>(width, memory.element), loadWhole, loadEnd);
+  points.setLanes(place.back(), width);
   points.store(padded, place, values);
   stage.launches.push_back(kernel.finish({items.ceilDiv(kThreads)}));
   padded.written = false;

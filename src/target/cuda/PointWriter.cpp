@@ -9,22 +9,17 @@ using namespace mlir;
 using utils::IteratorType;
 
 namespace headrace::cuda {
-namespace {
 
 constexpr unsigned kMostSymbols = 32;
-constexpr unsigned kLoadBytes = 16; // the most that one instruction loads
 
-/// What arithmetic works on: integers without a sign.
 Type storedAs(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
   return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
 }
 
-Type elementOf(Value tensor) {
+Type storedElementOf(Value tensor) {
   return storedAs(cast<RankedTensorType>(tensor.getType()).getElementType());
 }
-
-} // namespace
 
 AffineExpr PointWriter::addCoordinate(Value index) {
   coordinates.push_back(index);
@@ -95,104 +90,6 @@ Value PointWriter::less(AffineExpr expr, AffineExpr bound) {
                                  value(bound));
 }
 
-//===--------------------------------------------------------------------------===//
-// TensorMemory
-//===--------------------------------------------------------------------------===//
-
-PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
-  MLIRContext *context = kernel.context();
-  AffineExpr offset = constantDim(0, context), stride = constantDim(1, context);
-  for (auto [size, place] : llvm::reverse(llvm::zip_equal(memory.shape, point))) {
-    offset = offset + place * stride;
-    stride = stride * size;
-  }
-  offset = simplified(offset);
-  Access access{offset, 1, std::nullopt};
-  if (laneCount == 1)
-    return access;
-  access.step = constantValue(simplified(shifted(offset, 1) - offset));
-  unsigned bits = memory.element.getIntOrFloatBitWidth();
-  if (access.step != 1 || bits < 8)
-    return access;
-  AffineExpr rest = simplified(offset.replace(laneExpr, constantDim(0, context)));
-  unsigned most = std::min(laneMultiple, kLoadBytes * 8 / bits);
-  while (access.run * 2 <= most && rest.isMultipleOf(access.run * 2))
-    access.run *= 2;
-  return access;
-}
-
-Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset, unsigned lane) {
-  Location loc = kernel.loc();
-  Value base = kernel.address(memory.place, memory.written);
-  Value index = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), value(offset, lane));
-  return b.create<LLVM::GEPOp>(loc, base.getType(), storedAs(memory.element), base,
-                               ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
-}
-
-/// The address of a lane, from that of the first where lanes lie at equal distances.
-Value PointWriter::laneAddress(const TensorMemory &memory, const Access &access, Value &first,
-                               unsigned lane) {
-  if (lane > 0 && first && access.step)
-    return b.create<LLVM::GEPOp>(kernel.loc(), first.getType(), storedAs(memory.element), first,
-                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * *access.step)},
-                                 /*inbounds=*/true);
-  Value address = elementAddress(memory, access.offset, lane);
-  if (lane == 0)
-    first = address;
-  return address;
-}
-
-Pack PointWriter::load(const TensorMemory &memory, ArrayRef<AffineExpr> point) {
-  Location loc = kernel.loc();
-  Access access = accessOf(memory, point);
-  Type element = storedAs(memory.element);
-  unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  Pack result;
-  Value first;
-  for (unsigned lane = 0; lane < laneCount; lane += access.run) {
-    if (access.step == 0 && lane > 0) {
-      result.push_back(result.front());
-      continue;
-    }
-    Value address = laneAddress(memory, access, first, lane);
-    if (access.run == 1) {
-      result.push_back(b.create<LLVM::LoadOp>(loc, element, address, bytes));
-      continue;
-    }
-    auto type = VectorType::get(access.run, element);
-    Value loaded = b.create<LLVM::LoadOp>(loc, type, address, bytes * access.run);
-    for (unsigned i = 0; i < access.run; ++i)
-      result.push_back(b.create<LLVM::ExtractElementOp>(
-          loc, loaded, b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i))));
-  }
-  return result;
-}
-
-void PointWriter::store(const TensorMemory &memory, ArrayRef<AffineExpr> point,
-                        const Pack &values) {
-  Location loc = kernel.loc();
-  Access access = accessOf(memory, point);
-  Type element = storedAs(memory.element);
-  unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  Value first;
-  for (unsigned lane = 0; lane < laneCount; lane += access.run) {
-    Value stored = values[lane];
-    if (access.run > 1) {
-      stored = b.create<LLVM::UndefOp>(loc, VectorType::get(access.run, element));
-      for (unsigned i = 0; i < access.run; ++i)
-        stored = b.create<LLVM::InsertElementOp>(
-            loc, stored, values[lane + i],
-            b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
-    }
-    b.create<LLVM::StoreOp>(loc, stored, laneAddress(memory, access, first, lane),
-                            bytes * access.run);
-  }
-}
-
-//===--------------------------------------------------------------------------===//
-// Values
-//===--------------------------------------------------------------------------===//
-
 std::vector<const void *> PointWriter::keyOf(Value tensor, ArrayRef<AffineExpr> point) const {
   std::vector<const void *> key{tensor.getAsOpaquePointer(),
                                 laneExpr ? laneExpr.getAsOpaquePointer() : nullptr};
@@ -233,7 +130,7 @@ Pack PointWriter::at(Value tensor, ArrayRef<AffineExpr> given) {
       same.push_back(simplified(expr.replace(state.equal)));
     auto known = state.points.find(keyOf(tensor, same));
     if (known == state.points.end())
-      return refuse(tensor.getParentBlock()->getParentOp(), elementOf(tensor),
+      return refuse(tensor.getParentBlock()->getParentOp(), storedElementOf(tensor),
                     "a loop reads what it carries at another point");
     result = known->second;
   }
@@ -252,14 +149,14 @@ Pack PointWriter::compute(Operation *op, ArrayRef<AffineExpr> point) {
         return Pack(laneCount, captured(fill.value(), none));
       })
       .Case([&](linalg::CopyOp copy) { return at(copy.getInputs().front(), point); })
-      .Case([&](tensor::EmptyOp empty) { return zeros(elementOf(empty)); })
+      .Case([&](tensor::EmptyOp empty) { return zeros(storedElementOf(empty)); })
       .Case([&](tensor::PadOp pad) { return this->pad(pad, point); })
       .Case([&](tensor::ExtractSliceOp slice) { return this->slice(slice, point); })
       .Case([&](tensor::InsertSliceOp insert) { return insertion(insert, point); })
       .Case([&](tensor::CastOp cast) { return at(cast.getSource(), point); })
       .Case([&](scf::ForOp loop) { return this->loop(loop, point); })
       .Default([&](Operation *other) {
-        return refuse(other, elementOf(other->getResult(0)), "no rule for this operation");
+        return refuse(other, storedElementOf(other->getResult(0)), "no rule for this operation");
       });
 }
 
@@ -300,7 +197,7 @@ Pack PointWriter::choose(Value condition, ArrayRef<Type> types, llvm::function_r
 Pack PointWriter::generic(linalg::GenericOp op, ArrayRef<AffineExpr> point) {
   Point loops = loopsAt(op, point);
   if (loops.empty() && op.getNumLoops() > 0)
-    return refuse(op, elementOf(op.getResult(0)), "its result is written in no plain order");
+    return refuse(op, storedElementOf(op.getResult(0)), "its result is written in no plain order");
   if (op.getNumReductionLoops() > 0)
     return reduction(op, loops, point);
   Pack start;
@@ -321,7 +218,7 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
       return accumulate(op, loops, start);
     AffineExpr size = loopSize(op, from);
     if (!size)
-      return refuse(op, elementOf(op.getResult(0)), "a loop of unknown size");
+      return refuse(op, storedElementOf(op.getResult(0)), "a loop of unknown size");
     auto loop = b.create<scf::ForOp>(loc, kernel.number(0), value(size), kernel.number(1), start);
     Scope scope(*this);
     b.setInsertionPointToStart(loop.getBody());
@@ -425,142 +322,6 @@ Value PointWriter::captured(Value given, IRMapping &mapping) {
     return given; // already of the device function
   cloneBody(*op, mapping, {}, 0);
   return mapping.lookup(given);
-}
-
-//===--------------------------------------------------------------------------===//
-// Parts of tensors
-//===--------------------------------------------------------------------------===//
-
-/// An offset as an expression; a number that is computed in a loop becomes a coordinate.
-AffineExpr PointWriter::offsetExpr(OpFoldResult offset) {
-  if (AffineExpr expr = sizeExpr(offset, kernel.context()))
-    return expr;
-  Value number = cast<Value>(offset);
-  AffineExpr &known = state.offsets[number];
-  if (!known)
-    known = addCoordinate(captured(number, state.scalars));
-  return known;
-}
-
-Pack PointWriter::pad(tensor::PadOp op, ArrayRef<AffineExpr> point) {
-  Location loc = kernel.loc();
-  auto source = kernelShape(op.getSource());
-  Value fill = op.getConstantPaddingValue();
-  Type type = elementOf(op);
-  if (!source || !fill)
-    return refuse(op, type, "padding of unknown size");
-  Point inside;
-  SmallVector<std::pair<AffineExpr, AffineExpr>> bounds; // distance from the beginning, size
-  auto high = op.getMixedHighPad();
-  for (auto [i, low] : llvm::enumerate(op.getMixedLowPad())) {
-    AffineExpr first = offsetExpr(low);
-    inside.push_back(point[i] - first);
-    if (getConstantIntValue(low) != 0 || getConstantIntValue(high[i]) != 0)
-      bounds.emplace_back(point[i] - first, (*source)[i]);
-  }
-  for (auto &[distance, size] : bounds)
-    if (usesLanes({distance}))
-      return laneByLane(op, point);
-  if (bounds.empty())
-    return at(op.getSource(), inside);
-  // Below the beginning is far beyond the end, seen without a sign.
-  Value holds;
-  for (auto &[distance, size] : bounds) {
-    Value one = less(distance, size);
-    holds = holds ? b.create<arith::AndIOp>(loc, holds, one).getResult() : one;
-  }
-  return choose(
-      holds, SmallVector<Type>(laneCount, type), [&] { return at(op.getSource(), inside); },
-      [&] {
-        IRMapping none;
-        return Pack(laneCount, captured(fill, none));
-      });
-}
-
-Pack PointWriter::slice(tensor::ExtractSliceOp op, ArrayRef<AffineExpr> point) {
-  llvm::SmallBitVector dropped = op.getDroppedDims();
-  auto offsets = op.getMixedOffsets(), strides = op.getMixedStrides();
-  Point read;
-  unsigned next = 0;
-  for (unsigned i = 0; i < offsets.size(); ++i) {
-    AffineExpr expr = offsetExpr(offsets[i]);
-    if (!dropped.test(i))
-      expr = expr + point[next++] * offsetExpr(strides[i]);
-    read.push_back(expr);
-  }
-  return at(op.getSource(), read);
-}
-
-Pack PointWriter::insertion(tensor::InsertSliceOp op, ArrayRef<AffineExpr> point) {
-  Location loc = kernel.loc();
-  llvm::SmallBitVector dropped = op.getDroppedDims();
-  auto offsets = op.getMixedOffsets(), sizes = op.getMixedSizes(), strides = op.getMixedStrides();
-  auto whole = kernelShape(op.getDest());
-  Type type = elementOf(op);
-  if (!whole)
-    return refuse(op, type, "a part of unknown size");
-  struct Bound {
-    AffineExpr distance, size, stride;
-  };
-  SmallVector<Bound> bounds;
-  Point inside;
-  llvm::DenseMap<AffineExpr, AffineExpr> equal;
-  for (unsigned i = 0; i < offsets.size(); ++i) {
-    AffineExpr offset = offsetExpr(offsets[i]), size = offsetExpr(sizes[i]);
-    AffineExpr stride = offsetExpr(strides[i]);
-    AffineExpr distance = simplified(point[i] - offset);
-    if (!dropped.test(i))
-      inside.push_back(constantValue(stride) == 1 ? distance : distance.floorDiv(stride));
-    if (constantValue(size) == 1)
-      equal[offset] = point[i];
-    if (constantValue(offset) == 0 && constantValue(stride) == 1 && sameSize(size, (*whole)[i]))
-      continue;
-    bounds.push_back({distance, size, stride});
-    if (usesLanes({distance}))
-      return laneByLane(op, point);
-  }
-  Value holds;
-  auto require = [&](Value condition) {
-    holds = holds ? b.create<arith::AndIOp>(loc, holds, condition).getResult() : condition;
-  };
-  for (Bound &bound : bounds) {
-    require(less(bound.distance, bound.size * bound.stride));
-    if (constantValue(bound.stride) != 1)
-      require(less(bound.distance % bound.stride, constantDim(1, kernel.context())));
-  }
-  if (!holds)
-    return at(op.getSource(), inside);
-  return choose(
-      holds, SmallVector<Type>(laneCount, type),
-      [&] {
-        for (auto [offset, same] : equal)
-          if (isa<AffineDimExpr>(offset))
-            state.equal[offset] = same;
-        return at(op.getSource(), inside);
-      },
-      [&] { return at(op.getDest(), point); });
-}
-
-/// A loop over tensors, followed at one point.
-Pack PointWriter::loop(scf::ForOp op, ArrayRef<AffineExpr> point) {
-  Location loc = kernel.loc();
-  if (op.getInitArgs().size() != 1)
-    return refuse(op, elementOf(op.getResult(0)), "a loop that carries several tensors");
-  Pack start = at(op.getInitArgs().front(), point);
-  Value begin = captured(op.getLowerBound(), state.scalars);
-  Value end = captured(op.getUpperBound(), state.scalars);
-  Value step = captured(op.getStep(), state.scalars);
-  auto copy = b.create<scf::ForOp>(loc, begin, end, step, start);
-  Scope scope(*this);
-  b.setInsertionPointToStart(copy.getBody());
-  state.scalars.map(op.getInductionVar(), copy.getInductionVar());
-  Point place;
-  for (AffineExpr expr : point)
-    place.push_back(simplified(expr));
-  state.points[keyOf(op.getRegionIterArg(0), place)] = Pack(copy.getRegionIterArgs());
-  Pack next = at(op.getBody()->getTerminator()->getOperand(0), point);
-  b.create<scf::YieldOp>(loc, next);
-  return Pack(copy.getResults());
 }
 
 } // namespace headrace::cuda

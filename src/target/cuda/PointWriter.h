@@ -29,6 +29,10 @@ struct TensorMemory {
   bool written = false;
 };
 
+/// What arithmetic works on: integers without a sign.
+mlir::Type storedAs(mlir::Type element);
+mlir::Type storedElementOf(mlir::Value tensor);
+
 /// The sizes of a kernel's tensor as expressions of the symbols; nothing where one is unknown.
 std::optional<SymbolicShape> kernelShape(mlir::Value tensor);
 /// A size or offset inside a kernel as an expression; nothing where it is not one.

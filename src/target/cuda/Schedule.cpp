@@ -18,7 +18,7 @@ constexpr Field kFields[] = {
     {"held", &Schedule::held},       {"splits", &Schedule::splits},   {"along", &Schedule::along},
     {"tileM", &Schedule::tileM},     {"tileN", &Schedule::tileN},     {"tileK", &Schedule::tileK},
     {"threadM", &Schedule::threadM}, {"threadN", &Schedule::threadN}, {"stages", &Schedule::stages},
-    {"blocks", &Schedule::blocks},
+    {"blocks", &Schedule::blocks},   {"padded", &Schedule::padded},
 };
 constexpr std::array<llvm::StringLiteral, 7> kKinds = {
     "points", "rows", "columns", "tiles", "product", "tensorcores", "warpgroups"};

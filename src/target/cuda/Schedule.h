@@ -35,6 +35,8 @@ struct Schedule {
   int64_t tileM = 0, tileN = 0, tileK = 0, threadM = 0, threadN = 0;
   // Warpgroups: tiles under way in shared memory, and blocks that share all tiles
   int64_t stages = 0, blocks = 0;
+  // and the elements of which rows of operands must have a multiple: others are copied first
+  int64_t padded = 0;
 
   /// On one line, as `explain` shows it.
   std::string text() const;

@@ -390,7 +390,7 @@ LogicalResult WarpgroupWriter::write() {
   };
   auto readable = [&](OpOperand *operand, StringRef suffix) {
     const TensorMemory &memory = stage.memories.find(operand->get())->second;
-    return withRowsOfMultiple(stage, memory, 16 / kElementBytes, stage.name + suffix.str());
+    return withRowsOfMultiple(stage, memory, schedule.padded, stage.name + suffix.str());
   };
   mapA = map(readable(product.a, "_a"), schedule.tileM);
   mapB = map(readable(product.b, "_b"), columnsLieTogether() ? schedule.tileK : schedule.tileN);

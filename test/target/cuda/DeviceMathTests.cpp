@@ -1,19 +1,19 @@
 // The functions of device code, compiled for the host: errors in units of the last place against
 // the C library's long double. What differs on a device is its 2^x, which is within 2 units there.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 extern "C" {
 #define UNARY(name)                                                                                \
   float hr_##name##_f32(float);                                                                    \
   double hr_##name##_f64(double);
-UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(tanh)
-UNARY(erf) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh)
-UNARY(cosh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(cbrt)
+UNARY(exp)
+UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(tanh) UNARY(erf)
+    UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh)
+        UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(cbrt)
 #undef UNARY
-float hr_powf_f32(float, float);
+            float hr_powf_f32(float, float);
 double hr_powf_f64(double, double);
 float hr_atan2_f32(float, float);
 double hr_atan2_f64(double, double);
@@ -71,10 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
                     CASE(log1p, -0.99, 1e6, 3, 4), CASE(tanh, -20, 20, 3, 4),
                     CASE(erf, -6, 6, 3, 4), CASE(sin, -1e5, 1e5, 3, 2), CASE(cos, -1e5, 1e5, 3, 2),
                     CASE(tan, -1e5, 1e5, 1, 4), CASE(asin, -1, 1, 1, 4), CASE(acos, -1, 1, 1, 4),
-                    CASE(atan, -50, 50, 1, 2), CASE(sinh, -80, 80, 1, 4),
-                    CASE(cosh, -80, 80, 1, 4), CASE(asinh, -1e6, 1e6, 1, 4),
-                    CASE(acosh, 1, 1e6, 1, 4), CASE(atanh, -0.9999, 0.9999, 1, 4),
-                    CASE(cbrt, -1e9, 1e9, 1, 4)),
+                    CASE(atan, -50, 50, 1, 2), CASE(sinh, -80, 80, 1, 4), CASE(cosh, -80, 80, 1, 4),
+                    CASE(asinh, -1e6, 1e6, 1, 4), CASE(acosh, 1, 1e6, 1, 4),
+                    CASE(atanh, -0.9999, 0.9999, 1, 4), CASE(cbrt, -1e9, 1e9, 1, 4)),
     [](const auto &info) { return std::string(info.param.name); });
 
 TEST(DeviceMathValues, CircularFunctionsOfLargeNumbers) {

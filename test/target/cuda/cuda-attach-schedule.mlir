@@ -103,7 +103,7 @@ module @transpose {
 // A matrix product: by tensor cores where the device has warp groups. Each row of an operand begins
 // at a multiple of 16 bytes, so that the copy engine reads it.
 // CHECK-LABEL: module @product
-// CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132"
+// CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132 padded=64"
 // OLDER-LABEL: module @product
 // OLDER-SAME: hr.loops = "tensorcores threads=256 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
 #mk = affine_map<(m, n, k) -> (m, k)>

@@ -182,3 +182,35 @@ module @tensor_product {
     return
   }
 }
+
+// -----
+
+// Rows of 1001 elements begin anywhere: both operands are copied first, with rows that begin at 16
+// bytes, and zeros at their ends.
+// CHECK: .entry odd_product(
+// CHECK: .param .align 64 .b8 odd_product_param_0[128]
+// CHECK: wgmma.mma_async
+// CHECK: .entry odd_product_a(
+// CHECK: ld.global.nc.u16
+// CHECK: st.global.v4
+// CHECK: .entry odd_product_b(
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+module @odd_product {
+  func.func @odd_product(%x: memref<1001x1001xbf16>, %w: memref<1001x1001xbf16>, %y: memref<1001x1001xbf16>) {
+    %a = bufferization.to_tensor %x restrict : memref<1001x1001xbf16>
+    %b = bufferization.to_tensor %w restrict : memref<1001x1001xbf16>
+    %zero = arith.constant 0.0 : bf16
+    %e = tensor.empty() : tensor<1001x1001xbf16>
+    %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<1001x1001xbf16>) -> tensor<1001x1001xbf16>
+    %s = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<1001x1001xbf16>, tensor<1001x1001xbf16>) outs(%f : tensor<1001x1001xbf16>) {
+    ^bb0(%in: bf16, %in2: bf16, %out: bf16):
+      %p = arith.mulf %in, %in2 : bf16
+      %n = arith.addf %out, %p : bf16
+      linalg.yield %n : bf16
+    } -> tensor<1001x1001xbf16>
+    bufferization.materialize_in_destination %s in restrict writable %y : (tensor<1001x1001xbf16>, memref<1001x1001xbf16>) -> ()
+    return
+  }
+}
