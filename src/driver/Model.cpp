@@ -188,8 +188,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   const DeviceTarget *device = findTarget(impl->settings.target).asDevice();
   if (device && phase == phases().back().name)
     for (const DeviceKernel &kernel : device->compile(*program))
-      os << "\n// " << kernel.kernel << ", as the device's driver takes it:\n"
-         << kernel.image.text;
+      os << "\n// " << kernel.kernel << ", as the device's driver takes it:\n" << kernel.image.text;
   return text;
 }
 

@@ -29,7 +29,8 @@ inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 /// "copy": operand 0 to operand 1; parameters: bytes.
 /// "cublas.gemm": operands and parameters of "openblas.sgemm" (Library.h), in f32, bf16 or f16 with
 ///   sums in f32.
-/// "cudnn.conv": images [n, h, w, c], filters [k, kh, kw, c] and results [n, oh, ow, k]; parameters:
+/// "cudnn.conv": images [n, h, w, c], filters [k, kh, kw, c] and results [n, oh, ow, k];
+/// parameters:
 ///   n, h, w, c, k, kh, kw, oh, ow, strides (2), dilations (2). Types as above.
 DeviceRoutine findDeviceRoutine(std::string_view name);
 

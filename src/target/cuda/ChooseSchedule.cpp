@@ -141,11 +141,11 @@ private:
     return schedule;
   }
 
-  /// The tile that loses least: by what lies beyond the edges, by idle multiprocessors, and by what
-  /// a smaller tile reads more often.
+  /// The tile that takes the least time: by the tiles that fall to one multiprocessor, by what a
+  /// small one reads more often, and by the warps it takes to keep a multiprocessor busy.
   static std::optional<Schedule> asProduct(const Product &product) {
-    constexpr int64_t kFewest = 16;
-    constexpr double kMultiprocessors = 132;
+    constexpr int64_t kFewest = 16, kMultiprocessors = 132;
+    constexpr double kEnoughWarps = 12;
     struct Tile {
       int64_t m, n, threadM, threadN, threads;
       double efficiency;
@@ -160,10 +160,11 @@ private:
     if (rows < kFewest || columns < kFewest)
       return std::nullopt;
     auto cost = [&](const Tile &tile) {
-      auto blocks = static_cast<double>(llvm::divideCeil(rows, tile.m) *
-                                        llvm::divideCeil(columns, tile.n) * batches);
+      int64_t blocks = llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches;
+      auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
+      double warps = each * static_cast<double>(tile.threads) / kWarp;
       double work = static_cast<double>(tile.m * tile.n) / tile.efficiency;
-      return std::max(blocks, kMultiprocessors) * work;
+      return each * work / std::min(1.0, warps / kEnoughWarps);
     };
     auto elementOf = [](OpOperand *operand) {
       return cast<RankedTensorType>(operand->get().getType()).getElementType();
@@ -183,6 +184,18 @@ private:
     schedule.tileK = onTensorCores ? 32 : 16;
     schedule.threadM = tile.threadM;
     schedule.threadN = tile.threadN;
+    // Few tiles: several blocks share the depth of each, a good part of it every one.
+    constexpr int64_t kLeastTiles = 8, kMostSplits = 8;
+    int64_t warps = llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches *
+                    tile.threads / kWarp;
+    std::optional<int64_t> depth = constantSize(product.size(product.k));
+    if (depth && *depth % schedule.tileK == 0) {
+      int64_t tiles = *depth / schedule.tileK;
+      auto wanted =
+          static_cast<int64_t>(kEnoughWarps * kMultiprocessors) / std::max<int64_t>(1, warps);
+      int64_t most = std::clamp<int64_t>(std::min(wanted, tiles / kLeastTiles), 1, kMostSplits);
+      schedule.splits = llvm::divideCeil(tiles, llvm::divideCeil(tiles, most)); // none is empty
+    }
     return schedule;
   }
 

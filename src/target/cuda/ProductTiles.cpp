@@ -174,12 +174,24 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
   assign(product.batch, batch);
   assign(product.m, positions(product.m, row, 1, false));
   assign(product.n, positions(product.n, column, 1, false));
+  if (values.size() > 1)
+    points.setLanes(loops[product.n.back()], values.size());
+  storeElements(loops, values);
+  points.setLanes({}, 1);
+}
+
+void ProductTiles::storeElements(Point loops, ArrayRef<Value> values) {
+  linalg::GenericOp generic = product.op;
   AffineMap resultMap = generic.getIndexingMapMatchingResult(generic->getResult(0));
+  if (schedule.splits > 1) {
+    Point place{split};
+    for (AffineExpr expr : resultMap.getResults())
+      place.push_back(expr.replaceDims(loops));
+    return points.store(partial, place, Pack(values.begin(), values.end()));
+  }
   Point place(stage.result.shape.size());
   for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
     place[dim] = expr.replaceDims(loops);
-  if (values.size() > 1)
-    points.setLanes(loops[product.n.back()], values.size());
   Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
   current.clear();
   for (Value value : values)
@@ -187,7 +199,47 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
                           ? value
                           : b.create<arith::TruncFOp>(loc, element, value).getResult());
   points.store(stage.result, place, points.compute(stage.op, place));
-  points.setLanes({}, 1);
+}
+
+/// A thread has a vector of the result.
+void ProductTiles::addPartialSums() {
+  constexpr int64_t kThreads = 256;
+  KernelWriter adder(stage.module, loc, stage.name + "_sum", kThreads);
+  PointWriter sums(adder, stage.memories);
+  OpBuilder &c = adder.builder();
+  std::optional<int64_t> last = constantValue(stage.result.shape.back());
+  int64_t width = last && *last % 4 == 0 ? 4 : 1;
+  SmallVector<AffineExpr> sizes(stage.result.shape);
+  sizes.back() = sizes.back().floorDiv(width);
+  AffineExpr items = elementCount(sizes, adder.context());
+  Value first = c.create<arith::MulIOp>(loc, adder.block(), adder.number(kThreads));
+  AffineExpr item = sums.addCoordinate(c.create<arith::AddIOp>(loc, first, adder.thread()));
+  onlyWhere(adder, sums.less(item, items));
+  Point place = asCoordinates(sums, delinearized(item, sizes));
+  place.back() = sums.addCoordinate(sums.value(place.back() * width));
+  sums.setLanes(place.back(), width);
+  Type element = cast<RankedTensorType>(product.op.getResult(0).getType()).getElementType();
+  sums.setComputer([&](Value value, ArrayRef<AffineExpr> point) -> std::optional<Pack> {
+    if (value != product.op.getResult(0))
+      return std::nullopt;
+    Pack total;
+    for (int64_t part = 0; part < schedule.splits; ++part) {
+      Point at{constantDim(part, adder.context())};
+      at.append(point.begin(), point.end());
+      Pack next = sums.load(partial, at);
+      if (part == 0)
+        total = next;
+      else
+        for (auto [sum, term] : llvm::zip_equal(total, next))
+          sum = c.create<arith::AddFOp>(loc, sum, term);
+    }
+    for (Value &sum : total)
+      if (!element.isF32())
+        sum = c.create<arith::TruncFOp>(loc, element, sum);
+    return total;
+  });
+  sums.store(stage.result, place, sums.compute(stage.op, place));
+  stage.launches.push_back(adder.finish({items.ceilDiv(kThreads)}));
 }
 
 void ProductTiles::storePoints(Value row, Value column, ArrayRef<Value> values) {
@@ -208,11 +260,18 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   leftOver = isKnown ? *known % schedule.tileK : 0;
 
   Value zero = number(0), one = number(1), last = points.value(whole - 1);
+  Value firstTile = zero, steps = points.value(leftOver ? whole + 1 : whole);
+  if (schedule.splits > 1) { // the depth is known then, and nothing is left over
+    AffineExpr part = whole.ceilDiv(schedule.splits);
+    firstTile = points.value(split * part);
+    Value left = b.create<arith::SubIOp>(loc, steps, firstTile);
+    steps = b.create<arith::MinUIOp>(loc, left, points.value(part));
+    last = b.create<arith::SubIOp>(loc, steps, one);
+  }
   AffineExpr firstBound = leftOver ? constantDim(leftOver, kernel.context()) : bound;
   for (Side &side : sides)
-    store(side, zero, load(side, zero, firstBound));
+    store(side, zero, load(side, mul(firstTile, schedule.tileK), firstBound));
   b.create<gpu::BarrierOp>(loc);
-  Value steps = points.value(leftOver ? whole + 1 : whole);
   auto loop = b.create<scf::ForOp>(loc, zero, steps, one, zeroSums());
   PointWriter::Scope scope(points);
   b.setInsertionPointToStart(loop.getBody());
@@ -220,7 +279,7 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   Value buffer = rem(step, 2), next = b.create<arith::SubIOp>(loc, one, buffer);
   // The last step brings a tile once more, which nobody reads.
   Value following = b.create<arith::MinUIOp>(loc, leftOver ? step : add(step, one), last);
-  Value firstK = add(mul(following, schedule.tileK), number(leftOver));
+  Value firstK = add(mul(add(firstTile, following), schedule.tileK), number(leftOver));
   SmallVector<Pack> a = load(sides[0], firstK, bound), c = load(sides[1], firstK, bound);
   SmallVector<Value> sums = multiply(buffer, SmallVector<Value>(loop.getRegionIterArgs()));
   store(sides[0], next, a);
@@ -238,11 +297,20 @@ LogicalResult ProductTiles::write() {
   kernel.setResidentBlocks(std::min<int64_t>(8, 16 * kWarp / schedule.threads));
 
   // Blocks go through the columns of a row of tiles first: they share the rows of A.
-  Point tile = asCoordinates(
-      points, delinearized(points.addCoordinate(kernel.block()), {batches, rowTiles, columnTiles}));
-  batch = asCoordinates(points, delinearized(tile[0], sizesOf(product.batch)));
-  firstRow = mul(points.value(tile[1]), schedule.tileM);
-  firstColumn = mul(points.value(tile[2]), schedule.tileN);
+  AffineExpr splits = constantDim(schedule.splits, kernel.context());
+  Point tile = asCoordinates(points, delinearized(points.addCoordinate(kernel.block()),
+                                                  {splits, batches, rowTiles, columnTiles}));
+  split = tile[0];
+  batch = asCoordinates(points, delinearized(tile[1], sizesOf(product.batch)));
+  firstRow = mul(points.value(tile[2]), schedule.tileM);
+  firstColumn = mul(points.value(tile[3]), schedule.tileN);
+  if (schedule.splits > 1) {
+    partial = stage.result;
+    partial.element = b.getF32Type();
+    partial.shape = *kernelShape(product.op.getResult(0));
+    partial.shape.insert(partial.shape.begin(), splits);
+    partial.place = stage.allocate(elementCount(partial.shape, kernel.context()) * sizeof(float));
+  }
   prepare(sides[0], firstRow);
   prepare(sides[1], firstColumn);
   SmallVector<Value> sums = multiplyAll();
@@ -252,7 +320,11 @@ LogicalResult ProductTiles::write() {
     return std::nullopt;
   });
   storeResult(sums);
-  stage.launches.push_back(kernel.finish({batches * rowTiles * columnTiles}));
+  stage.launches.push_back(kernel.finish({splits * batches * rowTiles * columnTiles}));
+  if (schedule.splits > 1) {
+    partial.written = false;
+    addPartialSums();
+  }
   return failure(points.failed());
 }
 

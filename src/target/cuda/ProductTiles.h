@@ -5,6 +5,9 @@
 // and column are computed again and dropped; zeros fill up the depth: where it is known, in the
 // first tile, so that the loop reads without asking. A convolution is the same with loops of the
 // window in k: the image is read where it lies.
+//
+// Where there are few tiles, several blocks share the depth of each (`splits`): they leave partial
+// sums in the workspace, which a second launch adds up in order, with all that follows the product.
 #pragma once
 
 #include "target/cuda/Product.h"
@@ -102,11 +105,15 @@ private:
   Pack read(Side &side, llvm::ArrayRef<mlir::AffineExpr> outer,
             llvm::ArrayRef<mlir::AffineExpr> depth, mlir::AffineExpr lanes);
   void storeAt(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> values);
+  void storeElements(Point loops, llvm::ArrayRef<mlir::Value> values);
+  void addPartialSums();
   llvm::SmallVector<mlir::Value> multiplyAll();
 
   Point batch;
-  int64_t leftOver = 0; // of the depth, in the first tile
-  Pack current;         // the product's elements that are being stored
+  int64_t leftOver = 0;   // of the depth, in the first tile
+  Pack current;           // the product's elements that are being stored
+  mlir::AffineExpr split; // which part of the depth the block has
+  TensorMemory partial;   // [splits, result of the product]
 };
 
 } // namespace headrace::cuda

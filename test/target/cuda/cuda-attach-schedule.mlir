@@ -126,3 +126,29 @@ module @product {
     return
   }
 }
+
+// -----
+
+// Few tiles and a long depth: four blocks share the depth of each.
+// CHECK-LABEL: module @deep
+// CHECK-SAME: hr.loops = "product threads=128 splits=4 tileM=64 tileN=64 tileK=16 threadM=8 threadN=4"
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+module @deep {
+  func.func @deep(%x: memref<512x3072xf32>, %w: memref<3072x768xf32>, %y: memref<512x768xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<512x3072xf32>
+    %b = bufferization.to_tensor %w restrict : memref<3072x768xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512x768xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x768xf32>) -> tensor<512x768xf32>
+    %s = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<512x3072xf32>, tensor<3072x768xf32>) outs(%f : tensor<512x768xf32>) {
+    ^bb0(%in: f32, %in2: f32, %out: f32):
+      %p = arith.mulf %in, %in2 : f32
+      %n = arith.addf %out, %p : f32
+      linalg.yield %n : f32
+    } -> tensor<512x768xf32>
+    bufferization.materialize_in_destination %s in restrict writable %y : (tensor<512x768xf32>, memref<512x768xf32>) -> ()
+    return
+  }
+}
