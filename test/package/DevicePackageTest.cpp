@@ -110,6 +110,9 @@ TEST_F(DevicePackageTest, LaunchesComeBack) {
   map.tile = {DType::BF16, {DimExpr::symbol(0), number(64)}, {128, 32}, 64};
   Launch &launch = program.steps[0].launches[0];
   launch.parameters.push_back(map);
+  map.index = -1; // a matrix in the workspace
+  map.size = number(128);
+  launch.parameters.push_back(map);
   launch.parameters.push_back(workspaceParameter(64));
   launch.block = {32, 4, 1};
   launch.sharedBytes = 1000;
@@ -118,6 +121,11 @@ TEST_F(DevicePackageTest, LaunchesComeBack) {
   auto find = [](size_t, DType type, const Shape &shape) { return Tensor::allocate(type, shape); };
   Json json = programToJson(program, keep);
   EXPECT_EQ(programToJson(programFromJson(json, find), keep), json);
+  Program read = programFromJson(json, find);
+  const Launch &back = read.steps[0].launches[0];
+  size_t count = back.parameters.size();
+  EXPECT_EQ(back.parameters[count - 2].index, -1);
+  EXPECT_EQ(back.parameters[count - 2].size, number(128));
   json["steps"][0]["launches"][0]["parameters"][0]["operand"] = 9;
   EXPECT_THROW(programFromJson(json, find), JsonFault);
 }
