@@ -183,13 +183,13 @@ def test_attention_of_any_length() -> None:
 
 def test_tensors_are_used_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    as_array = _execute.as_array
+    as_capsule = _execute.as_capsule
 
-    def record(x: torch.Tensor) -> torch.Tensor:
-        seen.append((x.data_ptr(), as_array(x).data_ptr()))
-        return as_array(x)
+    def record(x: torch.Tensor) -> object:
+        seen.append((x.data_ptr(), torch.from_dlpack(as_capsule(x)).data_ptr()))
+        return as_capsule(x)
 
-    monkeypatch.setattr(_execute, "as_array", record)
+    monkeypatch.setattr(_execute, "as_capsule", record)
     module, _, x = make("mlp", torch.float32)
     torch.compile(module, backend="headrace")(x).sum().backward()
     pointers = {x.data_ptr(), *(p.data_ptr() for p in module.parameters())}
@@ -200,7 +200,12 @@ def test_tensors_are_used_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_strides() -> None:
     x = torch.randn(4, 6, 5).double()
     compiled = torch.compile(lambda x: x.relu() + 1, backend="headrace")
-    for view in (x.transpose(0, 2), x[::2, :, 1:], x.expand(2, 4, 6, 5)):
+    negative = torch.view_as_complex(torch.randn(4, 3, 2).double()).conj().imag
+    misaligned = torch.frombuffer(bytearray(33), dtype=torch.float32, offset=1)
+    assert negative.is_neg() and misaligned.data_ptr() % 4 != 0
+    for view in (x.transpose(0, 2), x[::2, :, 1:], x.expand(2, 4, 6, 5), negative):
+        torch.testing.assert_close(compiled(view), view.relu() + 1)
+    for view in (misaligned, torch.zeros(9)[1:].requires_grad_()):
         torch.testing.assert_close(compiled(view), view.relu() + 1)
 
 
