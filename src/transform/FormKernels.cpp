@@ -172,8 +172,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       func.emitError(error.what());
       return signalPassFailure();
     }
-    SmallVector<KernelGroup> groups = partition(
-        func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
+    SmallVector<KernelGroup> groups =
+        partition(func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
       OpBuilder b(group.root());

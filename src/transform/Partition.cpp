@@ -232,8 +232,7 @@ private:
 
 } // namespace
 
-SmallVector<KernelGroup> partition(func::FuncOp function,
-                                   const std::optional<LoopModel> &schedule,
+SmallVector<KernelGroup> partition(func::FuncOp function, const std::optional<LoopModel> &schedule,
                                    KernelGroup::Loops loops) {
   return Partitioner(function, schedule, loops).run();
 }

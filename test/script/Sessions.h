@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/SegmentCompiler.h"
-#include "script/ScriptSession.h"
 
+#include "script/ScriptSession.h"
 #include <gtest/gtest.h>
 
 namespace headrace::script {

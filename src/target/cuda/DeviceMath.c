@@ -3,8 +3,8 @@
 // for tests, compiled for the host.
 //
 // Largest errors, in units of the last place (test/target/cuda checks them):
-//   f32: exp, exp2, expm1, log, log2, log1p, tanh, erf, sin, cos 3; all others 1 (computed in double)
-//   f64: exp, exp2, log, sin, cos, atan 2; all others 4; pow 16
+//   f32: exp, exp2, expm1, log, log2, log1p, tanh, erf, sin, cos 3; all others 1 (computed in
+//   double) f64: exp, exp2, log, sin, cos, atan 2; all others 4; pow 16
 // Polynomials are interpolations at Chebyshev points, of our own making.
 typedef unsigned long long u64;
 typedef unsigned u32;
@@ -181,8 +181,7 @@ double hr_powf_f64(double x, double y) {
     return x + y;
   double magnitude = __builtin_fabs(y);
   int is_integer = magnitude >= 0x1p52 || __builtin_floor(y) == y;
-  int is_odd = magnitude < 0x1p53 && is_integer &&
-               __builtin_floor(y * 0.5) != y * 0.5;
+  int is_odd = magnitude < 0x1p53 && is_integer && __builtin_floor(y * 0.5) != y * 0.5;
   double sign = is_odd ? __builtin_copysign(1.0, x) : 1.0;
   if (magnitude == INF64)
     return a == 1.0 ? 1.0 : ((a > 1.0) == (y > 0.0) ? INF64 : 0.0);
@@ -312,11 +311,11 @@ INLINE double atan_unit(double a) {
   // tan(pi / 8) splits the range: atan(a) = pi / 4 + atan((a - 1) / (a + 1)).
   int upper = a > 0x1.a827999fcef32p-2;
   double x = upper ? (a - 1.0) / (a + 1.0) : a, z = x * x;
-  double p = POLY(z, -0x1.5555555555555p-2, 0x1.9999999999999p-3, -0x1.2492492492461p-3,
-                  0x1.c71c71c718cdfp-4, -0x1.745d1744b47c2p-4, 0x1.3b13b106c2871p-4,
-                  -0x1.11110ad3bdff1p-4, 0x1.e1e0de50f7941p-5, -0x1.af19a5ad09f85p-5,
-                  0x1.857f89fcb7900p-5, -0x1.5fc8cbeac1d10p-5, 0x1.3104133e54b8dp-5,
-                  -0x1.bed65e23a7d9dp-6, 0x1.87d44588e639fp-7);
+  double p =
+      POLY(z, -0x1.5555555555555p-2, 0x1.9999999999999p-3, -0x1.2492492492461p-3,
+           0x1.c71c71c718cdfp-4, -0x1.745d1744b47c2p-4, 0x1.3b13b106c2871p-4, -0x1.11110ad3bdff1p-4,
+           0x1.e1e0de50f7941p-5, -0x1.af19a5ad09f85p-5, 0x1.857f89fcb7900p-5, -0x1.5fc8cbeac1d10p-5,
+           0x1.3104133e54b8dp-5, -0x1.bed65e23a7d9dp-6, 0x1.87d44588e639fp-7);
   double r = fma64(p * z, x, x);
   return upper ? 0x1.921fb54442d18p-1 + (r + 0x1.1a62633145c07p-55) : r;
 }
@@ -324,8 +323,8 @@ double hr_atan_f64(double x) {
   double a = __builtin_fabs(x);
   if (x != x)
     return x;
-  double r = a > 1.0 ? 0x1.921fb54442d18p+0 - (atan_unit(1.0 / a) - 0x1.1a62633145c07p-54)
-                     : atan_unit(a);
+  double r =
+      a > 1.0 ? 0x1.921fb54442d18p+0 - (atan_unit(1.0 / a) - 0x1.1a62633145c07p-54) : atan_unit(a);
   return __builtin_copysign(r, x);
 }
 double hr_atan2_f64(double y, double x) {
@@ -353,8 +352,8 @@ double hr_asin_f64(double x) {
 double hr_acos_f64(double x) {
   if (__builtin_fabs(x) > 1.0)
     return NAN64;
-  return 2.0 * hr_atan2_f64(__builtin_elementwise_sqrt(1.0 - x),
-                            __builtin_elementwise_sqrt(1.0 + x));
+  return 2.0 *
+         hr_atan2_f64(__builtin_elementwise_sqrt(1.0 - x), __builtin_elementwise_sqrt(1.0 + x));
 }
 
 // ---- f64: hyperbolic functions, error function, remainder ----
@@ -395,10 +394,11 @@ double hr_asinh_f64(double x) {
   double a = __builtin_fabs(x);
   if (a > 0x1p28)
     return __builtin_copysign(hr_log_f64(a) + 0x1.62e42fefa39efp-1, x);
-  return x == 0.0 ? x
-                  : __builtin_copysign(
-                        hr_log1p_f64(a + a * a / (1.0 + __builtin_elementwise_sqrt(fma64(a, a, 1.0)))),
-                        x);
+  return x == 0.0
+             ? x
+             : __builtin_copysign(
+                   hr_log1p_f64(a + a * a / (1.0 + __builtin_elementwise_sqrt(fma64(a, a, 1.0)))),
+                   x);
 }
 double hr_acosh_f64(double x) {
   if (!(x >= 1.0))
@@ -434,12 +434,12 @@ double hr_erf_f64(double x) {
              0x1.70ebc63beed5cp-8, 0x1.881cf9a70eb7fp-12, -0x1.4a592f10bf895p-8,
              0x1.0a8cc8b5b9f42p-7, -0x1.59ece07a1ef2fp-7, 0x1.168ab801387bep-7);
   else
-    q = POLY(t - 0x1.5555555555555p-2, 0x1.12f21ddd9f5e2p-1, -0x1.24c7dddebd8e7p-3, -0x1.d89132e7f3774p-4,
-             0x1.90c0c93618d25p-3, -0x1.a4570814078aep-4, -0x1.8be8eab51592ep-4,
-             0x1.1a9fbd6574ba9p-2, -0x1.239af0bcaaf42p-2, 0x1.354d521b0510cp-6,
-             0x1.eeb8272f9bc19p-2, -0x1.ea5a26ceec099p-1, 0x1.d6e2942e759c8p-1,
-             0x1.39d0f926b6d83p-3, -0x1.36bca373cb70fp+1, 0x1.53f6e676ad717p+2,
-             -0x1.80c27ec64cb6dp+2, -0x1.ea24f361b16ebp+1, 0x1.2f95ba2d86ecbp+4);
+    q = POLY(
+        t - 0x1.5555555555555p-2, 0x1.12f21ddd9f5e2p-1, -0x1.24c7dddebd8e7p-3,
+        -0x1.d89132e7f3774p-4, 0x1.90c0c93618d25p-3, -0x1.a4570814078aep-4, -0x1.8be8eab51592ep-4,
+        0x1.1a9fbd6574ba9p-2, -0x1.239af0bcaaf42p-2, 0x1.354d521b0510cp-6, 0x1.eeb8272f9bc19p-2,
+        -0x1.ea5a26ceec099p-1, 0x1.d6e2942e759c8p-1, 0x1.39d0f926b6d83p-3, -0x1.36bca373cb70fp+1,
+        0x1.53f6e676ad717p+2, -0x1.80c27ec64cb6dp+2, -0x1.ea24f361b16ebp+1, 0x1.2f95ba2d86ecbp+4);
   return __builtin_copysign(1.0 - hr_exp_f64(-a * a) * q * t, x);
 }
 double hr_fpowi_f64(double x, double n) { return hr_powf_f64(x, n); }
@@ -500,9 +500,9 @@ float hr_expm1_f32(float x) {
 /// log(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)].
 INLINE float log_rest32(float f) {
   float s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
-  float r = fma32(z, fma32(z, fma32(z, 0x1.c71c72p-3f, 0x1.24924ap-2f), 0x1.99999ap-2f),
-                  0x1.555556p-1f) *
-            z;
+  float r =
+      fma32(z, fma32(z, fma32(z, 0x1.c71c72p-3f, 0x1.24924ap-2f), 0x1.99999ap-2f), 0x1.555556p-1f) *
+      z;
   return s * (h + r) - h;
 }
 INLINE float split32(float x, int *e) {
