@@ -143,7 +143,7 @@ Shape shapeOf(const headrace_tensor &tensor) {
 class Borrower {
 public:
   explicit Borrower(const headrace_program &program) {
-    if (program.program->isForDevice())
+    if (program.program && program.program->isForDevice())
       places.emplace();
   }
   Tensor operator()(const headrace_tensor &tensor, Shape shape) const {
