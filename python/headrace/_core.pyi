@@ -60,8 +60,17 @@ class Model:
     def ir(self, phase: str, sizes: list[int | None], /) -> str: ...
     def explain(self, sizes: list[int | None], /) -> dict[str, Any]: ...
 
+class Package: ...
+
+def open_package(path: str, /) -> Package | None: ...
 def load(
-    path: str, target: str, expansion: str, plan_cache_size: int, program: str, /
+    path: str,
+    package: Package | None,
+    target: str,
+    expansion: str,
+    plan_cache_size: int,
+    program: str,
+    /,
 ) -> Model: ...
 def write_package(
     models: list[str],
@@ -161,7 +170,7 @@ def script(
     name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
 ) -> ScriptSession: ...
 def packaged_script(
-    path: str, program: str, print: Callable[[str], None], /
+    package: Package, program: str, print: Callable[[str], None], /
 ) -> ScriptSession | None: ...
 def write_script_package(
     path: str,

@@ -69,10 +69,12 @@ def load(
     ('batch', 1, 8, 8)
     """
     path = os.fspath(path)
-    if found := packaged_script(path, program):
+    package = _core.open_package(path)
+    if package is not None and (found := packaged_script(package, program)):
         return found
     return Model(
-        _core.load(path, target, expansion, plan_cache_size, program), f"headrace.load({path!r})"
+        _core.load(path, package, target, expansion, plan_cache_size, program),
+        f"headrace.load({path!r})",
     )
 
 

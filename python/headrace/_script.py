@@ -75,9 +75,9 @@ def write_script_package(
     )
 
 
-def packaged_script(path: str, program: str) -> Script | None:
-    """The script of a package, where the file is one with a script of that name."""
-    session = _core.packaged_script(path, program, print)
+def packaged_script(package: _core.Package, program: str) -> Script | None:
+    """The script of that name, where the package has one."""
+    session = _core.packaged_script(package, program, print)
     return None if session is None else Script(session, {})
 
 

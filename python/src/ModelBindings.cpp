@@ -1,5 +1,6 @@
 #include "driver/Model.h"
 #include "driver/PackageCompiler.h"
+#include "package/Package.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/cuda/Memory.h"
 
@@ -26,15 +27,24 @@ template <class Work> auto unlocked(Work work) {
   return work();
 }
 
-std::shared_ptr<Model> load(const std::filesystem::path &path, const std::string &target,
-                            const std::string &expansion, size_t planCacheSize,
-                            const std::string &program) {
+// A package that the caller opened already, or null.
+std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
+                            const std::string &target, const std::string &expansion,
+                            size_t planCacheSize, const std::string &program) {
   Settings settings;
   settings.target = target;
   settings.expansion = expansion;
   settings.planCacheSize = planCacheSize;
   settings.program = program;
-  return unlocked([&] { return Model::load(path, settings); });
+  return unlocked([&] {
+    return package ? Model::load(*package, path.filename().string(), settings)
+                   : Model::load(path, settings);
+  });
+}
+
+// None where the file is no package.
+std::shared_ptr<const Package> openPackage(const std::filesystem::path &path) {
+  return unlocked([&] { return Package::looksLikeOne(path) ? Package::open(path) : nullptr; });
 }
 
 nb::list specsToPython(const std::vector<TensorSpec> &specs,
@@ -196,7 +206,12 @@ void registerModel(nb::module_ &module) {
         Explanation explanation = unlocked([&] { return model.explain(sizes); });
         return explanationToPython(explanation, model.symbols(), sizes);
       });
-  module.def("load", &load);
+  nb::class_<Package>(module, "Package");
+  module.def("open_package", [](const std::filesystem::path &path) {
+    return std::const_pointer_cast<Package>(openPackage(path));
+  });
+  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg());
   module.def("write_package", &writePackage);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });

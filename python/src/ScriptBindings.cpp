@@ -125,12 +125,10 @@ std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::s
   return std::make_unique<ScriptSession>(name, text, std::move(options));
 }
 
-// None where the file holds no script of that name.
-std::unique_ptr<ScriptSession> openPackaged(const std::filesystem::path &path,
-                                            const std::string &program, nb::callable print) {
-  if (!Package::looksLikeOne(path))
-    return nullptr;
-  std::shared_ptr<const PackageScript> found = Package::open(path)->script(program);
+// None where the package holds no script of that name.
+std::unique_ptr<ScriptSession> openPackaged(const Package &package, const std::string &program,
+                                            nb::callable print) {
+  std::shared_ptr<const PackageScript> found = package.script(program);
   if (!found)
     return nullptr;
   script::ScriptOptions options;

@@ -85,18 +85,6 @@ struct Model::Impl {
   }
 };
 
-/// A package is compiled for what it is compiled for.
-static std::shared_ptr<const PackageProgram> openProgram(const std::filesystem::path &path,
-                                                         const Settings &settings) {
-  const Settings defaults;
-  if (settings.target != defaults.target || settings.expansion != defaults.expansion)
-    throw Error(ErrorKind::InvalidArgument,
-                path.filename().string() +
-                    ": expected no target and no expansion for a package, which is compiled "
-                    "already");
-  return Package::open(path)->program(settings.program);
-}
-
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
   if (!Package::looksLikeOne(path)) {
     if (!settings.program.empty())
@@ -105,10 +93,20 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
                                                   settings.program + "' from");
     return std::make_shared<Model>(importFile(path, settings), settings);
   }
+  return load(*Package::open(path), path.filename().string(), settings);
+}
+
+std::shared_ptr<Model> Model::load(const Package &package, const std::string &name,
+                                   const Settings &settings) {
+  const Settings defaults;
+  if (settings.target != defaults.target || settings.expansion != defaults.expansion)
+    throw Error(ErrorKind::InvalidArgument,
+                name + ": expected no target and no expansion for a package, which is compiled "
+                       "already");
   auto impl = std::make_unique<Impl>();
-  impl->name = path.filename().string();
+  impl->name = name;
   impl->settings = settings;
-  impl->packaged = openProgram(path, settings);
+  impl->packaged = package.program(settings.program);
   impl->setInterface(impl->packaged->interface());
   return std::shared_ptr<Model>(new Model(std::move(impl)));
 }

@@ -19,6 +19,7 @@ struct PhaseInfo {
 };
 const std::vector<PhaseInfo> &phases();
 
+class Package;
 struct LevelOneProgram;
 
 /// Which gradients, and what may be kept for them.
@@ -47,6 +48,9 @@ public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
+                                     const Settings &settings = {});
+  /// A program of a package that is open, which is named `name` in messages.
+  static std::shared_ptr<Model> load(const Package &package, const std::string &name,
                                      const Settings &settings = {});
   /// A program that a front end wrote (see LevelOneProgram.h).
   explicit Model(LevelOneProgram program, const Settings &settings = {});

@@ -79,15 +79,16 @@ static std::string readText(const std::string &path) {
   return text;
 }
 
-std::shared_ptr<Model> loadModel(const ModelOptions &options) {
+std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *package) {
   if (options.path.empty())
     throw UsageError("expected a model: the path of an ONNX file or a package");
   useThreads(options);
   Settings settings = options.settings;
   if (!options.recipe.empty())
     settings.recipe = readText(options.recipe);
-  Progress progress("loading " + std::filesystem::path(options.path).filename().string());
-  return Model::load(options.path, settings);
+  std::string name = std::filesystem::path(options.path).filename().string();
+  Progress progress("loading " + name);
+  return package ? Model::load(*package, name, settings) : Model::load(options.path, settings);
 }
 
 std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs) {

@@ -25,8 +25,9 @@ void addInputOptions(CLI::App &command, InputOptions &options);
 /// From here on the process has as many threads as the options say.
 void useThreads(const ModelOptions &options);
 
-/// Loads the model; from here on the process has as many threads as the options say.
-std::shared_ptr<Model> loadModel(const ModelOptions &options);
+/// Loads the model, out of a package where that is open already; from here on the process has as
+/// many threads as the options say.
+std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *package = nullptr);
 
 /// Compiles the model for these inputs.
 std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs);

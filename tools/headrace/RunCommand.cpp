@@ -1,4 +1,6 @@
 // headrace run: computes a model's outputs, shows them, writes them, compares them.
+#include "package/Package.h"
+
 #include "Commands.h"
 #include "Console.h"
 #include "Expectations.h"
@@ -41,12 +43,16 @@ int runProgram(const RunOptions &options) {
     return runScript(options.model.path, options.model.settings, options.script,
                      options.inputs.texts, options.outputFolder);
   }
-  if (auto script = findScript(options.model.path, options.model.settings.program)) {
-    useThreads(options.model);
-    return runPackagedScript(std::move(script), options.script, options.inputs.texts,
-                             options.outputFolder);
+  std::shared_ptr<const Package> package;
+  if (Package::looksLikeOne(options.model.path)) {
+    package = Package::open(options.model.path);
+    if (auto script = package->script(options.model.settings.program)) {
+      useThreads(options.model);
+      return runPackagedScript(std::move(script), options.script, options.inputs.texts,
+                               options.outputFolder);
+    }
   }
-  std::shared_ptr<Model> model = loadModel(options.model);
+  std::shared_ptr<Model> model = loadModel(options.model, package.get());
   std::vector<Expectation> expectations = readExpectations(*model, options.expected);
   std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);
   std::vector<Tensor> outputs = computeOutputs(*model, inputs, options.reference);

@@ -183,11 +183,6 @@ int runScript(const std::string &path, const Settings &settings, const ScriptOpt
   }
 }
 
-std::shared_ptr<const PackageScript> findScript(const std::string &path,
-                                                const std::string &program) {
-  return Package::looksLikeOne(path) ? Package::open(path)->script(program) : nullptr;
-}
-
 int runPackagedScript(std::shared_ptr<const PackageScript> script, const ScriptOptions &options,
                       std::span<const std::string> inputs, const std::string &outputFolder) {
   auto variables = parseVariables(inputs);

@@ -38,9 +38,6 @@ std::map<std::string, script::Value> parseVariables(std::span<const std::string>
 bool isScript(const std::string &path);
 int runScript(const std::string &path, const Settings &settings, const ScriptOptions &options,
               std::span<const std::string> inputs, const std::string &outputFolder);
-/// The script of a package, or null where the file is none.
-std::shared_ptr<const PackageScript> findScript(const std::string &path,
-                                                const std::string &program);
 int runPackagedScript(std::shared_ptr<const PackageScript> script, const ScriptOptions &options,
                       std::span<const std::string> inputs, const std::string &outputFolder);
 

@@ -1,17 +1,14 @@
 #include "runtime/cuda/CuDnn.h"
 
 #include "runtime/Error.h"
-
-#include <climits>
-#include <dlfcn.h>
-#include <map>
+#include "runtime/cuda/VendorLibrary.h"
 
 namespace headrace::cuda {
 
 namespace {
 
 // The part of cudnn.h that is used.
-using Handle = void *;
+using Handle = DeviceHandles::Handle;
 using Descriptor = void *;
 constexpr int channelsLast = 1;                    // cudnnTensorFormat_t
 constexpr int real32 = 0, real16 = 2, brain16 = 9; // cudnnDataType_t
@@ -25,6 +22,7 @@ struct AlgorithmRecord {                           // cudnnConvolutionFwdAlgoPer
 };
 
 struct CuDnn {
+  VendorLibrary library{"cuDNN", {"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so"}};
   int (*create)(Handle *) = nullptr;
   int (*setStream)(Handle, Stream) = nullptr;
   int (*createTensor)(Descriptor *) = nullptr;
@@ -45,47 +43,29 @@ struct CuDnn {
                  Descriptor, void *y) = nullptr;
 };
 
-CuDnn load() {
-  CuDnn dnn;
-  void *library = nullptr; // stays loaded
-  for (const char *name : {"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so"})
-    if (!library)
-      library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return dnn;
-  bool complete = true;
-  auto find = [&](auto &function, const char *name) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-    complete &= function != nullptr;
-  };
-  find(dnn.create, "cudnnCreate");
-  find(dnn.setStream, "cudnnSetStream");
-  find(dnn.createTensor, "cudnnCreateTensorDescriptor");
-  find(dnn.setTensor, "cudnnSetTensor4dDescriptor");
-  find(dnn.destroyTensor, "cudnnDestroyTensorDescriptor");
-  find(dnn.createFilter, "cudnnCreateFilterDescriptor");
-  find(dnn.setFilter, "cudnnSetFilter4dDescriptor");
-  find(dnn.destroyFilter, "cudnnDestroyFilterDescriptor");
-  find(dnn.createConvolution, "cudnnCreateConvolutionDescriptor");
-  find(dnn.setConvolution, "cudnnSetConvolution2dDescriptor");
-  find(dnn.setMath, "cudnnSetConvolutionMathType");
-  find(dnn.destroyConvolution, "cudnnDestroyConvolutionDescriptor");
-  find(dnn.findAlgorithms, "cudnnGetConvolutionForwardAlgorithm_v7");
-  find(dnn.forward, "cudnnConvolutionForward");
-  return complete ? dnn : CuDnn();
-}
-
 const CuDnn &cuDnn() {
-  static const CuDnn dnn = load();
+  static const CuDnn dnn = [] {
+    CuDnn found;
+    found.library.find(found.create, "cudnnCreate");
+    found.library.find(found.setStream, "cudnnSetStream");
+    found.library.find(found.createTensor, "cudnnCreateTensorDescriptor");
+    found.library.find(found.setTensor, "cudnnSetTensor4dDescriptor");
+    found.library.find(found.destroyTensor, "cudnnDestroyTensorDescriptor");
+    found.library.find(found.createFilter, "cudnnCreateFilterDescriptor");
+    found.library.find(found.setFilter, "cudnnSetFilter4dDescriptor");
+    found.library.find(found.destroyFilter, "cudnnDestroyFilterDescriptor");
+    found.library.find(found.createConvolution, "cudnnCreateConvolutionDescriptor");
+    found.library.find(found.setConvolution, "cudnnSetConvolution2dDescriptor");
+    found.library.find(found.setMath, "cudnnSetConvolutionMathType");
+    found.library.find(found.destroyConvolution, "cudnnDestroyConvolutionDescriptor");
+    found.library.find(found.findAlgorithms, "cudnnGetConvolutionForwardAlgorithm_v7");
+    found.library.find(found.forward, "cudnnConvolutionForward");
+    return found;
+  }();
   return dnn;
 }
 
-void check(int status, const Step &step) {
-  if (status != 0)
-    throw Error(ErrorKind::Unsupported,
-                "step '" + step.name + "': cuDNN failed with status " + std::to_string(status));
-}
+void check(int status, const Step &step) { cuDnn().library.check(status, step); }
 
 int typeOf(DType type, const Step &step) {
   switch (type) {
@@ -140,33 +120,20 @@ int chooseAlgorithm(Handle handle, const Descriptions &d, const Step &step) {
 
 } // namespace
 
-bool cuDnnAvailable() { return cuDnn().forward != nullptr; }
+bool cuDnnAvailable() { return cuDnn().library.available(); }
 
 void cuDnnConvolution(const RoutineCall &call) {
   const Step &step = call.step;
   if (call.operands.size() != 3 || call.parameters.size() != 13)
     throw InternalError("step '" + step.name + "': conv takes 3 operands and 13 parameters");
   std::vector<int> p;
-  for (int64_t value : call.parameters) {
-    if (value < 0 || value > INT_MAX)
-      throw Error(ErrorKind::Unsupported, "step '" + step.name +
-                                              "': expected sizes below 2^31, got " +
-                                              std::to_string(value));
-    p.push_back(static_cast<int>(value));
-  }
+  for (int64_t value : call.parameters)
+    p.push_back(librarySize(value, step));
   int n = p[0], h = p[1], w = p[2], c = p[3], k = p[4], kh = p[5], kw = p[6], oh = p[7], ow = p[8];
   if (n == 0 || oh == 0 || ow == 0 || k == 0)
     return;
 
-  // One handle a device, used by one thread at a time; never destroyed, as the driver goes first.
-  static std::mutex mutex;
-  static auto &handles = *new std::map<int, Handle>;
-  std::lock_guard lock(mutex);
   const CuDnn &dnn = cuDnn();
-  Handle &handle = handles[call.device.number()];
-  if (!handle)
-    check(dnn.create(&handle), step);
-  check(dnn.setStream(handle, call.stream), step);
   int type = typeOf(call.types[0], step);
   Descriptions d(step);
   check(dnn.setTensor(d.x, channelsLast, type, n, c, h, w), step);
@@ -177,13 +144,19 @@ void cuDnnConvolution(const RoutineCall &call) {
       step);
   // In f32, sums and products are f32's own.
   check(dnn.setMath(d.convolution, type == real32 ? plainMath : tensorMath), step);
-  int algorithm = chooseAlgorithm(handle, d, step);
   auto pointer = [&](size_t i) { return reinterpret_cast<void *>(call.operands[i]); };
   const float one = 1, zero = 0;
-  check(dnn.forward(handle, &one, d.x, pointer(0), d.w, pointer(1), d.convolution, algorithm,
-                    reinterpret_cast<void *>(call.workspace),
-                    static_cast<size_t>(routineWorkspaceBytes), &zero, d.y, pointer(2)),
-        step);
+  static auto &handles = *new DeviceHandles;
+  handles.with(
+      call.device, [&](Handle *handle) { check(dnn.create(handle), step); },
+      [&](Handle handle) {
+        check(dnn.setStream(handle, call.stream), step);
+        int algorithm = chooseAlgorithm(handle, d, step);
+        check(dnn.forward(handle, &one, d.x, pointer(0), d.w, pointer(1), d.convolution, algorithm,
+                          reinterpret_cast<void *>(call.workspace),
+                          static_cast<size_t>(routineWorkspaceBytes), &zero, d.y, pointer(2)),
+              step);
+      });
 }
 
 } // namespace headrace::cuda
