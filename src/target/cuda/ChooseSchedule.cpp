@@ -103,7 +103,7 @@ private:
       if (read.value.getDefiningOp() != op)
         choose(read.value.getDefiningOp());
     launchCostlyOperands(op);
-    set(op, asPoints(op));
+    set(op, asColumns(op).value_or(asPoints(op)));
   }
 
   void set(Operation *op, const Schedule &schedule) {
@@ -249,7 +249,8 @@ private:
 
   /// Many elements to few: several blocks share what a result is combined of.
   static std::optional<Schedule> asColumns(Operation *op) {
-    constexpr int64_t kEnoughThreads = 1 << 17, kLeastPart = 64, kMostSplits = 512;
+    constexpr int64_t kEnoughThreads = 1 << 17, kMostSplits = 512;
+    constexpr int64_t kLeastPart = 64, kLeastShared = 16; // of a thread
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!generic || generic.getNumReductionLoops() == 0 || !combinerOf(generic) ||
         !startOf(generic) || readsOf(op, /*throughReductions=*/true).reductions.size() != 1)
@@ -266,20 +267,19 @@ private:
     Schedule schedule;
     schedule.kind = Schedule::Kind::Columns;
     schedule.threads = kPointThreads;
-    schedule.lanes = items < kWarp ? kPointThreads : 1;
-    int64_t least = kLeastPart * schedule.lanes;
+    bool liesAlong = depth >= kPointThreads && readsAlong(generic, dims.back());
+    schedule.lanes = items < kWarp || liesAlong ? kPointThreads : 1;
+    int64_t least = schedule.lanes > 1 ? kLeastShared * schedule.lanes : kLeastPart;
     int64_t wanted = kEnoughThreads / std::max<int64_t>(1, items * schedule.lanes);
     schedule.splits = std::clamp<int64_t>(std::min(wanted, depth / least), 1, kMostSplits);
     if (schedule.splits == 1 && schedule.lanes == 1)
       return std::nullopt;
-    // Parts are as long as the first: they begin where vectors do.
     int64_t width = 16 / std::min<int64_t>(16, elementBytes(op->getResult(0)));
+    bool beginAtVectors = items == 1 || depth % width == 0;
     Reads reads = readsOf(op);
-    bool isOneRow = dims.size() == 1 && depth % (schedule.splits * width) == 0;
-    if (schedule.lanes > 1 && isOneRow)
-      schedule.vector =
-          std::min(width, vectorWidth(reads, reads.dims - 1, loopSize(generic, dims.front()),
-                                      elementBytes(op->getResult(0))));
+    if (schedule.lanes > 1 && beginAtVectors)
+      schedule.vector = vectorWidth(reads, reads.dims - 1, constantDim(width, op->getContext()),
+                                    elementBytes(op->getResult(0)));
     return schedule;
   }
 
@@ -331,11 +331,11 @@ private:
       if (!readsAlong(reduction, dims.front()))
         return std::nullopt;
     }
-    // A few long rows are shared by several blocks.
+    // Several blocks share each of a few long rows.
     std::optional<int64_t> rows =
         constantSize(elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()));
     constexpr int64_t kFewRows = 64, kLongRow = 1 << 15;
-    if (isReduced && rows && *rows < kFewRows && constantSize(columns).value_or(0) >= kLongRow)
+    if (rows && *rows < kFewRows && constantSize(columns).value_or(0) >= kLongRow)
       return std::nullopt;
     return rowSchedule(constantSize(columns), rowVector(op, reads, rank, columns));
   }
