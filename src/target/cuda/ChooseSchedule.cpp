@@ -52,6 +52,9 @@ private:
     const auto *wish = given.find(op);
     Kind kind = wish != given.end() ? wish->second.kind : kindFor(op);
     launchOperands(op, kind);
+    // What was combined on the way may have been all that stood against it.
+    if (wish == given.end() && kind == Kind::Points && isColumns(op))
+      kind = Kind::Columns;
     FormOrReason<Schedule> schedule = wish != given.end() ? propose(op, wish->second, hasWarpgroups)
                                                           : propose(op, kind, hasWarpgroups);
     if (!schedule) {
@@ -137,9 +140,8 @@ private:
   static bool isRows(Operation *op) {
     constexpr int64_t kFewRows = 64, kLongRow = 1 << 15;
     FormOrReason<RowForm> form = rowsOf(op);
-    // A few long rows are shared by several blocks.
-    bool areFew = form && form->isReduced &&
-                  constantSize(form->rows).value_or(kFewRows) < kFewRows &&
+    // Several blocks share each of a few long rows.
+    bool areFew = form && constantSize(form->rows).value_or(kFewRows) < kFewRows &&
                   constantSize(form->columns).value_or(0) >= kLongRow;
     return form && !areFew;
   }

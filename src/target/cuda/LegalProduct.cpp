@@ -29,11 +29,8 @@ std::optional<Refusal> notMultiple(StringRef parameter, int64_t value, int64_t o
 
 /// How threads bring tiles of an operand into shared memory: each an equal number of vectors, the
 /// threads side by side along whole rows of the tile.
-struct Loads {
-  int64_t count; // of a thread
-  std::optional<Refusal> refusal;
-};
-Loads loadsOf(const Product &product, const Schedule &schedule, bool isA, int64_t vector) {
+std::optional<Refusal> refusedLoads(const Product &product, const Schedule &schedule, bool isA,
+                                    int64_t vector) {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(isA ? product.a : product.b);
   bool alongDepth =
@@ -43,14 +40,14 @@ Loads loadsOf(const Product &product, const Schedule &schedule, bool isA, int64_
   int64_t vectors = tile * schedule.tileK / vector, across = along / vector;
   StringRef parameter = isA ? "tileM" : "tileN";
   if (schedule.threads % across != 0)
-    return {0, Refusal{alongDepth ? "tileK" : parameter,
-                       "expected rows of a tile whose " + number(across) + " vectors of " +
-                           number(vector) + " divide threads=" + number(schedule.threads)}};
+    return Refusal{alongDepth ? "tileK" : parameter,
+                   "expected rows of a tile whose " + number(across) + " vectors of " +
+                       number(vector) + " divide threads=" + number(schedule.threads)};
   if (vectors % schedule.threads != 0)
-    return {0, Refusal{parameter, "expected tiles whose " + number(vectors) + " vectors of " +
-                                      number(vector) +
-                                      " are shared evenly by threads=" + number(schedule.threads)}};
-  return {vectors / schedule.threads, std::nullopt};
+    return Refusal{parameter, "expected tiles whose " + number(vectors) + " vectors of " +
+                                  number(vector) +
+                                  " are shared evenly by threads=" + number(schedule.threads)};
+  return std::nullopt;
 }
 
 std::optional<Refusal> refusedSplits(const Product &product, const Schedule &schedule) {
@@ -78,30 +75,26 @@ std::optional<Refusal> refusedSplits(const Product &product, const Schedule &sch
   return std::nullopt;
 }
 
-/// What "product" and "tensorcores" have in common, given what a thread holds of the result.
+/// What "product" and "tensorcores" have in common.
 std::optional<Refusal> refusedTiles(const Product &product, const Schedule &schedule,
-                                    int64_t vector, int64_t threads, int64_t sharedBytes,
-                                    int64_t held) {
-  if (schedule.threads != threads || threads > kProductThreads)
+                                    int64_t vector, int64_t threads, int64_t sharedBytes) {
+  if (schedule.threads != threads)
     return Refusal{"threads", "expected " + number(threads) + " for tiles of tileM=" +
                                   number(schedule.tileM) + " tileN=" + number(schedule.tileN) +
                                   " in parts of threadM=" + number(schedule.threadM) +
-                                  " threadN=" + number(schedule.threadN) + ", and at most " +
-                                  number(kProductThreads)};
+                                  " threadN=" + number(schedule.threadN)};
   if (sharedBytes > kStaticSharedBytes)
     return Refusal{"tileK", "expected tiles of at most " + number(kStaticSharedBytes) +
                                 " bytes of shared memory, found " + number(sharedBytes)};
-  for (bool isA : {true, false}) {
-    Loads loads = loadsOf(product, schedule, isA, vector);
-    if (loads.refusal)
-      return loads.refusal;
-    held += loads.count * vector;
-  }
-  int64_t registers = kRegisters / kProductThreads;
-  if (held > registers)
-    return Refusal{"threadM", "expected at most " + number(registers) +
-                                  " registers of a thread for its sums and what it loads, found " +
-                                  number(held)};
+  for (bool isA : {true, false})
+    if (auto refusal = refusedLoads(product, schedule, isA, vector))
+      return refusal;
+  int64_t registers = productRegisters(schedule, elementOf(product.a).getIntOrFloatBitWidth());
+  int64_t most = std::min(kMostRegisters, kRegisters / threads);
+  if (registers > most)
+    return Refusal{"threadM", "expected at most " + number(most) +
+                                  " registers in each of threads=" + number(threads) +
+                                  " for its part of the tiles, found " + number(registers)};
   return refusedSplits(product, schedule);
 }
 
@@ -122,8 +115,7 @@ std::optional<Refusal> refusedThreads(const Product &product, const Schedule &sc
   int64_t warps = schedule.tileM / warpRows * (schedule.tileN / warpColumns);
   int64_t rowBytes = 2 * schedule.tileK * static_cast<int64_t>(sizeof(float));
   return refusedTiles(product, schedule, Shape::kVector, warps * kWarp,
-                      rowBytes * (schedule.tileM + schedule.tileN + 2 * Shape::kVector),
-                      schedule.threadM * schedule.threadN + schedule.threadM + schedule.threadN);
+                      rowBytes * (schedule.tileM + schedule.tileN + 2 * Shape::kVector));
 }
 
 std::optional<Refusal> refusedTensorCores(const Product &product, const Schedule &schedule) {
@@ -140,10 +132,8 @@ std::optional<Refusal> refusedTensorCores(const Product &product, const Schedule
     return refusal;
   int64_t warps = schedule.tileM / schedule.threadM * (schedule.tileN / schedule.threadN);
   int64_t rowBytes = 2 * (schedule.tileK + Shape::kVector) * Shape::kElementBytes;
-  int64_t sums = schedule.threadM * schedule.threadN / kWarp;
-  int64_t fragments = 4 + 2 * schedule.threadN / Shape::kColumns;
   return refusedTiles(product, schedule, Shape::kVector, warps * kWarp,
-                      rowBytes * (schedule.tileM + schedule.tileN), sums + fragments);
+                      rowBytes * (schedule.tileM + schedule.tileN));
 }
 
 std::optional<Refusal> refusedWarpgroups(const Schedule &schedule) {

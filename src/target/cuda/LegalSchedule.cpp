@@ -106,10 +106,9 @@ std::optional<Refusal> refusedColumns(Operation *op, const Schedule &schedule) {
     return refusedVector(schedule.vector, 1);
   if (auto refusal = refusedVector(schedule.vector, form->mostVector))
     return refusal;
-  if (schedule.vector > 1 && form->depth % (schedule.splits * schedule.vector) != 0)
-    return Refusal{"vector",
-                   "expected a number that divides each of splits=" + number(schedule.splits) +
-                       " parts of " + number(form->depth) + " elements"};
+  if (form->items > 1 && form->depth % schedule.vector != 0)
+    return Refusal{"vector", "expected a number that divides the " + number(form->depth) +
+                                 " elements that are combined"};
   return std::nullopt;
 }
 
@@ -186,7 +185,7 @@ FormOrReason<RowForm> rowsOf(Operation *op) {
   for (unsigned dim = rowDims; dim < reads.dims; ++dim)
     most = std::min(most, neighbours(reads, dim, columns));
   return RowForm{elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()), columns,
-                 isReduced, most};
+                 most};
 }
 
 FormOrReason<ColumnForm> columnsOf(Operation *op) {
@@ -197,7 +196,7 @@ FormOrReason<ColumnForm> columnsOf(Operation *op) {
     return "expected one reduction, found others on the way";
   SmallVector<unsigned> dims;
   generic.getReductionDims(dims);
-  ColumnForm form{1, 1, 1};
+  ColumnForm form;
   SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
   for (auto [dim, range] : llvm::enumerate(ranges)) {
     if (ShapedType::isDynamic(range) || range == 0)
@@ -205,8 +204,8 @@ FormOrReason<ColumnForm> columnsOf(Operation *op) {
     (llvm::is_contained(dims, dim) ? form.depth : form.items) *= range;
   }
   Reads reads = readsOf(op);
-  if (dims.size() == 1)
-    form.mostVector = neighbours(reads, reads.dims - 1, loopSize(generic, dims.front()));
+  form.mostVector = neighbours(reads, reads.dims - 1, constantDim(kMostVector, op->getContext()));
+  form.liesAlong = readsAlong(generic, dims.back());
   return form;
 }
 

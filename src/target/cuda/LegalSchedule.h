@@ -40,15 +40,15 @@ FormOrReason<PointForm> pointsOf(mlir::Operation *op);
 /// row, as in softmax, normalizations and sums of rows.
 struct RowForm {
   mlir::AffineExpr rows, columns; // how many there are
-  bool isReduced;                 // a row becomes one element
   int64_t mostVector;
 };
 FormOrReason<RowForm> rowsOf(mlir::Operation *op);
 
 /// Columns: a reduction of known size of what lies in memory.
 struct ColumnForm {
-  int64_t items, depth; // points of the result, and elements combined in each
-  int64_t mostVector;   // neighbours that are combined
+  int64_t items = 1, depth = 1; // points of the result, and elements combined in each
+  int64_t mostVector = 1;       // neighbours that are combined
+  bool liesAlong = false;       // elements that are combined lie beside each other
 };
 FormOrReason<ColumnForm> columnsOf(mlir::Operation *op);
 

@@ -1,5 +1,7 @@
 #include "target/cuda/ProductTiles.h"
 
+#include "target/cuda/TemplateShapes.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -16,6 +18,10 @@ ProductTiles::ProductTiles(Stage &stage, const FusedProduct &given, int64_t vect
   sides[1].operand = product.b;
   sides[1].outer = product.n;
   sides[1].tile = schedule.tileN;
+  for (Side &side : sides) {
+    std::optional<int64_t> size = constantValue(product.size(side.outer));
+    side.mayExceed = !size || *size < side.tile;
+  }
 }
 
 bool ProductTiles::dividesLast(ArrayRef<unsigned> loops, int64_t by) {
@@ -70,14 +76,21 @@ Point ProductTiles::positions(ArrayRef<unsigned> loops, Value index, int64_t wid
   return asCoordinates(points, delinearized(points.addCoordinate(index), sizesOf(loops)));
 }
 
+Value ProductTiles::beginOf(const Side &side, AffineExpr tile) {
+  Value begin = mul(points.value(tile), side.tile);
+  if (side.mayExceed || dividesAll(side.outer, side.tile))
+    return begin;
+  return b.create<arith::MinUIOp>(loc, begin, points.value(product.size(side.outer) - side.tile));
+}
+
 void ProductTiles::prepare(Side &side, Value firstOuter) {
   AffineMap map = product.op.getMatchingIndexingMap(side.operand);
   side.alongK =
       map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(product.k.back());
-  side.inVectors = side.alongK ? product.k.size() == 1 || dividesLast(product.k, vector)
-                               : dividesLast(side.outer, vector);
+  side.inVectors =
+      side.alongK ? product.k.size() == 1 || dividesLast(product.k, vector)
+                  : dividesLast(side.outer, vector) || (side.outer.size() == 1 && !side.mayExceed);
   allocate(side);
-  bool mayExceed = !dividesAll(side.outer, side.tile);
   int64_t loads = side.tile * schedule.tileK / vector / schedule.threads;
   int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / vector;
   Value along = mul(rem(kernel.thread(), acrossVectors), vector);
@@ -89,10 +102,10 @@ void ProductTiles::prepare(Side &side, Value firstOuter) {
     place.outerInTile = side.alongK ? step : along;
     Value outer = add(firstOuter, place.outerInTile);
     if (side.alongK || side.inVectors)
-      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, mayExceed);
+      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, side.mayExceed);
     else
       for (int64_t v = 0; v < vector; ++v)
-        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
+        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, side.mayExceed));
     side.places.push_back(place);
   }
 }
@@ -111,7 +124,9 @@ Pack ProductTiles::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineE
   for (AffineExpr expr : product.op.getMatchingIndexingMap(side.operand).getResults())
     place.push_back(expr.replaceDims(loops));
   // Vectors along the depth begin where what is left over ends.
-  int64_t multiple = side.alongK ? std::gcd(vector, leftOver) : vector;
+  int64_t multiple = side.alongK                       ? std::gcd(vector, leftOver)
+                     : dividesLast(side.outer, vector) ? vector
+                                                       : 1;
   if (lanes)
     points.setLanes(lanes, vector, multiple);
   Pack values = points.at(side.operand->get(), place);
@@ -156,14 +171,14 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
   linalg::GenericOp generic = product.op;
   PointWriter::Scope scope(points);
   Value isInside;
-  auto require = [&](Value index, ArrayRef<unsigned> loops, int64_t tile) {
-    if (dividesAll(loops, tile))
+  auto require = [&](Value index, const Side &side) {
+    if (!side.mayExceed)
       return;
-    Value one = less(index, points.value(product.size(loops)));
+    Value one = less(index, points.value(product.size(side.outer)));
     isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, one).getResult() : one;
   };
-  require(row, product.m, schedule.tileM);
-  require(column, product.n, schedule.tileN);
+  require(row, sides[0]);
+  require(column, sides[1]);
   if (isInside)
     onlyWhere(kernel, isInside);
   Point loops(generic.getNumLoops(), constantDim(0, kernel.context()));
@@ -289,12 +304,19 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   return SmallVector<Value>(loop.getResults());
 }
 
+/// As many as their registers allow.
+int64_t ProductTiles::residentBlocks() {
+  constexpr int64_t kMostWarps = 16, kMostBlocks = 8;
+  int64_t bits = getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth();
+  int64_t threads = std::min(kMostWarps * kWarp, kRegisters / productRegisters(schedule, bits));
+  return std::clamp<int64_t>(threads / schedule.threads, 1, kMostBlocks);
+}
+
 LogicalResult ProductTiles::write() {
   AffineExpr rowTiles = product.size(product.m).ceilDiv(schedule.tileM);
   AffineExpr columnTiles = product.size(product.n).ceilDiv(schedule.tileN);
   AffineExpr batches = product.size(product.batch);
-  // 16 warps of 128 registers each fill a multiprocessor.
-  kernel.setResidentBlocks(std::min<int64_t>(8, 16 * kWarp / schedule.threads));
+  kernel.setResidentBlocks(residentBlocks());
 
   // Blocks go through the columns of a row of tiles first: they share the rows of A.
   AffineExpr splits = constantDim(schedule.splits, kernel.context());
@@ -302,8 +324,8 @@ LogicalResult ProductTiles::write() {
                                                   {splits, batches, rowTiles, columnTiles}));
   split = tile[0];
   batch = asCoordinates(points, delinearized(tile[1], sizesOf(product.batch)));
-  firstRow = mul(points.value(tile[2]), schedule.tileM);
-  firstColumn = mul(points.value(tile[3]), schedule.tileN);
+  firstRow = beginOf(sides[0], tile[2]);
+  firstColumn = beginOf(sides[1], tile[3]);
   if (schedule.splits > 1) {
     partial = stage.result;
     partial.element = b.getF32Type();

@@ -50,17 +50,18 @@ Schedule rows(Operation *op, const RowForm &form) {
 
 /// Several blocks share what a result is combined of.
 Schedule columns(Operation *op, const ColumnForm &form) {
-  constexpr int64_t kEnoughThreads = 1 << 17, kLeastPart = 64, kMostSplits = 512;
+  constexpr int64_t kEnoughThreads = 1 << 17, kMostSplits = 512;
+  constexpr int64_t kLeastPart = 64, kLeastShared = 16; // of a thread
   Schedule schedule;
   schedule.kind = Schedule::Kind::Columns;
   schedule.threads = kPointThreads;
-  schedule.lanes = form.items < kWarp ? kPointThreads : 1;
-  int64_t least = kLeastPart * schedule.lanes;
+  bool liesAlong = form.liesAlong && form.depth >= kPointThreads;
+  schedule.lanes = form.items < kWarp || liesAlong ? kPointThreads : 1;
+  int64_t least = schedule.lanes > 1 ? kLeastShared * schedule.lanes : kLeastPart;
   int64_t wanted = kEnoughThreads / std::max<int64_t>(1, form.items * schedule.lanes);
   schedule.splits = std::clamp<int64_t>(std::min(wanted, form.depth / least), 1, kMostSplits);
-  // Parts are as long as the first: they begin where vectors do.
   int64_t vector = vectorOf(op, form.mostVector);
-  if (schedule.lanes > 1 && form.depth % (schedule.splits * vector) == 0)
+  if (schedule.lanes > 1 && (form.items == 1 || form.depth % vector == 0))
     schedule.vector = vector;
   return schedule;
 }
@@ -194,8 +195,7 @@ private:
       set("lanes", schedule.threads);
     if (schedule.lanes > 1)
       set("threads", schedule.lanes);
-    int64_t parts = schedule.splits * schedule.vector;
-    if (schedule.lanes <= 1 || parts < 1 || columnsOf(op)->depth % parts != 0)
+    if (schedule.lanes <= 1)
       set("vector", 1);
   }
 

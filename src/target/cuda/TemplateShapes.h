@@ -12,9 +12,14 @@ inline constexpr int64_t kSharedBytes = 227 << 10;      // that a block may have
 inline constexpr int64_t kRegisters = 64 << 10;         // of a multiprocessor
 inline constexpr int64_t kMostRegisters = 255;          // of a thread
 
-/// Threads that a multiprocessor has at least where blocks multiply by threads or by warps: it
-/// bounds their registers.
-inline constexpr int64_t kProductThreads = 16 * 32;
+/// Schedules "product" and "tensorcores": registers of a thread for its sums, for what it brings of
+/// the next tiles of operands of that many bits, and for fragments and indices.
+inline int64_t productRegisters(const Schedule &schedule, int64_t bits) {
+  constexpr int64_t kOthers = 48;
+  int64_t sums = schedule.tileM * schedule.tileN / schedule.threads;
+  int64_t brought = (schedule.tileM + schedule.tileN) * schedule.tileK / schedule.threads;
+  return sums + brought * bits / 32 + kOthers;
+}
 
 /// Schedule "product".
 struct ThreadProductShape {
