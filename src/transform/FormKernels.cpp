@@ -119,13 +119,18 @@ bool dropIdentity(hr::KernelOp kernel) {
 }
 
 /// Gives every stage a name by which recipes refer to it: the operator's kind, numbered where there
-/// are several. Names do not depend on nodes, so that equal kernels stay equal.
-void nameStages(hr::KernelOp kernel) {
+/// are several. Names do not depend on nodes, so that equal kernels stay equal. On a device
+/// whatever computes a result is a stage, and names are such that they can be told from each other
+/// in a text.
+void nameStages(hr::KernelOp kernel, bool device) {
   Builder b(kernel.getContext());
   llvm::StringMap<int> count;
   SmallVector<Operation *> stages;
   kernel.walk([&](Operation *op) {
     if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op))
+      stages.push_back(op);
+    else if (device && llvm::is_contained(kernel.getBody().front().getTerminator()->getOperands(),
+                                          op->getNumResults() == 1 ? op->getResult(0) : Value()))
       stages.push_back(op);
   });
   for (Operation *op : stages) {
@@ -138,7 +143,7 @@ void nameStages(hr::KernelOp kernel) {
     }
     if (int number = count[name]++)
       name += std::to_string(number);
-    op->setAttr(kStageAttr, b.getStringAttr(name));
+    op->setAttr(kStageAttr, b.getStringAttr(device ? plainName(name) : name));
     for (Value operand : op->getOperands())
       if (auto fill = operand.getDefiningOp<linalg::FillOp>())
         fill->setAttr(kStageAttr, b.getStringAttr(name));
@@ -199,11 +204,11 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
         op.erase();
     // A kernel of several results may stand behind a view of one of them.
     sortTopologically(&func.getBody().front());
-    func.walk([](hr::KernelOp kernel) {
+    func.walk([&](hr::KernelOp kernel) {
       if (!kernel->hasAttr(kRecipeAttr))
         fuseElementwise(kernel);
       if (!dropIdentity(kernel))
-        nameStages(kernel);
+        nameStages(kernel, device);
     });
   }
 };

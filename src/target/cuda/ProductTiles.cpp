@@ -1,5 +1,7 @@
 #include "target/cuda/ProductTiles.h"
 
+#include "target/cuda/TemplateShapes.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -308,16 +310,12 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   return SmallVector<Value>(loop.getResults());
 }
 
-/// As many as their registers allow: a thread's sums, what it brings of the next tiles, and its
-/// fragments and indices, of which no more than this must be held in memory.
+/// As many as their registers allow.
 int64_t ProductTiles::residentBlocks() {
-  constexpr int64_t kRegisters = 1 << 16, kMostWarps = 16, kMostBlocks = 8, kOthers = 48;
-  int64_t sums = schedule.tileM * schedule.tileN / schedule.threads;
+  constexpr int64_t kMostWarps = 16, kMostBlocks = 8;
   int64_t bits = getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth();
-  int64_t brought = (schedule.tileM + schedule.tileN) * schedule.tileK / schedule.threads;
-  int64_t registers = sums + brought * bits / 32 + kOthers;
-  return std::clamp<int64_t>(
-      std::min(kMostWarps * kWarp, kRegisters / registers) / schedule.threads, 1, kMostBlocks);
+  int64_t threads = std::min(kMostWarps * kWarp, kRegisters / productRegisters(schedule, bits));
+  return std::clamp<int64_t>(threads / schedule.threads, 1, kMostBlocks);
 }
 
 LogicalResult ProductTiles::write() {

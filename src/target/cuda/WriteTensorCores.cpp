@@ -15,17 +15,14 @@
 // instruction takes. Rows are 16 bytes longer than they need to be: the eight rows that a warp
 // reads lie in different banks.
 #include "target/cuda/ProductTiles.h"
+#include "target/cuda/TemplateShapes.h"
 
 using namespace mlir;
 
 namespace headrace::cuda {
 namespace {
 
-constexpr int64_t kVector = 8;                           // 16 bytes
-constexpr int64_t kRows = 16, kColumns = 8, kDepth = 16; // of one instruction
-constexpr int64_t kElementBytes = 2;
-
-class TensorCoreProduct final : public ProductTiles {
+class TensorCoreProduct final : public ProductTiles, TensorCoreShape {
 public:
   TensorCoreProduct(Stage &stage, const FusedProduct &fused)
       : ProductTiles(stage, fused, kVector),
