@@ -150,6 +150,7 @@ CASES = [
     Case("softmax_ragged", "softmax", ((3, 5, 127, 509),)),
     Case("softmax_long", "softmax", ((16, 50257),)),
     Case("layernorm", "layernorm", ((8, 512, 1024), (1024,), (1024,)), speedup=1.4),
+    Case("layernorm_wide", "layernorm", ((64, 1537), (1537,), (1537,))),
     Case("layernorm_ragged", "layernorm", ((3, 127, 1001), (1001,), (1001,))),
     Case("transpose", "transpose", ((4096, 4096),)),
     Case("transpose_ragged", "transpose", ((1001, 2003),)),

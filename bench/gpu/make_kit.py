@@ -23,6 +23,7 @@ sys.path.insert(0, str(root))
 
 import headrace as hr  # noqa: E402
 
+from bench.gpu import operators  # noqa: E402
 from bench.gpu.cases import CASES, Case  # noqa: E402
 from bench.gpu.onnx_models import write_formula  # noqa: E402
 from bench.models.architectures import MODELS  # noqa: E402
@@ -86,7 +87,14 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
         print(f"{package.stat().st_size / 1e6:.2f} MB")
     (kit / "cases.json").write_text(json.dumps(made))
     here = Path(__file__).parent
-    for name in ("cases.py", "formulas.py", "peers.py", "runtime.py", "run.py"):
+    for name in (
+        "cases.py",
+        "check_operators.py",
+        "formulas.py",
+        "peers.py",
+        "runtime.py",
+        "run.py",
+    ):
         shutil.copy(here / name, kit)
     (kit / "models").mkdir()
     shutil.copy(root / "bench/models/architectures.py", kit / "models")
@@ -105,6 +113,8 @@ def main() -> None:
         arguments.target,
         [case for case in CASES if not arguments.cases or case.name in arguments.cases],
     )
+    if not arguments.cases:
+        operators.write(arguments.out, arguments.target)
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
     shutil.copy(arguments.tests, arguments.out / "gpu_tests")
     archive = arguments.out.with_suffix(".tar.xz")

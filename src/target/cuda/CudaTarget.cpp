@@ -64,6 +64,7 @@ public:
   }
 
   void addSchedulePasses(OpPassManager &manager) const override {
+    manager.addPass(createCudaSplitResultsPass());
     CudaAttachSchedulePassOptions options;
     options.warpgroups = architecture.name == "sm_90a";
     manager.addPass(createCudaAttachSchedulePass(options));

@@ -484,9 +484,11 @@ float hr_exp_f32(float x) {
 }
 float hr_exp2_f32(float x) { return pow2f(x); }
 float hr_expm1_f32(float x) {
-  if (__builtin_fabsf(x) >= 0.7f)
+  if (!(x > -0.7f && x < 1.1f)) // above, e^x has as many bits before the point as e^x - 1
     return hr_exp_f32(x) - 1.0f;
-  float p = 0x1.71de3ap-19f;
+  float p = 0x1.ae6456p-26f;
+  p = fma32(p, x, 0x1.27e4fcp-22f);
+  p = fma32(p, x, 0x1.71de3ap-19f);
   p = fma32(p, x, 0x1.a01a02p-16f);
   p = fma32(p, x, 0x1.a01a02p-13f);
   p = fma32(p, x, 0x1.6c16c2p-10f);

@@ -69,11 +69,14 @@ Value ProductTiles::vectorOf(ArrayRef<Value> values) {
   return result;
 }
 
-Point ProductTiles::positions(ArrayRef<unsigned> loops, Value index, int64_t width,
+Point ProductTiles::positions(ArrayRef<unsigned> loops, AffineExpr index, int64_t width,
                               bool mayExceed) {
   if (mayExceed)
-    index = b.create<arith::MinUIOp>(loc, index, points.value(product.size(loops) - width));
-  return asCoordinates(points, delinearized(points.addCoordinate(index), sizesOf(loops)));
+    index = points.addCoordinate(b.create<arith::MinUIOp>(
+        loc, points.value(index), points.value(product.size(loops) - width)));
+  if (loops.size() == 1)
+    return {index};
+  return asCoordinates(points, delinearized(index, sizesOf(loops)));
 }
 
 Value ProductTiles::beginOf(const Side &side, AffineExpr tile) {
@@ -95,17 +98,20 @@ void ProductTiles::prepare(Side &side, Value firstOuter) {
   int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / vector;
   Value along = mul(rem(kernel.thread(), acrossVectors), vector);
   Value across = div(kernel.thread(), acrossVectors);
+  AffineExpr first = points.addCoordinate(add(firstOuter, side.alongK ? across : along));
   for (int64_t i = 0; i < loads; ++i) {
+    int64_t step = i * (schedule.threads / acrossVectors);
     Side::Load place;
-    Value step = add(across, number(i * (schedule.threads / acrossVectors)));
-    place.kInTile = side.alongK ? along : step;
-    place.outerInTile = side.alongK ? step : along;
-    Value outer = add(firstOuter, place.outerInTile);
+    place.kInTile = side.alongK ? along : across;
+    place.kStep = side.alongK ? 0 : step;
+    place.outerInTile = side.alongK ? across : along;
+    place.outerStep = side.alongK ? step : 0;
+    AffineExpr outer = first + place.outerStep;
     if (side.alongK || side.inVectors)
       place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, side.mayExceed);
     else
       for (int64_t v = 0; v < vector; ++v)
-        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, side.mayExceed));
+        place.laneLoops.push_back(positions(side.outer, outer + v, 1, side.mayExceed));
     side.places.push_back(place);
   }
 }
@@ -137,10 +143,10 @@ Pack ProductTiles::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineE
 }
 
 SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound) {
-  auto bounded = [&](Value k, Pack values) {
+  auto bounded = [&](AffineExpr k, Pack values) {
     if (!bound)
       return values;
-    Value isInside = less(k, points.value(bound));
+    Value isInside = points.less(k, bound);
     Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(values.front().getType()));
     for (Value &value : values)
       value = b.create<arith::SelectOp>(loc, isInside, value, zero);
@@ -149,7 +155,7 @@ SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound)
   SmallVector<Pack> packs;
   bool mayExceed = static_cast<bool>(bound);
   for (Side::Load &place : side.places) {
-    Value k = add(firstK, place.kInTile);
+    AffineExpr k = points.addCoordinate(add(firstK, place.kInTile)) + place.kStep;
     Pack &pack = packs.emplace_back();
     if (side.inVectors && !(side.alongK && bound)) {
       Point depth = positions(product.k, k, 1, mayExceed);
@@ -158,7 +164,7 @@ SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound)
       continue;
     }
     for (int64_t v = 0; v < vector; ++v) {
-      Value one = side.alongK ? add(k, number(v)) : k;
+      AffineExpr one = side.alongK ? k + v : k;
       Point depth = positions(product.k, one, 1, mayExceed);
       const Point &outer = side.alongK || side.inVectors ? place.outerLoops : place.laneLoops[v];
       pack.append(bounded(one, read(side, outer, depth, {})));
@@ -187,8 +193,8 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
       loops[dim] = expr;
   };
   assign(product.batch, batch);
-  assign(product.m, positions(product.m, row, 1, false));
-  assign(product.n, positions(product.n, column, 1, false));
+  assign(product.m, positions(product.m, points.addCoordinate(row), 1, false));
+  assign(product.n, positions(product.n, points.addCoordinate(column), 1, false));
   if (values.size() > 1)
     points.setLanes(loops[product.n.back()], values.size());
   storeElements(loops, values);

@@ -41,7 +41,8 @@ protected:
     /// For each load, its place in the tile and the loops of the outer positions, none of them
     /// beyond the edge: those of the vector's beginning, or of each lane where an edge may cut it.
     struct Load {
-      mlir::Value outerInTile, kInTile;
+      mlir::Value outerInTile, kInTile; // of the first load
+      int64_t outerStep, kStep;         // further on from there
       Point outerLoops;
       llvm::SmallVector<Point> laneLoops;
     };
@@ -103,7 +104,8 @@ private:
   mlir::Value beginOf(const Side &side, mlir::AffineExpr tile);
   llvm::SmallVector<mlir::AffineExpr> sizesOf(llvm::ArrayRef<unsigned> loops);
   /// The loops' positions at a linear index, clamped so that it and `width` - 1 more exist.
-  Point positions(llvm::ArrayRef<unsigned> loops, mlir::Value index, int64_t width, bool mayExceed);
+  Point positions(llvm::ArrayRef<unsigned> loops, mlir::AffineExpr index, int64_t width,
+                  bool mayExceed);
   void prepare(Side &side, mlir::Value firstOuter);
   /// The tile of an operand that begins at `firstK` into registers, with zeros from `bound` on.
   llvm::SmallVector<Pack> load(Side &side, mlir::Value firstK, mlir::AffineExpr bound);

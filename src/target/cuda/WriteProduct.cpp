@@ -51,7 +51,8 @@ private:
     Value base = mul(buffer, schedule.tileK * side.stride);
     for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
       Value index = add(add(base, mul(place.kInTile, side.stride)), place.outerInTile);
-      Value address = elementAt(side.shared, b.getF32Type(), index);
+      Value address = elementAt(elementAt(side.shared, b.getF32Type(), index), b.getF32Type(),
+                                place.kStep * side.stride + place.outerStep);
       if (!side.alongK) {
         b.create<LLVM::StoreOp>(loc, vectorOf(pack), address, kVector * sizeof(float));
         continue;

@@ -48,7 +48,8 @@ private:
     Value base = mul(buffer, side.tile * side.stride);
     for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
       Value index = add(add(base, mul(place.outerInTile, side.stride)), place.kInTile);
-      Value address = elementAt(side.shared, element, index);
+      Value address = elementAt(elementAt(side.shared, element, index), element,
+                                place.outerStep * side.stride + place.kStep);
       if (side.alongK) {
         b.create<LLVM::StoreOp>(loc, vectorOf(pack), address, kVector * kElementBytes);
         continue;
