@@ -78,6 +78,9 @@ std::optional<Refusal> refusedSplits(const Product &product, const Schedule &sch
 /// What "product" and "tensorcores" have in common.
 std::optional<Refusal> refusedTiles(const Product &product, const Schedule &schedule,
                                     int64_t vector, int64_t threads, int64_t sharedBytes) {
+  if (threads > kMostThreads)
+    return Refusal{"tileM", "expected tiles for at most " + number(kMostThreads) +
+                                " threads, found " + number(threads)};
   if (schedule.threads != threads)
     return Refusal{"threads", "expected " + number(threads) + " for tiles of tileM=" +
                                   number(schedule.tileM) + " tileN=" + number(schedule.tileN) +

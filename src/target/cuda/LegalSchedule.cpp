@@ -223,8 +223,12 @@ FormOrReason<TileForm> tilesOf(Operation *op) {
 }
 
 std::optional<Refusal> refusalOf(Operation *op, const Schedule &schedule, bool hasWarpgroups) {
-  if (schedule.threads < kWarp || schedule.threads > kMostThreads || schedule.threads % kWarp != 0)
+  // The threads of products follow from their tiles.
+  if (!isProduct(schedule.kind) && (schedule.threads < kWarp || schedule.threads > kMostThreads ||
+                                    schedule.threads % kWarp != 0))
     return Refusal{"threads", "expected a multiple of 32, at most " + number(kMostThreads)};
+  if (!kernelShape(op->getResult(0)))
+    return Refusal{"", "expected a result of known shape"};
   switch (schedule.kind) {
   case Schedule::Kind::Points:
     return refusedPoints(op, schedule);
