@@ -194,7 +194,7 @@ private:
     for (int64_t dim : parallel)
       tile.sizes[dim] = 1;
     int64_t feature = parallel.back();
-    int64_t width = chooseFeatureTile(machine, ranges[feature], elementBytes);
+    int64_t width = chooseFeatureTile(lanes(), ranges[feature]);
     // Full vectors with something left over beat a divisor that leaves lanes idle.
     if (width < lanes() && ranges[feature] > 2 * lanes())
       width = 2 * lanes();
