@@ -7,14 +7,30 @@
 extern "C" {
 #define UNARY(name)                                                                                \
   float hr_##name##_f32(float);                                                                    \
-  double hr_##name##_f64(double);
-UNARY(exp)
-UNARY(exp2)
-UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(tanh) UNARY(erf) UNARY(sin)
-    UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(asinh)
-        UNARY(acosh) UNARY(atanh) UNARY(cbrt)
+  double hr_##name##_f64(double)
+UNARY(exp);
+UNARY(exp2);
+UNARY(expm1);
+UNARY(log);
+UNARY(log2);
+UNARY(log10);
+UNARY(log1p);
+UNARY(tanh);
+UNARY(erf);
+UNARY(sin);
+UNARY(cos);
+UNARY(tan);
+UNARY(asin);
+UNARY(acos);
+UNARY(atan);
+UNARY(sinh);
+UNARY(cosh);
+UNARY(asinh);
+UNARY(acosh);
+UNARY(atanh);
+UNARY(cbrt);
 #undef UNARY
-            float hr_powf_f32(float, float);
+float hr_powf_f32(float, float);
 double hr_powf_f64(double, double);
 float hr_atan2_f32(float, float);
 double hr_atan2_f64(double, double);
