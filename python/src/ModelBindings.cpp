@@ -31,10 +31,7 @@ template <class Work> auto unlocked(Work work) {
 std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
                             const std::string &target, const std::string &expansion,
                             size_t planCacheSize, const std::string &program) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
+  Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.program = program;
   return unlocked([&] {
     return package ? Model::load(*package, path.filename().string(), settings)

@@ -169,6 +169,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     Machine machine;
     machine.vectorBytes = vectorBytes;
     machine.vectorRegisters = vectorRegisters;
+    machine.sharedVectorBytes = sharedVectorBytes;
     machine.isDevice = device;
     std::optional<LoopModel> model;
     try {
