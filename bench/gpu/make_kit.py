@@ -72,7 +72,14 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
                 write_formula(case, path)
             package = kit / f"{case.name}.hrpkg"
             sizes = {"batch": case.inputs[0][0]} if case.network else {}
-            hr.write_package(path, package, target=target, expansion=case.expansion, sizes=sizes)
+            hr.write_package(
+                path,
+                package,
+                target=target,
+                expansion=case.expansion,
+                sizes=sizes,
+                recipe=case.recipe,
+            )
         except hr.Error as error:
             print(f"left out: {error}")
             continue

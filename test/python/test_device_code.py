@@ -46,7 +46,13 @@ def functions(case: Case, architecture: str, assembler: Path, folder: Path) -> d
 
     model, package = folder / "model.onnx", folder / "model.hrpkg"
     write_formula(case, model)
-    hr.write_package(model, package, target=f"cuda:{architecture}", expansion=case.expansion)
+    hr.write_package(
+        model,
+        package,
+        target=f"cuda:{architecture}",
+        expansion=case.expansion,
+        recipe=case.recipe,
+    )
     with zipfile.ZipFile(package) as archive:
         images = json.loads(archive.read(f"code/0-{architecture}.json"))
     said = {}

@@ -97,8 +97,7 @@ private:
     module->setAttr(kKindAttr, b.getStringAttr(kinds));
     module->setAttr(kLoopsAttr, b.getStringAttr(loops));
     module->setAttr(kRecipeAttr, b.getStringAttr(recipe));
-    if (Operation *root = rootOf(kernel.getBody().front()))
-      module->setAttr(kRootStageAttr, b.getStringAttr(stageOf(root)));
+    module->setAttr(kRootStageAttr, b.getStringAttr(rootStageOf(kernel.getBody().front())));
   }
 };
 

@@ -35,10 +35,9 @@ std::vector<NamedStage> namedStages(func::FuncOp program) {
   for (auto kernel : program.getOps<hr::KernelOp>()) {
     Block &body = kernel.getBody().front();
     std::string name = names.next(kernel.getName());
-    Operation *root = rootOf(body);
-    StringRef rootName = root ? stageOf(root) : "";
+    StringRef root = rootStageOf(body);
     for (Operation *op : stagesOf(body))
-      stages.push_back({kernel, stageName(name, stageOf(op), rootName), stageOf(op).str()});
+      stages.push_back({kernel, stageName(name, stageOf(op), root), stageOf(op).str()});
   }
   return stages;
 }
@@ -59,20 +58,19 @@ std::string listOf(ArrayRef<NamedStage> stages) {
 }
 
 /// By the name in the program, or by that in a kernel where only one has such a stage.
-const NamedStage &find(func::FuncOp program, ArrayRef<NamedStage> stages, const StageLine &line) {
-  const auto *exact =
-      llvm::find_if(stages, [&](const NamedStage &stage) { return stage.inProgram == line.stage; });
-  if (exact != stages.end())
-    return *exact;
-  std::vector<NamedStage> candidates;
-  for (const NamedStage &stage : stages)
-    if (stage.inKernel == line.stage)
-      candidates.push_back(stage);
-  if (candidates.size() > 1)
-    refuse(line, "'" + line.stage + "' is a stage of several kernels: " + listOf(candidates));
-  for (const NamedStage &stage : stages)
-    if (stage.inKernel == line.stage)
-      return stage;
+NamedStage find(func::FuncOp program, ArrayRef<NamedStage> stages, const StageLine &line) {
+  std::vector<NamedStage> exact, inKernels;
+  for (const NamedStage &stage : stages) {
+    if (stage.inProgram == line.stage)
+      exact.push_back(stage);
+    if (stage.inKernel == "/" + line.stage)
+      inKernels.push_back(stage);
+  }
+  const std::vector<NamedStage> &found = exact.empty() ? inKernels : exact;
+  if (found.size() == 1)
+    return found.front();
+  if (!found.empty())
+    refuse(line, "'" + line.stage + "' is a stage of several kernels: " + listOf(found));
   for (auto call : program.getOps<hr::LibraryOp>())
     if (plainName(call.getName()) == line.stage)
       refuse(line, "'" + line.stage + "' is a call of a library (" + call.getRoutine().str() +
@@ -95,9 +93,12 @@ SmallVector<Operation *> stagesOf(Block &kernel) {
   return stages;
 }
 
-Operation *rootOf(Block &kernel) {
+StringRef rootStageOf(Block &kernel) {
   SmallVector<Value> results = resultsOf(kernel);
-  return results.size() == 1 ? results.front().getDefiningOp() : nullptr;
+  Operation *root = results.size() == 1 ? results.front().getDefiningOp() : nullptr;
+  bool isNamed =
+      llvm::any_of(stagesOf(kernel), [](Operation *op) { return !stageOf(op).starts_with("/"); });
+  return root && !isNamed ? stageOf(root) : "";
 }
 
 std::string KernelNames::next(StringRef kernel) {
@@ -108,7 +109,9 @@ std::string KernelNames::next(StringRef kernel) {
 }
 
 std::string stageName(const std::string &kernel, StringRef stage, StringRef root) {
-  return stage == root ? kernel : kernel + "/" + stage.str();
+  if (!stage.starts_with("/"))
+    return stage.str();
+  return stage == root ? kernel : kernel + stage.str();
 }
 
 std::string namedInProgram(StringRef text, const std::string &kernel, StringRef root) {
@@ -124,12 +127,19 @@ std::string namedInProgram(StringRef text, const std::string &kernel, StringRef 
   return result;
 }
 
+std::vector<std::string> stageNames(func::FuncOp program) {
+  std::vector<std::string> names;
+  for (const NamedStage &stage : namedStages(program))
+    names.push_back(stage.inProgram);
+  return names;
+}
+
 void attachToKernels(func::FuncOp program, ArrayRef<StageLine> lines) {
   std::vector<NamedStage> stages = namedStages(program);
   llvm::MapVector<Operation *, std::string> recipes;
   llvm::StringMap<int> seen;
   for (const StageLine &line : lines) {
-    const NamedStage &stage = find(program, stages, line);
+    NamedStage stage = find(program, stages, line);
     int &first = seen[stage.inProgram];
     if (first)
       refuse(line,
