@@ -18,7 +18,7 @@ sys.path.insert(0, str(here))
 
 from runtime import Runtime, RuntimeFailure  # noqa: E402
 
-TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2}
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 5e-5}
 SECONDS_WITHOUT_RESULT = 60
 
 
@@ -36,7 +36,7 @@ def difference(found: np.ndarray, expected: np.ndarray, kind: str) -> str:
     if found.dtype.kind != "f":
         wrong = int((found != expected).sum())
         return f"{wrong} of {found.size} differ" if wrong else ""
-    tolerance = TOLERANCE.get(kind, 2e-5)
+    tolerance = TOLERANCE.get(kind, 1e-9)
     close = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
     if close.all():
         return ""

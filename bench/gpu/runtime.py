@@ -109,7 +109,7 @@ class Program:
         self, inputs: list[np.ndarray], given_types: list[str], types: list[str]
     ) -> list[np.ndarray]:
         """The same with NumPy's names of types; those of bfloat16 are bits."""
-        inputs = [np.ascontiguousarray(x) for x in inputs]
+        inputs = [np.require(x, requirements="C") for x in inputs]
 
         def described(arrays, names):
             return self.tensors([(x.ctypes.data, x.shape, n) for x, n in zip(arrays, names)])

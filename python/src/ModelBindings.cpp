@@ -32,10 +32,7 @@ std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *pa
                             const std::string &target, const std::string &expansion,
                             size_t planCacheSize, const std::string &program,
                             const std::string &recipe) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
+  Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.program = program;
   settings.recipe = recipe;
   return unlocked([&] {

@@ -105,6 +105,15 @@ struct CompiledPackage::Impl {
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
 
+  /// Weights packed for the widest vectors serve all: a package holds them once.
+  void shareWeights() {
+    int64_t widest = 0;
+    for (const Code &entry : code)
+      widest = std::max(widest, findTarget(entry.settings.target).machine().vectorBytes);
+    for (Code &entry : code)
+      entry.settings.sharedVectorBytes = widest;
+  }
+
   std::string newName(const std::filesystem::path &path) const {
     std::string name = path.stem().string();
     auto isTaken = [&](const auto &other) { return nameOf(other) == name; };
@@ -216,6 +225,7 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
                 "stages, got " +
                     (models.size() > 1 ? std::to_string(models.size()) + " models"
                                        : "the script " + models.front().string()));
+  impl->shareWeights();
   for (const std::filesystem::path &path : models) {
     if (path.extension() == ".dml")
       impl->addScript(path, settings);

@@ -66,6 +66,7 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   FormKernelsPassOptions options;
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;
+  options.sharedVectorBytes = settings.sharedVectorBytes;
   options.device = target.machine().isDevice;
   program.addPass(createFormKernelsPass(options));
   // Functions of several operators meet in one body now.

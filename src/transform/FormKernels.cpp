@@ -212,6 +212,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     Machine machine;
     machine.vectorBytes = vectorBytes;
     machine.vectorRegisters = vectorRegisters;
+    machine.sharedVectorBytes = sharedVectorBytes;
     machine.isDevice = device;
     DeviceNames names(func);
     std::optional<LoopModel> model;

@@ -20,7 +20,7 @@ struct MathCase {
 inline const std::vector<MathCase> &mathCases() {
   static const std::vector<MathCase> cases = {
       {"exp", expl, -80, 80, 3, 2},        {"exp2", exp2l, -120, 120, 3, 2},
-      {"expm1", expm1l, -20, 80, 3, 4},    {"log", logl, 1e-30, 1e30, 3, 2},
+      {"expm1", expm1l, -20, 80, 4, 4},    {"log", logl, 1e-30, 1e30, 3, 2},
       {"log2", log2l, 1e-30, 1e30, 3, 2},  {"log10", log10l, 1e-30, 1e30, 3, 4},
       {"log1p", log1pl, -0.99, 1e6, 3, 4}, {"tanh", tanhl, -20, 20, 3, 4},
       {"erf", erfl, -6, 6, 3, 4},          {"sin", sinl, -1e5, 1e5, 3, 2},
