@@ -135,6 +135,7 @@ REFUSED = [
     (row_sums(64, 510), "S: rows vector=4", "vector: expected at most 2"),
     (row_sums(), "S: rows lanes=32 held=3", "held: expected 0, or 4 for rows of 512 elements"),
     (row_sums(), "S: rows lanes=1 held=128", "held: expected at most 128 elements in a thread's"),
+    (row_sums(64, 50_000), "S: rows lanes=1024 vector=1 held=49", "held: expected at most 32 elements"),
     (row_sums(hr.var("n"), hr.var("m")), "S: rows held=4", "held: expected 0, rows being of unknown length"),
     # columns
     (doubled(8, 8), "Y: columns", "expected a reduction by one operation"),

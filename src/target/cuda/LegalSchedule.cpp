@@ -81,8 +81,9 @@ std::optional<Refusal> refusedRows(Operation *op, const Schedule &schedule) {
     return Refusal{"held", "expected 0, or " + number(least) + " for rows of " + number(*columns) +
                                " elements in lanes=" + number(lanes) +
                                " vector=" + number(schedule.vector)};
-  if (schedule.held * schedule.vector > kMostHeldElements)
-    return Refusal{"held", "expected at most " + number(kMostHeldElements) +
+  int64_t most = std::min(kMostHeldElements, kRegisters / schedule.threads / 2);
+  if (schedule.held * schedule.vector > most)
+    return Refusal{"held", "expected at most " + number(most) +
                                " elements in a thread's registers, found " +
                                number(schedule.held * schedule.vector)};
   return std::nullopt;
