@@ -187,6 +187,7 @@ REFUSED = [
     (product(dtype="bf16"), "C: warpgroups stages=5", "stages: expected 2 to 4 in the 232448 bytes"),
     (product(dtype="bf16"), "C: warpgroups blocks=0", "blocks: expected 1 to 65535"),
     (product(dtype="bf16"), "C: warpgroups padded=4", "padded: expected a multiple of 8"),
+    (product(9_000_001, k=9, dtype="bf16"), "C: warpgroups padded=1024", "padded: expected copies"),
     (product(n=hr.var("n"), dtype="bf16"), "C: warpgroups", "expected a known number of columns"),
 ]  # fmt: skip
 
