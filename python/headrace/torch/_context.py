@@ -174,7 +174,7 @@ class Context:
         )
 
     def constant(self, value: torch.Tensor) -> Tensor:
-        value = value.detach().contiguous()
+        value = value.detach().cpu().contiguous()
         return self.builder.constant(value, dtype_name(value.dtype))
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:

@@ -323,13 +323,21 @@ Result cuStreamEndCapture(Stream stream, Graph *graph) {
   streamOf(stream).recording = nullptr;
   return CUDA_SUCCESS;
 }
+Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER;
+  static thread_local int current = 0;
+  std::swap(*mode, current);
+  return CUDA_SUCCESS;
+}
 Result cuStreamGetCaptureInfo_v2(Stream stream, int *status, uint64_t *, Graph *graph,
                                  const GraphNode **nodes, size_t *count) {
   ENTER;
-  *status = 1;
-  *graph = streamOf(stream).recording;
-  *nodes = &streamOf(stream).last;
-  *count = 1;
+  *status = streamOf(stream).recording ? 1 : 0;
+  if (graph) {
+    *graph = streamOf(stream).recording;
+    *nodes = &streamOf(stream).last;
+    *count = 1;
+  }
   return CUDA_SUCCESS;
 }
 Result cuEventCreate(Event *event, unsigned) {
