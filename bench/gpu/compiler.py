@@ -10,7 +10,16 @@ import tarfile
 from pathlib import Path
 
 # Part of every system, and tied to each other.
-SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "libpthread.", "librt.", "libstdc++.", "libgcc_s.")
+SYSTEM = (
+    "ld-linux",
+    "libc.",
+    "libm.",
+    "libdl.",
+    "libpthread.",
+    "librt.",
+    "libstdc++.",
+    "libgcc_s.",
+)
 # LLVM is linked against these, but nothing here makes it call them: they are larger than all else.
 NEVER_CALLED = ("libz3.", "libxml2.")
 
@@ -58,9 +67,7 @@ def write_stand_in(name: str, library: Path, users: list[Path], target: Path) ->
     )
     options = [f"-Wl,--version-script={script}"] if named else []
     compiler = ["clang-19", "-fuse-ld=lld-19", "-shared", "-fPIC", "-w", "-fno-builtin"]
-    subprocess.run(
-        [*compiler, f"-Wl,-soname,{name}", *options, "-o", target, source], check=True
-    )
+    subprocess.run([*compiler, f"-Wl,-soname,{name}", *options, "-o", target, source], check=True)
     source.unlink(), script.unlink()
 
 

@@ -104,7 +104,9 @@ def time_case(name: str, train: bool, inductor: bool) -> None:
     torch.manual_seed(0)
     module = create().to("cuda", dtype).train(train)
     x = torch.randn(shape, device="cuda", dtype=dtype)
-    backends = {"eager": None, "headrace": "headrace"} | ({"inductor": "inductor"} if inductor else {})
+    backends = {"eager": None, "headrace": "headrace"} | (
+        {"inductor": "inductor"} if inductor else {}
+    )
     calls = {}
     for label, backend in backends.items():
         torch._dynamo.reset()

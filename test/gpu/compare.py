@@ -17,7 +17,12 @@ warnings.simplefilter("error", FallbackWarning)
 torch.backends.cudnn.allow_tf32 = False
 torch.backends.cuda.matmul.allow_tf32 = False
 
-EPSILON = {torch.float64: 2**-52, torch.float32: 2**-23, torch.bfloat16: 2**-7, torch.float16: 2**-10}
+EPSILON = {
+    torch.float64: 2**-52,
+    torch.float32: 2**-23,
+    torch.bfloat16: 2**-7,
+    torch.float16: 2**-10,
+}
 
 
 class Mish(nn.Module):

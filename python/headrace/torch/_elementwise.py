@@ -10,7 +10,6 @@ from headrace.torch._context import (
     FUNCTIONS,
     Context,
     Tensor,
-    Unsupported,
     aten,
     dtype_name,
     overloads,

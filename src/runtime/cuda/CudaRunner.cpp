@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <list>
 #include <optional>
+#include <utility>
 
 namespace headrace {
 
@@ -22,6 +23,8 @@ using namespace cuda;
 // Kernels load 16 bytes at a time.
 constexpr Address neededAlignment = 16;
 constexpr size_t keptGraphs = 8;
+// Library calls cannot be told other addresses: each combination is a graph, while there are few.
+constexpr size_t graphsOfASize = 4;
 // Fewer launches are submitted one by one as quickly.
 constexpr size_t worthAGraph = 3;
 
@@ -74,6 +77,7 @@ public:
   CallMemory memory;
   std::list<ProgramGraph> graphs;                // latest use first
   std::vector<const DeviceBinding *> seenBefore; // sizes that came once
+  CallMemory unrecorded;                         // of the last call that had no room for a graph
 };
 
 class CudaRunner final : public ProgramRunner {
@@ -301,16 +305,25 @@ ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
   if (binding->launches < worthAGraph)
     return nullptr;
   std::list<ProgramGraph> &graphs = scratch.graphs;
-  auto found = std::find_if(graphs.begin(), graphs.end(),
-                            [&](const ProgramGraph &graph) { return graph.binding() == binding; });
+  auto ofThisSize = [&](const ProgramGraph &graph) { return graph.binding() == binding; };
+  auto found = std::ranges::find_if(graphs, [&](const ProgramGraph &graph) {
+    return ofThisSize(graph) && graph.fits(scratch.memory);
+  });
   if (found != graphs.end()) {
     if (found->update(scratch.memory)) {
       graphs.splice(graphs.begin(), graphs, found);
       return &graphs.front();
     }
     graphs.erase(found);
-  } else if (auto seen = std::ranges::find(scratch.seenBefore, binding.get());
-             seen == scratch.seenBefore.end()) {
+  }
+  auto others = static_cast<size_t>(std::ranges::count_if(graphs, ofThisSize));
+  if (others == graphsOfASize) {
+    if (scratch.memory != std::exchange(scratch.unrecorded, scratch.memory))
+      return nullptr; // they change all the time
+    graphs.erase(std::next(std::find_if(graphs.rbegin(), graphs.rend(), ofThisSize)).base());
+  }
+  if (others == 0 &&
+      std::ranges::find(scratch.seenBefore, binding.get()) == scratch.seenBefore.end()) {
     if (scratch.seenBefore.size() == keptGraphs)
       scratch.seenBefore.erase(scratch.seenBefore.begin());
     scratch.seenBefore.push_back(binding.get());
