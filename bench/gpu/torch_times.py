@@ -2,7 +2,8 @@
 """Times of torch.compile(backend="headrace") on this machine's GPU, beside eager mode and Inductor.
 
 Each is given in microseconds a call twice: what the device needs, with the queue kept full, and how
-often calls follow each other, where the host may be what is waited for.
+often calls follow each other, where the host may be what is waited for. "dynamo" is what
+torch.compile itself costs: a backend that runs the graph in eager mode.
 """
 
 from __future__ import annotations
@@ -99,14 +100,43 @@ def time_all(calls: dict[str, Call]) -> dict[str, tuple[float, float]]:
     return {name: tuple(min(column) for column in zip(*rows)) for name, rows in found.items()}
 
 
-def time_case(name: str, train: bool, inductor: bool) -> None:
+def steps_of(call: Call) -> list[str]:
+    """What the device measures of the steps of our programs in a call, longest first."""
+    from headrace.torch import _execute
+
+    seen = []
+    run = _execute.Runnable.__call__
+
+    def record(self: _execute.Runnable, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        seen.append((self.model, inputs))
+        return run(self, inputs)
+
+    _execute.Runnable.__call__ = record
+    try:
+        call()
+    finally:
+        _execute.Runnable.__call__ = run
+    lines = []
+    for model, inputs in seen:
+        for _ in range(2):  # the first brings clocks and caches up
+            given = [_execute.as_capsule(x) for x in inputs]
+            steps = model.profile(given, lambda value, _: value)
+        total = sum(duration for _, duration in steps)
+        lines.append(f"     {model.name}: {len(steps)} steps, {total:.1f} us")
+        for step, duration in sorted(steps, key=lambda each: -each[1])[:8]:
+            if duration >= 0.05 * total:
+                lines.append(f"       {duration:8.1f} us  {step[:70]}")
+    return lines
+
+
+def time_case(name: str, train: bool, arguments: argparse.Namespace) -> None:
     create, shape, dtype = CASES[name]
     torch.manual_seed(0)
     module = create().to("cuda", dtype).train(train)
     x = torch.randn(shape, device="cuda", dtype=dtype)
-    backends = {"eager": None, "headrace": "headrace"} | (
-        {"inductor": "inductor"} if inductor else {}
-    )
+    backends = {"eager": None, "dynamo": "eager", "headrace": "headrace", "inductor": "inductor"}
+    if arguments.no_inductor:
+        del backends["inductor"]
     calls = {}
     for label, backend in backends.items():
         torch._dynamo.reset()
@@ -129,19 +159,22 @@ def time_case(name: str, train: bool, inductor: bool) -> None:
         if ours and label != "headrace"
     )
     print(f"time {what:36} {text} us; {ratios}", flush=True)
+    if arguments.steps and "headrace" in calls:
+        print("\n".join(steps_of(calls["headrace"])), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     parser.add_argument("--no-inductor", action="store_true")
+    parser.add_argument("--steps", action="store_true", help="print the longest steps, too")
     arguments = parser.parse_args()
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
     for name in arguments.cases or CASES:
         for train in (False, True):
             try:
-                time_case(name, train, not arguments.no_inductor)
+                time_case(name, train, arguments)
             except Exception:
                 print(f"FAIL time {name}\n{traceback.format_exc()[-1500:]}", flush=True)
 

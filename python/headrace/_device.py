@@ -90,8 +90,12 @@ def run(
     if not there:
         return None
     tensors = [value for value in there if is_torch(value)]
-    runner = TensorRunner(core, tensors[0].device) if tensors else None
-    stream = runner.stream() if runner else DEFAULT_STREAM
+    runner, stream = None, DEFAULT_STREAM
+    if tensors:
+        from headrace._tensors import TensorRunner
+
+        runner = TensorRunner(core, tensors[0].device)
+        stream = runner.stream()
     specs = core.inputs
     inputs = [
         for_stream(value, specs[i][0], specs[i][1], stream) if is_on_cuda(value) else value
@@ -113,38 +117,7 @@ def for_stream(value: Any, name: str, element_type: str, stream: int) -> Any:
     if found != NUMPY_NAMES[element_type]:
         raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
     if is_torch(value):
-        return tensor_in_place(value.detach())
+        from headrace._tensors import in_place
+
+        return in_place(value.detach())
     return value.__dlpack__(stream=max(stream, DEFAULT_STREAM))
-
-
-def tensor_in_place(x: Any) -> Any:
-    """PyTorch's tensor for DLPack, in whatever stream is its own; `x.__dlpack__()` takes its time."""
-    from torch.utils.dlpack import to_dlpack
-
-    return to_dlpack(x.contiguous().resolve_neg())
-
-
-class TensorRunner:
-    """Runs a program on PyTorch's tensors of a CUDA device, in the order of PyTorch's current
-    stream. Results and temporaries are PyTorch's memory: its allocator knows of all of it, keeps it
-    for the streams that use it, and gives graphs theirs (`torch.cuda.graph`)."""
-
-    def __init__(self, core: _core.Model, device: Any) -> None:
-        import torch
-
-        self.core, self.device, self.torch = core, device, torch
-        self.dtypes = [getattr(torch, NUMPY_NAMES[spec[1]]) for spec in core.outputs]
-        self.dtypes.append(torch.uint8)  # of temporaries, at -1
-
-    def __call__(self, inputs: list[Any], convert: Callable[[Any, int], Any]) -> list[Any]:
-        return self.core.enqueue_with(inputs, convert, self.stream(), self.allocate)
-
-    def allocate(self, output: int, shape: tuple[int, ...]) -> tuple[Any, int]:
-        made = self.torch.empty(shape, dtype=self.dtypes[output], device=self.device)
-        return made, made.data_ptr()
-
-    def stream(self) -> int:
-        return self.torch.cuda.current_stream(self.device).cuda_stream
-
-    def wait(self) -> None:
-        self.torch.cuda.current_stream(self.device).synchronize()

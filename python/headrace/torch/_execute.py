@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from headrace import _core
-from headrace._device import TensorRunner, tensor_in_place
+from headrace._tensors import TensorRunner, in_place
 from headrace.errors import Error
 from headrace.torch._lower import Program
 
@@ -37,7 +37,7 @@ class Runnable:
         return outputs
 
 
-as_capsule = tensor_in_place
+as_capsule = in_place
 
 
 class Training:
