@@ -139,3 +139,11 @@ def test_the_number_of_the_device_is_compared(monkeypatch: pytest.MonkeyPatch) -
     assert refusal(lambda x: x + 1, torch.randn(4)) == (
         "tensors on device 'cuda:0': programs run on device 1 (the variable HEADRACE_CUDA_DEVICE)"
     )
+
+
+def test_a_matrix_is_not_repeated_for_a_batch() -> None:
+    """PyTorch writes a dense layer over rows that are not in order as so many products."""
+    x, weight = torch.randn(50, 4, 32), torch.randn(64, 32)
+    program = lowered(lambda x, w: F.linear(x.transpose(0, 1), w), x, weight)
+    moved = program.model.explain([])["before"]["bytes_moved"]
+    assert moved < 4 * 3 * (x.numel() + weight.numel() + 50 * 4 * 64)

@@ -54,7 +54,7 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     target = target_for(device, options.get("target"))
     builder = _core.graph_builder(name, target)
     context = Context(builder)
-    values: dict[fx.Node, Any] = {}
+    values = context.values
     inputs: list[int] = []
     names: list[str] = []
     symbols: dict[sympy.Symbol, tuple[int, int | None]] = {}
