@@ -122,31 +122,32 @@ public:
   }
 
   Result run(const std::vector<Input> &inputs) const {
-    std::vector<headrace_tensor> views;
-    for (const Input &input : inputs)
-      views.push_back(input.view());
-    headrace_result *result = nullptr;
-    check(headrace_run_new(handle, views.data(), views.size(), &result));
-    return Result(result);
+    return resultOf(inputs, [&](const headrace_tensor *views, headrace_result **result) {
+      return headrace_run_new(handle, views, inputs.size(), result);
+    });
   }
 
   /// A script, with arguments such as "tol=1e-6" for its `$tol`.
   Result run(const std::vector<Input> &inputs, const std::vector<std::string> &arguments) const {
-    std::vector<headrace_tensor> views;
-    for (const Input &input : inputs)
-      views.push_back(input.view());
     std::vector<const char *> texts;
     for (const std::string &argument : arguments)
       texts.push_back(argument.c_str());
-    headrace_result *result = nullptr;
-    check(headrace_run_script(handle, texts.data(), texts.size(), views.data(), views.size(),
-                              &result));
-    return Result(result);
+    return resultOf(inputs, [&](const headrace_tensor *views, headrace_result **result) {
+      return headrace_run_script(handle, texts.data(), texts.size(), views, inputs.size(), result);
+    });
   }
 
   const headrace_program *get() const { return handle; }
 
 private:
+  template <class Call> static Result resultOf(const std::vector<Input> &inputs, Call call) {
+    std::vector<headrace_tensor> views;
+    for (const Input &input : inputs)
+      views.push_back(input.view());
+    headrace_result *result = nullptr;
+    check(call(views.data(), &result));
+    return Result(result);
+  }
   static const headrace_spec &specOr(const headrace_spec *spec) {
     if (!spec)
       throw Error(HEADRACE_INVALID_ARGUMENT, "there is no input or output of that number");

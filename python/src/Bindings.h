@@ -1,6 +1,7 @@
 // The parts of the extension module; each file of this folder registers one.
 #pragma once
 
+#include "driver/Settings.h"
 #include "runtime/Explanation.h"
 
 #include <nanobind/nanobind.h>
@@ -19,6 +20,15 @@ void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);
+
+inline Settings makeSettings(const std::string &target, const std::string &expansion,
+                             size_t planCacheSize) {
+  Settings settings;
+  settings.target = target;
+  settings.expansion = expansion;
+  settings.planCacheSize = planCacheSize;
+  return settings;
+}
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);

@@ -58,10 +58,7 @@ Expr reduceNamed(const std::string &kind, const Expr &value, const std::vector<A
 std::shared_ptr<Model> compileStages(const std::vector<Stage> &outputs, const std::string &name,
                                      const std::string &target, const std::string &expansion,
                                      size_t planCacheSize, const std::string &recipe) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
+  Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.recipe = recipe;
   nb::gil_scoped_release release;
   return makeModel(outputs, name, settings);

@@ -47,11 +47,7 @@ Node pool(GraphBuilder &builder, const std::string &kind, Node image, const Inte
 
 std::shared_ptr<Model> finish(GraphBuilder &builder, const std::string &target,
                               const std::string &expansion, size_t planCacheSize) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
-  return makeModel(builder, settings);
+  return makeModel(builder, makeSettings(target, expansion, planCacheSize));
 }
 
 } // namespace

@@ -30,12 +30,11 @@ template <class Work> auto unlocked(Work work) {
 // A package that the caller opened already, or null.
 std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
                             const std::string &target, const std::string &expansion,
-                            size_t planCacheSize, const std::string &program) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
+                            size_t planCacheSize, const std::string &program,
+                            const std::string &recipe) {
+  Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.program = program;
+  settings.recipe = recipe;
   return unlocked([&] {
     return package ? Model::load(*package, path.filename().string(), settings)
                    : Model::load(path, settings);
@@ -171,13 +170,15 @@ nb::list profile(Model &model, const nb::list &values, const nb::callable &conve
 void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::filesystem::path &output, const std::string &target,
                   const std::vector<std::string> &processors, const std::string &expansion,
-                  const std::vector<std::pair<std::string, int64_t>> &sizes) {
+                  const std::vector<std::pair<std::string, int64_t>> &sizes,
+                  const std::string &recipe) {
   PackageSettings settings;
   settings.target = target;
   if (!processors.empty())
     settings.processors = processors;
   settings.expansion = expansion;
   settings.sizes = sizes;
+  settings.recipe = recipe;
   unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 
@@ -251,7 +252,7 @@ void registerModel(nb::module_ &module) {
   module.def("open_package", [](const std::filesystem::path &path) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });
-  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg());
   module.def("write_package", &writePackage);
   module.def("cuda_device", &cuda::chosenDevice);

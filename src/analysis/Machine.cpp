@@ -2,12 +2,11 @@
 
 namespace headrace {
 
-int64_t chooseFeatureTile(const Machine &machine, int64_t features, int64_t elementBytes) {
+int64_t chooseFeatureTile(int64_t lanes, int64_t features) {
   // Powers of two only: the code generator pads any other width up to the next one, and the
   // padding takes registers from the rows. Two vectors share each broadcast of the other operand;
   // four leave few rows; less than one leaves lanes idle.
   // It may take no more than twice the instructions of all features as one, though.
-  int64_t lanes = machine.lanes(elementBytes);
   bool fits = features <= 2 * lanes;
   int64_t atOnce = (features + lanes - 1) / lanes;
   for (int64_t tile : {2 * lanes, 4 * lanes, lanes, lanes / 2, lanes / 4})

@@ -1,6 +1,7 @@
 // What the compiler needs to know of a machine to choose shapes of loops; filled in by a target.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace headrace {
@@ -9,6 +10,9 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
+  /// Width of the vectors that constant weights are packed for, where machines share them: that of
+  /// the widest. The others' vectors are parts of it.
+  int64_t sharedVectorBytes = 0;
   /// The nearest cache: how many lines whose addresses differ by multiples of `cacheWayBytes` it
   /// holds at a time.
   int64_t cacheWays = 8;
@@ -20,10 +24,13 @@ struct Machine {
   bool isDevice = false;
 
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
+  int64_t packedLanes(int64_t elementBytes) const {
+    return std::max(vectorBytes, sharedVectorBytes) / elementBytes;
+  }
 };
 
 /// How many features (columns of constant weights) one register tile spans: a divisor of `features`
-/// that makes good vectors; 0 where there is none.
-int64_t chooseFeatureTile(const Machine &machine, int64_t features, int64_t elementBytes);
+/// that makes good vectors of so many elements; 0 where there is none.
+int64_t chooseFeatureTile(int64_t lanes, int64_t features);
 
 } // namespace headrace

@@ -178,8 +178,8 @@ void KernelPlan::splitFeatures() {
   Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
   if (!features || !element.isIntOrFloat())
     return;
-  int64_t tile =
-      chooseFeatureTile(machine, *features, std::max(1u, element.getIntOrFloatBitWidth() / 8));
+  int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  int64_t tile = chooseFeatureTile(machine.packedLanes(elementBytes), *features);
   if (tile == 0)
     return;
 

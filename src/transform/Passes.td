@@ -45,6 +45,8 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">,
+    Option<"sharedVectorBytes", "shared-vector-bytes", "int64_t", "0",
+           "width of the vectors that weights are packed for, if wider">,
     Option<"device", "device", "bool", "false", "for a device: no walking, no packing">
   ];
 }

@@ -11,6 +11,8 @@ void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
 void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 /// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
+/// What every operation in use knows to do about itself.
+void populateCanonicalizations(mlir::RewritePatternSet &patterns);
 /// Level 3: reads with a step become plain reads of a strided slice.
 void populateSliceStridedOperandPatterns(mlir::RewritePatternSet &patterns);
 /// Level 3: vectors are read from and written to tensors themselves, not to slices of them.

@@ -115,6 +115,18 @@ def test_packages_are_plain_zips_of_pages(package) -> None:
     assert names == ["manifest.json", *code, "weights.bin"]
 
 
+def test_levels_share_their_weights(package) -> None:
+    """Packed for the widest vectors, each constant is there once."""
+    with zipfile.ZipFile(package) as files:
+        manifest = json.loads(files.read("manifest.json"))
+    used: dict[str, list[set[int]]] = {}
+    for version in manifest["programs"][0]["versions"]:
+        constants = {constant["weights"] for constant in version["program"]["constants"]}
+        used.setdefault(str(version["sizes"]), []).append(constants)
+    assert len(used) == 3 and all(len(levels) == 3 for levels in used.values())
+    assert all(constants == levels[0] for levels in used.values() for constants in levels)
+
+
 def test_the_same_model_makes_the_same_package(package, tmp_path) -> None:
     again = tmp_path / "digits.hrpkg"
     good("compile", MODEL, "-o", again, HEADRACE_CACHE_DIR="")

@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels{shared-vector-bytes=64}))' %s | FileCheck %s --check-prefix=WIDE
 
 // Before: a chain of maps, each of which would write its result to memory.
 // After: one kernel with one loop body and no intermediate; 4x8 is walked as 32.
@@ -59,7 +60,9 @@ func.func @layer_norm(%x: tensor<4x64xf32>, %s: tensor<64xf32>, %b: tensor<64xf3
 }
 
 // Element-wise work on a convolution's result joins it, and the weights are packed by tiles of 16
-// features.
+// features; where a machine with vectors twice as wide shares them, of 32.
+// WIDE-LABEL: func.func @residual
+// WIDE: hr.transpose %{{.*}} [0, 1, 2, 3] : (tensor<3x3x16x32xf32>)
 // CHECK-LABEL: func.func @residual
 // CHECK: hr.transpose %{{.*}} [3, 0, 1, 2, 4] : (tensor<3x3x16x2x16xf32>) -> tensor<2x3x3x16x16xf32>
 // CHECK: hr.kernel "conv"({{.*}}) of ["conv", "map"]

@@ -9,10 +9,10 @@ namespace {
 
 // The part of cublas_api.h that is used.
 using Handle = DeviceHandles::Handle;
-constexpr int plain = 0, transposed = 1;            // cublasOperation_t
-constexpr int real32 = 0, real16 = 2, brain16 = 14; // cudaDataType
-constexpr int compute32 = 68;                       // cublasComputeType_t
-constexpr int anyAlgorithm = -1;                    // cublasGemmAlgo_t
+constexpr int plain = 0, transposed = 1;                   // cublasOperation_t
+constexpr TypeCodes codes{.f32 = 0, .f16 = 2, .bf16 = 14}; // cudaDataType
+constexpr int compute32 = 68;                              // cublasComputeType_t
+constexpr int anyAlgorithm = -1;                           // cublasGemmAlgo_t
 
 struct CuBlas {
   VendorLibrary library{"cuBLAS", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}};
@@ -37,19 +37,6 @@ const CuBlas &cuBlas() {
   return blas;
 }
 
-int typeOf(DType type, const Step &step) {
-  switch (type) {
-  case DType::F32:
-    return real32;
-  case DType::F16:
-    return real16;
-  case DType::BF16:
-    return brain16;
-  default:
-    throw InternalError("step '" + step.name + "': cuBLAS has no product of this type");
-  }
-}
-
 } // namespace
 
 bool cuBlasAvailable() { return cuBlas().library.available(); }
@@ -67,7 +54,7 @@ void cuBlasGemm(const RoutineCall &call) {
   const CuBlas &blas = cuBlas();
   auto check = [&](int status) { blas.library.check(status, step); };
   auto pointer = [&](size_t i) { return reinterpret_cast<void *>(call.operands[i]); };
-  auto type = [&](size_t i) { return typeOf(call.types[i], step); };
+  auto type = [&](size_t i) { return codes.of(call.types[i], step); };
   // Its matrices are column-major: theirs is our transposed one, so that B comes first.
   const float one = 1, zero = 0;
   static auto &handles = *new DeviceHandles;

@@ -10,11 +10,11 @@ namespace {
 // The part of cudnn.h that is used.
 using Handle = DeviceHandles::Handle;
 using Descriptor = void *;
-constexpr int channelsLast = 1;                    // cudnnTensorFormat_t
-constexpr int real32 = 0, real16 = 2, brain16 = 9; // cudnnDataType_t
-constexpr int crossCorrelation = 1;                // cudnnConvolutionMode_t
-constexpr int tensorMath = 1, plainMath = 3;       // cudnnMathType_t
-struct AlgorithmRecord {                           // cudnnConvolutionFwdAlgoPerf_t
+constexpr int channelsLast = 1;                           // cudnnTensorFormat_t
+constexpr TypeCodes codes{.f32 = 0, .f16 = 2, .bf16 = 9}; // cudnnDataType_t
+constexpr int crossCorrelation = 1;                       // cudnnConvolutionMode_t
+constexpr int tensorMath = 1, plainMath = 3;              // cudnnMathType_t
+struct AlgorithmRecord {                                  // cudnnConvolutionFwdAlgoPerf_t
   int algorithm, status;
   float time;
   size_t memory;
@@ -66,19 +66,6 @@ const CuDnn &cuDnn() {
 }
 
 void check(int status, const Step &step) { cuDnn().library.check(status, step); }
-
-int typeOf(DType type, const Step &step) {
-  switch (type) {
-  case DType::F32:
-    return real32;
-  case DType::F16:
-    return real16;
-  case DType::BF16:
-    return brain16;
-  default:
-    throw InternalError("step '" + step.name + "': cuDNN has no convolution of this type");
-  }
-}
 
 /// The descriptions of one call.
 struct Descriptions {
@@ -134,16 +121,16 @@ void cuDnnConvolution(const RoutineCall &call) {
     return;
 
   const CuDnn &dnn = cuDnn();
-  int type = typeOf(call.types[0], step);
+  int type = codes.of(call.types[0], step);
   Descriptions d(step);
   check(dnn.setTensor(d.x, channelsLast, type, n, c, h, w), step);
   check(dnn.setFilter(d.w, type, channelsLast, k, c, kh, kw), step);
-  check(dnn.setTensor(d.y, channelsLast, typeOf(call.types[2], step), n, k, oh, ow), step);
-  check(
-      dnn.setConvolution(d.convolution, 0, 0, p[9], p[10], p[11], p[12], crossCorrelation, real32),
-      step);
+  check(dnn.setTensor(d.y, channelsLast, codes.of(call.types[2], step), n, k, oh, ow), step);
+  check(dnn.setConvolution(d.convolution, 0, 0, p[9], p[10], p[11], p[12], crossCorrelation,
+                           codes.f32),
+        step);
   // In f32, sums and products are f32's own.
-  check(dnn.setMath(d.convolution, type == real32 ? plainMath : tensorMath), step);
+  check(dnn.setMath(d.convolution, type == codes.f32 ? plainMath : tensorMath), step);
   auto pointer = [&](size_t i) { return reinterpret_cast<void *>(call.operands[i]); };
   const float one = 1, zero = 0;
   static auto &handles = *new DeviceHandles;

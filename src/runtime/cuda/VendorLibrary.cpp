@@ -20,6 +20,19 @@ void VendorLibrary::check(int status, const Step &step) const {
                                             " failed with status " + std::to_string(status));
 }
 
+int TypeCodes::of(DType type, const Step &step) const {
+  switch (type) {
+  case DType::F32:
+    return f32;
+  case DType::F16:
+    return f16;
+  case DType::BF16:
+    return bf16;
+  default:
+    throw InternalError("step '" + step.name + "': no library computes with this type");
+  }
+}
+
 int librarySize(int64_t value, const Step &step) {
   if (value < 0 || value > INT_MAX)
     throw Error(ErrorKind::Unsupported, "step '" + step.name +

@@ -54,6 +54,12 @@ private:
   std::map<int, Handle> handles;
 };
 
+/// The numbers by which a library knows the types it computes with.
+struct TypeCodes {
+  int f32, f16, bf16;
+  int of(DType type, const Step &step) const;
+};
+
 /// A size as these libraries take it. Throws Error beyond 2^31.
 int librarySize(int64_t value, const Step &step);
 

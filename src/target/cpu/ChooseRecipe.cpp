@@ -1,7 +1,8 @@
 #include "target/cpu/ChooseRecipe.h"
 
+#include "target/cpu/ChooseTiles.h"
 #include "target/cpu/KernelShape.h"
-#include "target/cpu/StepWriter.h"
+#include "target/cpu/RecipeDraft.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -11,14 +12,12 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
-constexpr int64_t kAssumedDynamicSize = 8;
 constexpr int64_t kElementwiseCell = 8192;
 
-class RecipeChooser {
+class RecipeChooser : RecipeDraft {
 public:
   RecipeChooser(func::FuncOp kernel, const Machine &machine)
-      : contents(KernelContents::of(kernel)), machine(machine) {
+      : RecipeDraft{KernelContents::of(kernel), machine, {}, {}, {}} {
     for (Operation *op : contents.ops)
       for (Type type : op->getOperandTypes()) {
         Type element = getElementTypeOrSelf(type);
@@ -61,9 +60,8 @@ private:
     }
     if (llvm::all_of(contents.reductions, reducesRows))
       return llvm::all_of(contents.reductions, combinesInAnyOrder) ? rows() : plainLoops();
-    if (contents.reductions.size() == 1)
-      return tiles();
-    plainLoops();
+    if (contents.reductions.size() != 1 || !chooseTiles(*this))
+      plainLoops();
   }
 
   //===------------------------------------------------------------------------===//
@@ -172,135 +170,6 @@ private:
       }
   }
 
-  struct Tile {
-    SmallVector<int64_t> grid;  // per dimension of the root: size of a grid cell; 0: all of it
-    SmallVector<int64_t> sizes; // the register tile inside a cell
-  };
-
-  /// Contractions, convolutions, windows: a register tile carried over the reduction.
-  void tiles() {
-    linalg::GenericOp anchor = contents.reductions.front();
-    SmallVector<int64_t> parallel;
-    for (auto [dim, kind] : llvm::enumerate(iterators))
-      if (kind == IteratorType::parallel)
-        parallel.push_back(dim);
-    if (parallel.empty() || ShapedType::isDynamic(ranges[parallel.back()]) ||
-        !readsAlong(anchor, parallel.back()) || hasDynamicReduction(anchor))
-      return plainLoops();
-
-    Tile tile;
-    tile.grid.assign(ranges.size(), 0);
-    tile.sizes.assign(ranges.size(), 0);
-    for (int64_t dim : parallel)
-      tile.sizes[dim] = 1;
-    int64_t feature = parallel.back();
-    int64_t width = chooseFeatureTile(machine, ranges[feature], elementBytes);
-    // Full vectors with something left over beat a divisor that leaves lanes idle.
-    if (width < lanes() && ranges[feature] > 2 * lanes())
-      width = 2 * lanes();
-    tile.sizes[feature] = width;
-    int64_t vectors = (width + lanes() - 1) / lanes();
-
-    std::optional<int64_t> row = rowDim(anchor, parallel);
-    if (row) {
-      int64_t most = std::clamp<int64_t>((machine.vectorRegisters - 1 - vectors) / vectors, 1, 14);
-      if (!isContraction(anchor))
-        most = std::max<int64_t>(1, machine.vectorRegisters / (4 * vectors));
-      most = std::min(most, rowsHeld(machine, anchor, *row, elementBytes));
-      tile.sizes[*row] = rowTile(ranges[*row], most, /*even=*/isFeatureBlock(anchor, *row));
-    }
-    // A plain matrix on the right: columns outermost, so that all rows of the cell use a panel.
-    bool byColumns = row && isContraction(anchor) && isFeatureBlock(anchor, feature) &&
-                     !isFeatureBlock(anchor, *row);
-    chooseGrid(tile, parallel, feature, row, byColumns);
-    // Features outermost, rows innermost: a tile's weights are used by all rows of the cell.
-    SmallVector<int64_t> order;
-    for (int64_t dim : llvm::reverse(parallel))
-      if (dim != feature && (!row || dim != *row) && isFeatureBlock(anchor, dim))
-        order.push_back(dim);
-    for (int64_t dim : parallel)
-      if (dim != feature && (!row || dim != *row) && !llvm::is_contained(order, dim))
-        order.push_back(dim);
-    if (row)
-      order.push_back(*row);
-    order.push_back(feature);
-    std::string panelLoop = writeTiles(tile, order, byColumns);
-    if (byColumns && anchor == contents.root && !panelLoop.empty())
-      packPanels(tile, anchor, *row, panelLoop);
-  }
-
-  /// Panels of the right side are copied where their rows lie so far apart that the copy is less
-  /// than what finding them costs, over and over, all tiles of rows.
-  void packPanels(const Tile &tile, linalg::GenericOp op, int64_t row, const std::string &loop) {
-    constexpr int64_t kWorthwhileUses = 8;
-    int64_t spanned = 0;
-    for (auto [dim, kind] : llvm::enumerate(iterators))
-      if (kind == IteratorType::reduction)
-        spanned += (ranges[dim] - 1) * distanceAlong(op, /*operand=*/1, dim) * elementBytes;
-    int64_t rows = tile.grid[row] ? tile.grid[row] : sizeOrGuess(row);
-    bool isInput = isa<BlockArgument>(op->getOperand(1)) ||
-                   op->getOperand(1).getDefiningOp<bufferization::ToTensorOp>();
-    if (isInput && spanned > machine.translatedBytes && rows >= kWorthwhileUses * tile.sizes[row])
-      write.pack(op, sourceName(op->getOperand(1)), loop);
-  }
-
-  /// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
-  /// the loop inside which all rows of a cell use the same columns, where those come first.
-  std::string writeTiles(const Tile &tile, ArrayRef<int64_t> order, bool byColumns) {
-    Operation *root = contents.root;
-    SmallVector<std::string> grid, loops, inTile;
-    std::string panelLoop;
-    for (size_t dim = 0; dim < ranges.size(); ++dim) {
-      if (iterators[dim] != IteratorType::parallel || tile.grid[dim] == 0)
-        continue;
-      std::string axis = axisName(root, dim);
-      if (tile.grid[dim] > 1)
-        write.split(root, axis, tile.grid[dim], axis + ".g", axis + ".c");
-      grid.push_back(tile.grid[dim] > 1 ? axis + ".g" : axis);
-    }
-    for (int64_t dim : order) {
-      std::string axis = axisName(root, dim);
-      int64_t size = tile.sizes[dim], cell = tile.grid[dim];
-      std::string inside = cell > 1 ? axis + ".c" : axis;
-      if (cell == 1)
-        continue;
-      if (size == 1) {
-        loops.push_back(inside);
-      } else if (size == (cell ? cell : ranges[dim]) && !leavesRemainder(dim, size)) {
-        inTile.push_back(inside);
-      } else {
-        write.split(root, inside, size, axis + ".o", axis + ".t");
-        bool comesFirst = byColumns && dim == order.back();
-        if (comesFirst)
-          panelLoop = axis + ".o";
-        loops.insert(comesFirst && !loops.empty() ? loops.end() - 1 : loops.end(), axis + ".o");
-        inTile.push_back(axis + ".t");
-      }
-    }
-    std::string place = loops.empty() ? (grid.empty() ? "" : grid.back()) : loops.back();
-    SmallVector<std::string> reductions = reductionAxes(root);
-    write.reorder(root,
-                  llvm::to_vector(llvm::concat<std::string>(grid, loops, reductions, inTile)));
-    for (const std::string &axis : grid)
-      write.parallel(root, axis);
-    write.registerTile(root, inTile);
-    for (Operation *op : llvm::reverse(contents.ops)) {
-      if (op == root)
-        continue;
-      write.computeAt(op, root, place);
-      // Its axes beside the root's: those of the tile innermost.
-      auto generic = cast<linalg::GenericOp>(op);
-      SmallVector<std::string> single, kept;
-      for (unsigned dim = 0; dim < generic.getNumLoops(); ++dim)
-        if (generic.getIteratorTypesArray()[dim] == IteratorType::parallel)
-          (tile.sizes[dim] > 1 ? kept : single).push_back(axisName(op, dim));
-      SmallVector<std::string> reduced = reductionAxes(op);
-      write.reorder(op, llvm::to_vector(llvm::concat<std::string>(single, reduced, kept)));
-      write.registerTile(op, kept);
-    }
-    return panelLoop.empty() && !grid.empty() ? grid.back() : panelLoop;
-  }
-
   /// All other stages are computed inside that loop of the root, consumers first.
   void computeInside(const std::string &loop) {
     for (Operation *op : llvm::reverse(contents.ops))
@@ -312,11 +181,6 @@ private:
   // Choices
   //===------------------------------------------------------------------------===//
 
-  int64_t lanes() const { return machine.lanes(elementBytes); }
-  int64_t sizeOrGuess(int64_t dim) const {
-    return ShapedType::isDynamic(ranges[dim]) ? kAssumedDynamicSize : ranges[dim];
-  }
-
   /// A vector length for a dimension of known size.
   int64_t vectorLength(int64_t size) const {
     if (size <= 4 * lanes())
@@ -325,45 +189,6 @@ private:
       if (size % (multiple * lanes()) == 0)
         return multiple * lanes();
     return 2 * lanes();
-  }
-
-  bool leavesRemainder(int64_t dim, int64_t tile) const {
-    return ShapedType::isDynamic(ranges[dim]) || ranges[dim] % tile != 0;
-  }
-
-  /// Cells from the outermost dimension inwards until there are enough of them.
-  void chooseGrid(Tile &tile, ArrayRef<int64_t> parallel, int64_t feature,
-                  std::optional<int64_t> row, bool byColumns) const {
-    SmallVector<int64_t> candidates;
-    for (int64_t dim : parallel)
-      if (dim != feature && (!row || dim != *row))
-        candidates.push_back(dim);
-    if (byColumns)
-      candidates.push_back(feature);
-    if (row)
-      candidates.push_back(*row);
-    if (!byColumns)
-      candidates.push_back(feature);
-    int64_t cells = 1;
-    for (int64_t dim : candidates) {
-      if (cells >= kWantedCells && !ShapedType::isDynamic(ranges[dim]))
-        break;
-      int64_t unit = tile.sizes[dim];
-      if (ShapedType::isDynamic(ranges[dim])) {
-        tile.grid[dim] = unit;
-        cells *= kAssumedDynamicSize;
-        continue;
-      }
-      int64_t count = (ranges[dim] + unit - 1) / unit;
-      int64_t wanted = (2 * kWantedCells + cells - 1) / cells;
-      int64_t group = std::max<int64_t>(1, count / wanted);
-      while (!leavesRemainder(dim, unit) && count % group != 0)
-        --group; // whole cells where there can be
-      if (count == 1)
-        continue;
-      tile.grid[dim] = unit * group;
-      cells *= count / group;
-    }
   }
 
   //===------------------------------------------------------------------------===//
@@ -405,35 +230,6 @@ private:
     return across != last && isEven ? std::optional(across) : std::nullopt;
   }
 
-  /// The dimension of which several elements share what is read along the features.
-  std::optional<int64_t> rowDim(linalg::GenericOp anchor, ArrayRef<int64_t> parallel) const {
-    SmallVector<AffineMap> maps = anchor.getIndexingMapsArray();
-    ArrayRef<int64_t> candidates = parallel.drop_back();
-    auto isStatic = [&](int64_t dim) { return !ShapedType::isDynamic(ranges[dim]); };
-    if (isContraction(anchor)) {
-      auto sharesWeights = [&](int64_t dim) {
-        return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
-      };
-      for (bool dynamic : {false, true})
-        for (int64_t dim : llvm::reverse(candidates))
-          if (isStatic(dim) != dynamic && sharesWeights(dim))
-            return dim;
-      for (int64_t dim : llvm::reverse(candidates))
-        if (isStatic(dim) && isFeatureBlock(anchor, dim))
-          return dim;
-    }
-    for (int64_t dim : llvm::reverse(candidates))
-      if (isStatic(dim))
-        return dim;
-    return std::nullopt;
-  }
-
-  KernelContents contents;
-  const Machine &machine;
-  StepWriter write;
-  SmallVector<int64_t> ranges;
-  SmallVector<IteratorType> iterators;
-  int64_t elementBytes = 1;
   bool vectorizable = true;
 };
 

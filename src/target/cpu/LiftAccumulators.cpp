@@ -30,14 +30,6 @@ namespace headrace {
 
 namespace {
 
-void addCanonicalization(RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  for (Dialect *dialect : context->getLoadedDialects())
-    dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName op : context->getRegisteredOperations())
-    op.getCanonicalizationPatterns(patterns, context);
-}
-
 struct CpuLiftAccumulatorsPass : impl::CpuLiftAccumulatorsPassBase<CpuLiftAccumulatorsPass> {
   void runOnOperation() override {
     recognizeContractions();
@@ -53,7 +45,7 @@ private:
     vector::populateVectorReductionToContractPatterns(patterns);
     vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
     populateSliceTransferPatterns(patterns);
-    addCanonicalization(patterns);
+    populateCanonicalizations(patterns);
     apply(std::move(patterns));
     bool contracts = getOperation()
                          .walk([](vector::ContractionOp) { return WalkResult::interrupt(); })
@@ -64,7 +56,7 @@ private:
     RewritePatternSet units(&getContext());
     vector::populateCastAwayVectorLeadingOneDimPatterns(units);
     populateSliceTransferPatterns(units);
-    addCanonicalization(units);
+    populateCanonicalizations(units);
     apply(std::move(units));
   }
 
@@ -87,7 +79,7 @@ private:
     populateSliceTransferPatterns(patterns);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
     scf::populateSCFForLoopCanonicalizationPatterns(patterns);
-    addCanonicalization(patterns);
+    populateCanonicalizations(patterns);
     apply(std::move(patterns));
   }
 

@@ -23,14 +23,6 @@ namespace {
   throw Error(ErrorKind::InvalidArgument, "stage '" + stageOf(op).str() + "' " + reason);
 }
 
-void addCanonicalization(RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  for (Dialect *dialect : context->getLoadedDialects())
-    dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName op : context->getRegisteredOperations())
-    op.getCanonicalizationPatterns(patterns, context);
-}
-
 void applyAndMergeEqual(func::FuncOp kernel, RewritePatternSet &&patterns) {
   (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
   IRRewriter rewriter(kernel.getContext());
@@ -215,7 +207,7 @@ void cleanUp(func::FuncOp kernel) {
   scf::populateSCFForLoopCanonicalizationPatterns(patterns);
   tensor::populateFoldTensorEmptyPatterns(patterns);
   tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  addCanonicalization(patterns);
+  populateCanonicalizations(patterns);
   applyAndMergeEqual(kernel, std::move(patterns));
 }
 
@@ -263,7 +255,7 @@ void dropUnitDims(RewriterBase &, func::FuncOp kernel) {
   }
   RewritePatternSet patterns(kernel.getContext());
   tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  addCanonicalization(patterns);
+  populateCanonicalizations(patterns);
   applyAndMergeEqual(kernel, std::move(patterns));
 }
 
