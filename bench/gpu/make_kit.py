@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the kit for a GPU machine: packages compiled here, the runtime library, and what runs them.
+"""Make the kit for a GPU machine: packages compiled here, the runtime library, and what runs them; on
+request the compiler, too, as a Python package for that machine's Python.
 
 The machine needs an NVIDIA driver and python3 with NumPy; with PyTorch there, everything is timed
 beside it. It needs no compiler, no LLVM and no network.
@@ -23,7 +24,7 @@ sys.path.insert(0, str(root))
 
 import headrace as hr  # noqa: E402
 
-from bench.gpu import operators  # noqa: E402
+from bench.gpu import compiler, operators  # noqa: E402
 from bench.gpu.cases import CASES, Case  # noqa: E402
 from bench.gpu.onnx_models import write_formula  # noqa: E402
 from bench.models.architectures import MODELS  # noqa: E402
@@ -100,6 +101,16 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
     shutil.copy(root / "bench/models/architectures.py", kit / "models")
 
 
+def add_compiler(kit: Path, package: Path) -> None:
+    """The package, its libraries in an archive of their own, and the tests of PyTorch's tensors."""
+    extension = compiler.copy_package(package, kit / "python")
+    compiler.pack_libraries(extension, kit.parent / "gpu-libraries.tar.xz")
+    shutil.copytree(root / "test/gpu", kit / "tests", ignore=shutil.ignore_patterns(".*", "__*"))
+    shutil.copy(root / "test/python/torch_models.py", kit / "tests")
+    shutil.copy(root / "examples/digits/digits.onnx", kit / "tests")
+    shutil.copy(root / "bench/gpu/torch_times.py", kit)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help="cases to include (default: all)")
@@ -107,6 +118,7 @@ def main() -> None:
     parser.add_argument("--tests", type=Path, required=True, help="the runtime's tests on a device")
     parser.add_argument("--out", type=Path, default=root / "build/gpu-kit")
     parser.add_argument("--target", default="cuda:sm_90a")
+    parser.add_argument("--compiler", type=Path, help="a build's folder 'python' to bring along")
     arguments = parser.parse_args()
     make(
         arguments.out,
@@ -117,6 +129,8 @@ def main() -> None:
         operators.write(arguments.out, arguments.target)
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
     shutil.copy(arguments.tests, arguments.out / "gpu_tests")
+    if arguments.compiler:
+        add_compiler(arguments.out, arguments.compiler)
     archive = arguments.out.with_suffix(".tar.xz")
     with tarfile.open(archive, "w:xz", preset=1) as tar:
         tar.add(arguments.out, "gpu-kit")
