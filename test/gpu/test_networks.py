@@ -68,6 +68,25 @@ def test_training_follows_eager_mode() -> str:
     return f"loss {losses[0][0]:.3f} to {losses[0][-1]:.3f}"
 
 
+def test_autocast() -> None:
+    torch.manual_seed(0)
+    net = mlp().cuda()
+    twin = copy.deepcopy(net)
+    call = compiled(net)
+    x = torch.randn(64, 20, device="cuda")
+    for _ in range(3):
+        net.zero_grad(), twin.zero_grad()
+        with torch.autocast("cuda", torch.bfloat16):
+            y, expected = call(x), twin(x)
+        assert y.dtype == expected.dtype
+        torch.testing.assert_close(y, expected, rtol=5e-2, atol=2e-2)
+        y.float().sum().backward(), expected.float().sum().backward()
+        for one, other in zip(net.parameters(), twin.parameters()):
+            assert one.grad.dtype == other.grad.dtype
+            scale = other.grad.abs().max().item()
+            torch.testing.assert_close(one.grad, other.grad, rtol=5e-2, atol=5e-2 * scale)
+
+
 def test_module_moves_between_devices() -> None:
     net = hr.module(mlp())
     x = torch.randn(6, 20)
