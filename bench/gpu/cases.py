@@ -52,6 +52,7 @@ def matrix_cases() -> list[Case]:
             Case(
                 f"dense_{dtype}", "dense", ((2048, 1024), (1024, 4096), (4096,)), dtype, row_step=97
             ),
+            Case(f"gradient_{dtype}", "gradient", ((2048, 3072), (2048, 768)), dtype, row_step=97),
             Case(f"batched_{dtype}", "matmul", ((24, 128, 64), (24, 64, 130)), dtype),
             Case(
                 f"cublas_{dtype}", "matmul", (big, big), dtype, "cublas", speedup=0.95, row_step=331

@@ -54,6 +54,15 @@ def nodes_of(case: Case) -> tuple[list, list[str], list]:
         axes = {"sum_rows": [1], "sum_columns": [0], "sum_all": [0, 1]}[case.formula]
         constant = helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes)
         return [node("ReduceSum", ["x0", "axes"], ["y"], keepdims=0)], ["y"], [constant]
+    if case.formula == "gradient":
+        return (
+            [
+                node("Transpose", ["x0"], ["t"], perm=[1, 0]),
+                node("MatMul", ["t", "x1"], ["y"]),
+            ],
+            ["y"],
+            [],
+        )
     if case.formula == "dense":
         return (
             [

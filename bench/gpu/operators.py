@@ -57,6 +57,7 @@ def cases() -> Iterator[Case]:
     yield from rows()
     yield from reductions()
     yield from products()
+    yield from heads()
     yield from convolutions()
 
 
@@ -106,6 +107,28 @@ def products() -> Iterator[Case]:
             batch = np.stack([a, -a, a + a]), np.stack([b, b, -b])
             yield one("MatMul", *batch, label=f"{label}_batch")
             yield one("MatMul", batch[0], b, label=f"{label}_rows", free={0: ["b", m, k]})
+
+
+def heads() -> Iterator[Case]:
+    """Attention's products, of heads that lie side by side in memory."""
+    for (tokens, size), kind in itertools.product(
+        ((128, 64), (33, 40), (130, 72)), (np.float32, np.float16, ml_dtypes.bfloat16)
+    ):
+        q, k = (varied(2, tokens, 3, size).astype(kind) for _ in range(2))
+        scores = [
+            helper.make_node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
+            helper.make_node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
+            helper.make_node("MatMul", ["a", "b"], ["y"]),
+        ]
+        label = f"{tokens}x{size}_{np.dtype(kind).name}"
+        yield Case(f"Heads_{label}", scores, {"q": q, "k": k})
+        mixed = [
+            helper.make_node("Transpose", ["v"], ["b"], perm=[0, 2, 1, 3]),
+            helper.make_node("MatMul", ["p", "b"], ["c"]),
+            helper.make_node("Transpose", ["c"], ["y"], perm=[0, 2, 1, 3]),
+        ]
+        weights = varied(2, 3, tokens, tokens).astype(kind)
+        yield Case(f"HeadsMixed_{label}", mixed, {"p": weights, "v": k})
 
 
 def convolutions() -> Iterator[Case]:

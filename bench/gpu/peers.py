@@ -17,6 +17,7 @@ PEERS = {
     "sum_columns": lambda x: x.sum(0),
     "sum_all": lambda x: x.sum(),
     "matmul": torch.matmul,
+    "gradient": lambda a, b: a.T @ b,
     "dense": lambda x, w, b: torch.relu(torch.addmm(b, x, w)),
     "conv": lambda x, w: torch.nn.functional.conv2d(x, w, padding=1),
     "shifts": lambda *xs: [x + i for i, x in enumerate(xs)],

@@ -198,26 +198,22 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
     return fused;
   const Product &product = fused->product;
   linalg::GenericOp generic = product.op;
-  if (product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1 ||
-      product.batch.size() > 1)
-    return "expected a product of matrices, or of one stack of them";
+  if (product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1)
+    return "expected a product of matrices, or of a stack of them";
   if (!constantSize(product.size(product.n)))
     return "expected a known number of columns";
   for (OpOperand *operand : {product.a, product.b}) {
     Operation *producer = operand->get().getDefiningOp();
     if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || !kernelShape(operand->get()))
       return "expected operands in memory, found one that is computed in the kernel";
+    constexpr unsigned kMostDims = 5; // that the copy engine knows
     unsigned outer = operand == product.a ? product.m.front() : product.n.front();
     AffineMap map = generic.getMatchingIndexingMap(operand);
-    auto is = [&](unsigned slow, unsigned fast) {
-      SmallVector<unsigned> loops(product.batch);
-      loops.append({slow, fast});
-      return map ==
-             AffineMap::getMultiDimMapWithTargets(generic.getNumLoops(), loops, op->getContext());
-    };
-    unsigned depth = product.k.front();
-    if (!is(outer, depth) && (operand == product.a || !is(depth, outer)))
-      return "expected operands [m, k] and [n, k] or [k, n], found one in another order";
+    AffineExpr last = map.getNumResults() > 0 ? map.getResults().back() : AffineExpr();
+    bool liesTogether = last == getAffineDimExpr(outer, op->getContext()) ||
+                        last == getAffineDimExpr(product.k.front(), op->getContext());
+    if (!map.isProjectedPermutation() || !liesTogether || map.getNumResults() > kMostDims)
+      return "expected operands whose rows or columns lie together, of at most five dimensions";
   }
   return fused;
 }

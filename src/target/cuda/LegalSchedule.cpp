@@ -30,11 +30,14 @@ int64_t neighbours(const Reads &reads, unsigned dim, AffineExpr size) {
   return width;
 }
 
-/// The reduction's elements lie beside each other.
+/// The reduction's elements lie beside each other: those of its operands of most dimensions.
 bool readsAlong(linalg::GenericOp reduction, unsigned dim) {
+  unsigned rank = 0;
+  for (OpOperand *operand : reduction.getDpsInputOperands())
+    rank = std::max(rank, reduction.getMatchingIndexingMap(operand).getNumResults());
   return llvm::any_of(reduction.getDpsInputOperands(), [&](OpOperand *operand) {
     AffineMap map = reduction.getMatchingIndexingMap(operand);
-    return map.getNumResults() > 0 &&
+    return rank > 0 && map.getNumResults() == rank &&
            map.getResults().back() == getAffineDimExpr(dim, reduction.getContext());
   });
 }

@@ -121,19 +121,37 @@ Schedule product(const Product &product, bool onTensorCores) {
   return schedule;
 }
 
-/// Tiles of all columns where they are few.
+int64_t fittingStages(Schedule schedule) {
+  for (schedule.stages = 6; schedule.stages > 2; --schedule.stages)
+    if (WarpgroupShape::sharedBytes(schedule) <= kSharedBytes)
+      break;
+  return schedule.stages;
+}
+
+/// Tiles as wide as keeps the multiprocessors busy: all go through their tiles at the same time, so
+/// that a few tiles more may cost as much as another for each. Narrow ones read more often.
 Schedule warpgroups(const Product &product) {
   // Rows that begin at lines of the cache are read faster; copying pays where that is done often.
   constexpr int64_t kRowElements = 8, kLineElements = 64, kLeastAligned = 2048;
+  constexpr int64_t kWidths[] = {256, 192, 128, 64}, kBesides = 24;
+  int64_t rows = sizeOrGuess(product.size(product.m));
   int64_t columns = *constantSize(product.size(product.n));
-  int64_t least = std::min(sizeOrGuess(product.size(product.m)), columns);
+  int64_t batches = sizeOrGuess(product.size(product.batch));
+  int64_t least = std::min(rows, columns);
   Schedule schedule;
   schedule.kind = Schedule::Kind::Warpgroups;
-  schedule.threads = 3 * 128;
-  schedule.tileM = 128;
-  schedule.tileN = columns > 128 ? 256 : 128;
+  schedule.tileM = rows > 64 ? 128 : 64;
+  schedule.threads = (WarpgroupShape::groups(schedule) + 1) * WarpgroupShape::kGroup;
+  schedule.tileN = *llvm::min_element(kWidths, [&](int64_t a, int64_t c) {
+    auto cost = [&](int64_t width) {
+      int64_t tiles =
+          batches * llvm::divideCeil(rows, schedule.tileM) * llvm::divideCeil(columns, width);
+      return llvm::divideCeil(tiles, kMultiprocessors) * (width + kBesides);
+    };
+    return cost(a) < cost(c);
+  });
   schedule.tileK = 64;
-  schedule.stages = schedule.tileN == 256 ? 4 : 6;
+  schedule.stages = fittingStages(schedule);
   schedule.blocks = kMultiprocessors;
   schedule.padded = least >= kLeastAligned ? kLineElements : kRowElements;
   return schedule;
@@ -216,15 +234,10 @@ private:
   }
 
   void completeWarpgroups() {
-    constexpr int64_t kEnoughStages = 6;
     set("threads", (WarpgroupShape::groups(schedule) + 1) * WarpgroupShape::kGroup);
     if (!given.has("tileM") && !given.has("tileN"))
       return;
-    Schedule fitting = schedule;
-    fitting.stages = kEnoughStages;
-    while (fitting.stages > 2 && WarpgroupShape::sharedBytes(fitting) > kSharedBytes)
-      --fitting.stages;
-    set("stages", fitting.stages);
+    set("stages", fittingStages(schedule));
   }
 
   Operation *op;

@@ -60,7 +60,16 @@ private:
                                  ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
   }
 
-  bool columnsLieTogether() const; // B is [k, n] rather than [n, k]
+  /// One of the two operands: how its tiles are copied and read.
+  struct Side {
+    OpOperand *operand;
+    unsigned outer;             // loop: m of A, n of B
+    int64_t tile;               // outer elements of a tile
+    SmallVector<unsigned> dims; // loops of its dimensions, as they lie in memory
+    bool outerLiesTogether;     // rather than the depth: tiles are blocks of 128 bytes of `outer`
+    Value map;                  // for the copy engine
+  };
+  Side sideOf(OpOperand *operand, unsigned outer, int64_t tile, StringRef suffix);
   int64_t bytesOfA() const { return schedule.tileM * schedule.tileK * kElementBytes; }
   int64_t bytesOfB() const { return schedule.tileN * schedule.tileK * kElementBytes; }
   int64_t stageBytes() const { return bytesOfA() + bytesOfB(); }
@@ -81,13 +90,16 @@ private:
   };
   Ring ringAt(Value step);
   struct Tile {
-    Value batch, row, column;
+    SmallVector<Value> batch; // a position of each of its loops
+    Value row, column;
   };
   Tile tileAt(Value number);
   void initializeBarriers();
   /// Calls `body` for each tile of the block with the number of steps so far; it returns the next.
   void forTiles(llvm::function_ref<Value(const Tile &, Value step)> body);
   void produce();
+  void copyTile(const Side &side, Value to, const Tile &tile, Value outer, Value depth,
+                Value barrier);
   void consume();
   void storeTile(const Tile &tile, Value sums);
   void storeChunk(const Tile &tile, Value row, Value column, int64_t width, Value from);
@@ -100,14 +112,28 @@ private:
   PointWriter points;
   OpBuilder &b;
   Location loc;
-  Value shared, thread, group, mapA, mapB;
+  Value shared, thread, group;
+  Side sides[2];
   AffineExpr rowTiles, columnTiles, tiles, steps;
 };
 
-bool WarpgroupWriter::columnsLieTogether() const {
+WarpgroupWriter::Side WarpgroupWriter::sideOf(OpOperand *operand, unsigned outer, int64_t tile,
+                                              StringRef suffix) {
   linalg::GenericOp op = product.op;
-  AffineMap map = op.getMatchingIndexingMap(product.b);
-  return map.getResults().back().isFunctionOfDim(product.n.back());
+  Side side{operand, outer, tile, {}, false, Value()};
+  SmallVector<int64_t> box; // what one copy brings
+  for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    side.dims.push_back(dim);
+    box.push_back(dim == outer ? tile : dim == product.k.front() ? schedule.tileK : 1);
+  }
+  side.outerLiesTogether = side.dims.back() == outer;
+  box.back() = kRowBytes / kElementBytes;
+  const TensorMemory &memory = stage.memories.find(operand->get())->second;
+  TensorMemory readable =
+      withRowsOfMultiple(stage, memory, schedule.padded, stage.name + suffix.str());
+  side.map = kernel.tensorMap(readable.place, readable.shape, readable.element, box, kRowBytes);
+  return side;
 }
 
 WarpgroupWriter::Ring WarpgroupWriter::ringAt(Value step) {
@@ -127,8 +153,15 @@ WarpgroupWriter::Tile WarpgroupWriter::tileAt(Value number) {
   Value height = b.create<arith::MinUIOp>(loc, b.create<arith::SubIOp>(loc, rows, firstRow),
                                           word(kTileRowsTogether));
   Value row = add(firstRow, rem(inGroup, height)), column = div(inGroup, height);
-  return {div(number, size(rowTiles * columnTiles)), mul(row, schedule.tileM),
-          mul(column, schedule.tileN)};
+  Value batch = div(number, size(rowTiles * columnTiles));
+  SmallVector<Value> places(product.batch.size());
+  for (size_t i = places.size(); i-- > 0;) {
+    AffineExpr count = loopSize(product.op, product.batch[i]);
+    places[i] = i == 0 ? batch : rem(batch, size(count));
+    if (i > 0)
+      batch = div(batch, size(count));
+  }
+  return {places, mul(row, schedule.tileM), mul(column, schedule.tileN)};
 }
 
 void WarpgroupWriter::initializeBarriers() {
@@ -171,27 +204,33 @@ void WarpgroupWriter::produce() {
     b.create<NVVM::MBarrierTryWaitParitySharedOp>(loc, ring.empty, otherPhase, word(kTicks));
     b.create<NVVM::MBarrierArriveExpectTxSharedOp>(loc, ring.full, word(stageBytes()), Value());
     Value depth = mul(loop.getInductionVar(), schedule.tileK);
-    auto copy = [&](Value to, Value map, Value fast, Value slow, OpOperand *operand) {
-      SmallVector<Value> place{fast, slow};
-      if (cast<RankedTensorType>(operand->get().getType()).getRank() > 2)
-        place.push_back(tile.batch);
-      b.create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
-          loc, to, map, place, ring.full, ValueRange{}, Value(), Value(), Value());
-    };
     Value a = byteAt(shared, ring.offset), c = byteAt(a, bytesOfA());
-    copy(a, mapA, depth, tile.row, product.a);
-    if (!columnsLieTogether()) {
-      copy(c, mapB, depth, tile.column, product.b);
-    } else {
-      int64_t width = kRowBytes / kElementBytes; // columns that one copy brings
-      for (int64_t i = 0; i < schedule.tileN / width; ++i)
-        copy(byteAt(c, i * schedule.tileK * kRowBytes), mapB, add(tile.column, word(i * width)),
-             depth, product.b);
-    }
+    copyTile(sides[0], a, tile, tile.row, depth, ring.full);
+    copyTile(sides[1], c, tile, tile.column, depth, ring.full);
     b.create<scf::YieldOp>(loc, add(step, word(1)));
     b.setInsertionPointAfter(loop);
     return loop.getResult(0);
   });
+}
+
+void WarpgroupWriter::copyTile(const Side &side, Value to, const Tile &tile, Value outer,
+                               Value depth, Value barrier) {
+  auto copy = [&](Value target, Value firstOuter) {
+    SmallVector<Value> place;
+    for (unsigned dim : llvm::reverse(side.dims)) {
+      const auto *batch = llvm::find(product.batch, dim);
+      place.push_back(dim == side.outer              ? firstOuter
+                      : batch == product.batch.end() ? depth
+                                                     : tile.batch[batch - product.batch.begin()]);
+    }
+    b.create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+        loc, target, side.map, place, barrier, ValueRange{}, Value(), Value(), Value());
+  };
+  if (!side.outerLiesTogether)
+    return copy(to, outer);
+  constexpr int64_t kWidth = kRowBytes / kElementBytes; // outer elements that one copy brings
+  for (int64_t i = 0; i < side.tile / kWidth; ++i)
+    copy(byteAt(to, i * schedule.tileK * kRowBytes), add(outer, word(i * kWidth)));
 }
 
 void WarpgroupWriter::consume() {
@@ -205,13 +244,15 @@ void WarpgroupWriter::consume() {
   Value consumer = b.create<arith::SubIOp>(loc, group, word(1));
   Value isFirstLane = equal(rem(thread, word(kWarp)), word(0));
   Value sharedAt = b.create<LLVM::PtrToIntOp>(loc, b.getI32Type(), shared);
-  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; B in blocks of columns.
-  bool isWide = columnsLieTogether();
-  int64_t common = (int64_t{1} << 62) | ((int64_t{1024} / 16) << 32);
-  int64_t formA = common | (1 << 16);
-  int64_t formB = common | ((isWide ? schedule.tileK * kRowBytes / 16 : 1) << 16);
-  int64_t nextA = kDepth * kElementBytes / 16;
-  int64_t nextB = isWide ? kDepth * kRowBytes / 16 : nextA;
+  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; where the depth does not
+  // lie together, blocks of tileK rows.
+  auto formOf = [&](const Side &side) {
+    int64_t blocks = side.outerLiesTogether ? schedule.tileK * kRowBytes / 16 : 1;
+    return (int64_t{1} << 62) | ((int64_t{1024} / 16) << 32) | (blocks << 16);
+  };
+  auto nextOf = [](const Side &side) {
+    return kDepth * (side.outerLiesTogether ? kRowBytes : kElementBytes) / 16;
+  };
   Type element = cast<RankedTensorType>(product.a->get().getType()).getElementType();
   MLIRContext *context = kernel.context();
   auto type = NVVM::WGMMATypesAttr::get(context, element.isBF16() ? NVVM::WGMMATypes::bf16
@@ -237,16 +278,18 @@ void WarpgroupWriter::consume() {
         return b.create<arith::OrIOp>(loc, b.create<arith::ExtUIOp>(loc, b.getI64Type(), units),
                                       wide(form));
       };
-      Value a = descriptor(add(tilesAt, mul(consumer, kGroupRows * kRowBytes)), formA);
-      Value c = descriptor(add(tilesAt, word(bytesOfA())), formB);
+      Value a = descriptor(add(tilesAt, mul(consumer, kGroupRows * kRowBytes)), formOf(sides[0]));
+      Value c = descriptor(add(tilesAt, word(bytesOfA())), formOf(sides[1]));
       b.create<NVVM::WgmmaFenceAlignedOp>(loc);
       for (int64_t i = 0; i < schedule.tileK / kDepth; ++i)
         sums = b.create<NVVM::WgmmaMmaAsyncOp>(
-            loc, sumsType, sums, add(a, wide(i * nextA)), add(c, wide(i * nextB)),
+            loc, sumsType, sums, add(a, wide(i * nextOf(sides[0]))),
+            add(c, wide(i * nextOf(sides[1]))),
             NVVM::MMAShapeAttr::get(context, kGroupRows, schedule.tileN, kDepth), type, type,
             NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32),
-            NVVM::WGMMAScaleOutAttr::get(context, NVVM::WGMMAScaleOut::one), one, one, layout(true),
-            layout(isWide), NVVM::MMAIntOverflowAttr());
+            NVVM::WGMMAScaleOutAttr::get(context, NVVM::WGMMAScaleOut::one), one, one,
+            layout(!sides[0].outerLiesTogether), layout(sides[1].outerLiesTogether),
+            NVVM::MMAIntOverflowAttr());
       b.create<NVVM::WgmmaGroupSyncAlignedOp>(loc);
       b.create<NVVM::WgmmaWaitGroupSyncOp>(loc, 0);
       {
@@ -332,8 +375,8 @@ void WarpgroupWriter::storeChunk(const Tile &tile, Value row, Value column, int6
     return known && *known % by == 0;
   };
   Point loops(op.getNumLoops(), constantDim(0, kernel.context()));
-  if (!product.batch.empty())
-    loops[product.batch.front()] = points.addCoordinate(index(tile.batch));
+  for (auto [dim, place] : llvm::zip_equal(product.batch, tile.batch))
+    loops[dim] = points.addCoordinate(index(place));
   loops[product.m.front()] = points.addCoordinate(index(row));
   loops[product.n.front()] = points.addCoordinate(index(column));
   if (!divides(rows, schedule.tileM))
@@ -374,18 +417,8 @@ LogicalResult WarpgroupWriter::write() {
   shared = kernel.dynamicShared(sharedBytes(schedule), /*alignment=*/1024);
   thread = b.create<arith::IndexCastUIOp>(loc, b.getI32Type(), kernel.thread());
   group = div(thread, word(kGroup));
-  auto map = [&](const TensorMemory &memory, int64_t slowBox) {
-    SmallVector<int64_t> box{slowBox, kRowBytes / kElementBytes};
-    if (memory.shape.size() > 2)
-      box.insert(box.begin(), 1);
-    return kernel.tensorMap(memory.place, memory.shape, memory.element, box, kRowBytes);
-  };
-  auto readable = [&](OpOperand *operand, StringRef suffix) {
-    const TensorMemory &memory = stage.memories.find(operand->get())->second;
-    return withRowsOfMultiple(stage, memory, schedule.padded, stage.name + suffix.str());
-  };
-  mapA = map(readable(product.a, "_a"), schedule.tileM);
-  mapB = map(readable(product.b, "_b"), columnsLieTogether() ? schedule.tileK : schedule.tileN);
+  sides[0] = sideOf(product.a, product.m.front(), schedule.tileM, "_a");
+  sides[1] = sideOf(product.b, product.n.front(), schedule.tileN, "_b");
 
   initializeBarriers();
   b.create<gpu::BarrierOp>(loc);
