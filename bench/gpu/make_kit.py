@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the kit for a GPU machine: packages compiled here, the runtime library, and what runs them.
+"""Make the kit for a GPU machine: packages compiled here, the runtime library, and what runs them; on
+request the compiler, too, as a Python package for that machine's Python.
 
 The machine needs an NVIDIA driver and python3 with NumPy; with PyTorch there, everything is timed
 beside it. It needs no compiler, no LLVM and no network.
@@ -15,9 +16,7 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
-from onnx import TensorProto, helper
 from torch import nn
 
 root = Path(__file__).resolve().parents[2]
@@ -25,87 +24,11 @@ sys.path.insert(0, str(root))
 
 import headrace as hr  # noqa: E402
 
+from bench.gpu import compiler, operators  # noqa: E402
 from bench.gpu.cases import CASES, Case  # noqa: E402
+from bench.gpu.onnx_models import write_formula  # noqa: E402
 from bench.models.architectures import MODELS  # noqa: E402
 from bench.models.make import export  # noqa: E402
-
-ONNX_TYPES = {"f32": TensorProto.FLOAT, "bf16": TensorProto.BFLOAT16}
-
-
-def nodes_of(case: Case) -> tuple[list, list[str], list]:
-    """The case's formula as ONNX nodes, its outputs and its constants."""
-    node = helper.make_node
-    if case.formula == "mish":
-        return (
-            [
-                node("Softplus", ["x0"], ["s"]),
-                node("Tanh", ["s"], ["t"]),
-                node("Mul", ["x0", "t"], ["y"]),
-            ],
-            ["y"],
-            [],
-        )
-    if case.formula == "mish_both":
-        one = helper.make_tensor("one", TensorProto.FLOAT, [], [1.0])
-        return (
-            [
-                node("Softplus", ["x0"], ["s"]),
-                node("Tanh", ["s"], ["t"]),
-                node("Mul", ["t", "t"], ["tt"]),
-                node("Sub", ["one", "tt"], ["d"]),
-                node("Sigmoid", ["x0"], ["g"]),
-                node("Mul", ["d", "g"], ["dg"]),
-                node("Mul", ["x0", "dg"], ["xdg"]),
-                node("Add", ["t", "xdg"], ["slope"]),
-                node("Mul", ["x0", "t"], ["y"]),
-                node("Mul", ["x1", "slope"], ["dx"]),
-            ],
-            ["y", "dx"],
-            [one],
-        )
-    if case.formula == "shifts":
-        shifts = [
-            helper.make_tensor(f"c{i}", TensorProto.FLOAT, [], [float(i)])
-            for i in range(len(case.inputs))
-        ]
-        adds = [node("Add", [f"x{i}", f"c{i}"], [f"y{i}"]) for i in range(len(case.inputs))]
-        return adds, [f"y{i}" for i in range(len(case.inputs))], shifts
-    if case.formula.startswith("sum_"):
-        axes = {"sum_rows": [1], "sum_columns": [0], "sum_all": [0, 1]}[case.formula]
-        constant = helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes)
-        return [node("ReduceSum", ["x0", "axes"], ["y"], keepdims=0)], ["y"], [constant]
-    if case.formula == "dense":
-        return (
-            [
-                node("MatMul", ["x0", "x1"], ["p"]),
-                node("Add", ["p", "x2"], ["s"]),
-                node("Relu", ["s"], ["y"]),
-            ],
-            ["y"],
-            [],
-        )
-    single = {
-        "softmax": node("Softmax", ["x0"], ["y"], axis=-1),
-        "layernorm": node("LayerNormalization", ["x0", "x1", "x2"], ["y"], axis=-1),
-        "transpose": node("Transpose", ["x0"], ["y"], perm=[1, 0]),
-        "conv": node("Conv", ["x0", "x1"], ["y"], pads=[1, 1, 1, 1]),
-        "matmul": node("MatMul", ["x0", "x1"], ["y"]),
-    }
-    return [single[case.formula]], ["y"], []
-
-
-def write_formula(case: Case, path: Path) -> None:
-    nodes, outputs, constants = nodes_of(case)
-    kind = ONNX_TYPES[case.dtype]
-    graph = helper.make_graph(
-        nodes,
-        case.name,
-        [helper.make_tensor_value_info(f"x{i}", kind, s) for i, s in enumerate(case.inputs)],
-        [helper.make_tensor_value_info(name, kind, None) for name in outputs],
-        constants,
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
-    onnx.save(onnx.shape_inference.infer_shapes(model), path)
 
 
 def coarse(module: nn.Module) -> nn.Module:
@@ -150,7 +73,14 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
                 write_formula(case, path)
             package = kit / f"{case.name}.hrpkg"
             sizes = {"batch": case.inputs[0][0]} if case.network else {}
-            hr.write_package(path, package, target=target, expansion=case.expansion, sizes=sizes)
+            hr.write_package(
+                path,
+                package,
+                target=target,
+                expansion=case.expansion,
+                sizes=sizes,
+                recipe=case.recipe,
+            )
         except hr.Error as error:
             print(f"left out: {error}")
             continue
@@ -158,10 +88,27 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
         print(f"{package.stat().st_size / 1e6:.2f} MB")
     (kit / "cases.json").write_text(json.dumps(made))
     here = Path(__file__).parent
-    for name in ("cases.py", "formulas.py", "peers.py", "runtime.py", "run.py"):
+    for name in (
+        "cases.py",
+        "check_operators.py",
+        "formulas.py",
+        "peers.py",
+        "runtime.py",
+        "run.py",
+    ):
         shutil.copy(here / name, kit)
     (kit / "models").mkdir()
     shutil.copy(root / "bench/models/architectures.py", kit / "models")
+
+
+def add_compiler(kit: Path, package: Path) -> None:
+    """The package, its libraries in an archive of their own, and the tests of PyTorch's tensors."""
+    extension = compiler.copy_package(package, kit / "python")
+    compiler.pack_libraries(extension, kit.parent / "gpu-libraries.tar.xz")
+    shutil.copytree(root / "test/gpu", kit / "tests", ignore=shutil.ignore_patterns(".*", "__*"))
+    shutil.copy(root / "test/python/torch_models.py", kit / "tests")
+    shutil.copy(root / "examples/digits/digits.onnx", kit / "tests")
+    shutil.copy(root / "bench/gpu/torch_times.py", kit)
 
 
 def main() -> None:
@@ -171,14 +118,19 @@ def main() -> None:
     parser.add_argument("--tests", type=Path, required=True, help="the runtime's tests on a device")
     parser.add_argument("--out", type=Path, default=root / "build/gpu-kit")
     parser.add_argument("--target", default="cuda:sm_90a")
+    parser.add_argument("--compiler", type=Path, help="a build's folder 'python' to bring along")
     arguments = parser.parse_args()
     make(
         arguments.out,
         arguments.target,
         [case for case in CASES if not arguments.cases or case.name in arguments.cases],
     )
+    if not arguments.cases:
+        operators.write(arguments.out, arguments.target)
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
     shutil.copy(arguments.tests, arguments.out / "gpu_tests")
+    if arguments.compiler:
+        add_compiler(arguments.out, arguments.compiler)
     archive = arguments.out.with_suffix(".tar.xz")
     with tarfile.open(archive, "w:xz", preset=1) as tar:
         tar.add(arguments.out, "gpu-kit")

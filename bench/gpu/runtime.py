@@ -8,6 +8,14 @@ from pathlib import Path
 import numpy as np
 
 TYPES = {"f32": 11, "bf16": 10, "i64": 7}
+# By NumPy's names.
+TYPES |= {
+    name: number
+    for number, name in enumerate(
+        ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+        + ("float16", "bfloat16", "float32", "float64")
+    )
+}
 
 
 class Tensor(ctypes.Structure):
@@ -93,20 +101,29 @@ class Program:
 
     def run(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
         """From main memory to main memory; bf16 as uint16."""
-        kind = {"f32": np.float32, "bf16": np.uint16}[dtype]
+        name = {"f32": "float32", "bf16": "bfloat16"}[dtype]
+        count = self.runtime.library.headrace_program_output_count(self.handle)
+        return self.run_typed(inputs, [name] * len(inputs), [name] * count)
 
-        def described(arrays):
-            return self.tensors([(x.ctypes.data, x.shape, dtype) for x in arrays])
+    def run_typed(
+        self, inputs: list[np.ndarray], given_types: list[str], types: list[str]
+    ) -> list[np.ndarray]:
+        """The same with NumPy's names of types; those of bfloat16 are bits."""
+        inputs = [np.require(x, requirements="C") for x in inputs]
 
-        given = described(inputs)
+        def described(arrays, names):
+            return self.tensors([(x.ctypes.data, x.shape, n) for x, n in zip(arrays, names)])
+
+        given = described(inputs, given_types)
         shapes = self.output_shapes(given, len(inputs))
-        outputs = [np.full(shape, 77, kind) for shape in shapes]
+        kinds = ["uint16" if name == "bfloat16" else name for name in types]
+        outputs = [np.full(shape, 77, kind) for shape, kind in zip(shapes, kinds)]
         self.runtime.call(
             "headrace_run",
             self.handle,
             given,
             ctypes.c_size_t(len(inputs)),
-            described(outputs),
+            described(outputs, types),
             ctypes.c_size_t(len(outputs)),
         )
         return outputs

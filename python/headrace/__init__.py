@@ -58,7 +58,15 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
-from headrace._schedules import Intrinsic, Schedule, StageSchedule, intrinsic, schedule
+from headrace._schedules import (
+    Intrinsic,
+    LaunchSchedule,
+    Schedule,
+    StageLaunch,
+    StageSchedule,
+    intrinsic,
+    schedule,
+)
 from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
@@ -92,12 +100,14 @@ __all__ = [
     "InvalidModelError",
     "InvalidScriptError",
     "IoError",
+    "LaunchSchedule",
     "MissingInputError",
     "Model",
     "Phase",
     "Script",
     "Schedule",
     "SessionOptions",
+    "StageLaunch",
     "StageSchedule",
     "ShapeMismatchError",
     "Tensor",

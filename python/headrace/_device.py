@@ -90,11 +90,12 @@ def run(
     if not there:
         return None
     tensors = [value for value in there if is_torch(value)]
-    stream = DEFAULT_STREAM
+    runner, stream = None, DEFAULT_STREAM
     if tensors:
-        import torch
+        from headrace._tensors import TensorRunner
 
-        stream = torch.cuda.current_stream(tensors[0].device).cuda_stream
+        runner = TensorRunner(core, tensors[0].device)
+        stream = runner.stream()
     specs = core.inputs
     inputs = [
         for_stream(value, specs[i][0], specs[i][1], stream) if is_on_cuda(value) else value
@@ -102,20 +103,21 @@ def run(
     ]
     # PyTorch and we free arrays in the stream's order; others may do so at any time.
     wait = any(not is_torch(value) and not isinstance(value, DeviceArray) for value in there)
-    outputs = core.enqueue(inputs, convert, stream, wait)
-    arrays = [DeviceArray(output) for output in outputs]
-    return [torch.from_dlpack(array) for array in arrays] if tensors else arrays
+    if runner:
+        outputs = runner(inputs, convert)
+        if wait:
+            runner.wait()
+        return outputs
+    return [DeviceArray(output) for output in core.enqueue(inputs, convert, stream, wait)]
 
 
 def for_stream(value: Any, name: str, element_type: str, stream: int) -> Any:
     """The array in C order as DLPack, ready in the stream."""
+    found = str(value.dtype).removeprefix("torch.")
+    if found != NUMPY_NAMES[element_type]:
+        raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
     if is_torch(value):
-        found = str(value.dtype).removeprefix("torch.")
-        if found != NUMPY_NAMES[element_type]:
-            raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
-        value = value.detach().contiguous()
-    else:
-        found = str(value.dtype)
-        if found != NUMPY_NAMES[element_type]:
-            raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
+        from headrace._tensors import in_place
+
+        return in_place(value.detach())
     return value.__dlpack__(stream=max(stream, DEFAULT_STREAM))

@@ -23,7 +23,7 @@ from headrace._model import Model
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 
 if TYPE_CHECKING:
-    from headrace._schedules import Schedule
+    from headrace._schedules import LaunchSchedule, Schedule
 
 _SHORT_NAMES = {long: short for short, long in NUMPY_NAMES.items()}
 
@@ -392,13 +392,14 @@ def compile(
     target: str = "cpu",
     expansion: str = "auto",
     plan_cache_size: int = 16,
-    recipe: str | Schedule = "",
+    recipe: str | Schedule | LaunchSchedule = "",
 ) -> Model:
     """A program that computes these tensors, called with the arrays of their placeholders.
 
     The arrays come in the order in which the placeholders were made. It is compiled when it is
-    first called; the options are those of `hr.load`. `recipe` says how its loops run, as text or as
-    made by `hr.schedule`; what it does not speak of, the compiler decides.
+    first called; the options are those of `hr.load`. `recipe` says how its loops run or its stages
+    are launched, as text or as made by `hr.schedule`, whose target it brings along; what it does not
+    speak of, the compiler decides.
 
     >>> f = hr.compile(C)
     >>> c = f(a, b)
@@ -407,6 +408,10 @@ def compile(
     cores = to_stages("hr.compile", outputs)
     title = name or getattr(first, "name", "") or "expression"
     text = recipe if isinstance(recipe, str) else recipe.recipe
+    if not isinstance(recipe, str) and recipe.target != "cpu":
+        # A launch is of generated code, as the schedule's stages are.
+        target = recipe.target if target == "cpu" else target
+        expansion = "generated" if expansion == "auto" else expansion
     core = _core.expr_compile(cores, title, target, expansion, plan_cache_size, text)
     return Model(core, "headrace.compile(...)")
 

@@ -55,6 +55,7 @@ def load(
     expansion: str = "auto",
     plan_cache_size: int = 16,
     program: str = "",
+    recipe: str = "",
 ) -> Model | Script:
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
     package, which is compiled already (see `write_package`) and may hold several programs. A
@@ -62,6 +63,7 @@ def load(
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
+    `recipe` is the text of one: how loops run, or on a device how stages are launched.
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -73,7 +75,7 @@ def load(
     if package is not None and (found := packaged_script(package, program)):
         return found
     return Model(
-        _core.load(path, package, target, expansion, plan_cache_size, program),
+        _core.load(path, package, target, expansion, plan_cache_size, program, recipe),
         f"headrace.load({path!r})",
     )
 
@@ -86,12 +88,13 @@ def write_package(
     processors: Sequence[str] = (),
     expansion: str = "generated",
     sizes: Mapping[str, int] | None = None,
+    recipe: str = "",
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
     `processors` are levels of x86-64, or "native"; without them the package has code for all levels
     and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
-    on a CUDA device instead. `sizes` fixes open sizes.
+    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model.
 
     >>> hr.write_package("digits.onnx", "digits.hrpkg")
     >>> hr.load("digits.hrpkg")(images)
@@ -104,6 +107,7 @@ def write_package(
         list(processors),
         expansion,
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
+        recipe,
     )
 
 

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, overload
 
 from headrace import _core
 from headrace._expressions import Axis, Tensor, to_stages
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class Schedule:
+
+class Recipe:
+    """What is said of a program's stages: text that can be printed, saved, edited and applied to
+    another program with stages of the same names."""
+
+    _core: _core.Schedule | _core.LaunchSchedule
+    target = "cpu"
+
+    @property
+    def recipe(self) -> str:
+        """All that was said so far, a line each."""
+        return self._core.recipe
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return tuple(self._core.stages)
+
+    def apply(self, recipe: str) -> Self:
+        """Give the lines of a recipe: all of them, or none where one is not legal."""
+        self._core.apply_text(recipe)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        Path(path).write_text(self.recipe, encoding="utf-8")
+
+    def load(self, path: str | os.PathLike[str]) -> Self:
+        return self.apply(Path(path).read_text(encoding="utf-8"))
+
+
+class Schedule(Recipe):
     """Steps on the loops of a program's stages; each is checked when it is given.
 
     >>> s = hr.schedule(C)
     >>> io, ii = s[C].split("i", 8)
     >>> s[C].parallel(io)
-    >>> f = hr.compile(C, schedule=s)
-
-    The steps are a recipe: text that can be printed, saved, edited and applied to another program
-    with stages and axes of the same names.
+    >>> f = hr.compile(C, recipe=s)
     """
 
     def __init__(self, core: _core.Schedule) -> None:
@@ -32,29 +62,51 @@ class Schedule:
         self._core.loops(name)  # says which stages there are
         return StageSchedule(self._core, name)
 
-    @property
-    def recipe(self) -> str:
-        """All steps so far, a line each."""
-        return self._core.recipe
-
-    @property
-    def stages(self) -> tuple[str, ...]:
-        return tuple(self._core.stages)
-
-    def apply(self, recipe: str) -> Schedule:
-        """Give the steps of a recipe: all of them, or none where one is not legal."""
-        self._core.apply_text(recipe)
-        return self
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        Path(path).write_text(self.recipe, encoding="utf-8")
-
-    def load(self, path: str | os.PathLike[str]) -> Schedule:
-        return self.apply(Path(path).read_text(encoding="utf-8"))
-
     def __repr__(self) -> str:
         lines = [f"{stage}: {self._core.summary(stage)}" for stage in self.stages]
         return "\n".join(["<headrace schedule", *(f"  {line}" for line in lines)]) + ">"
+
+
+class LaunchSchedule(Recipe):
+    """How the stages of a program are launched on a device; each launch is checked when it is given.
+
+    >>> s = hr.schedule(C, target="cuda")
+    >>> s[C].launch("product", tileM=64, tileN=64)
+    >>> f = hr.compile(C, recipe=s)
+    """
+
+    def __init__(self, core: _core.LaunchSchedule) -> None:
+        self._core = core
+        self.target = core.target
+
+    def __getitem__(self, stage: Tensor | str) -> StageLaunch:
+        """A stage, by the tensor or its name."""
+        name = stage_name(stage)
+        self._core.launch_of(name)  # says which stages there are
+        return StageLaunch(self._core, name)
+
+    def __repr__(self) -> str:
+        lines = [f"{stage}: {self._core.launch_of(stage) or INLINE}" for stage in self.stages]
+        return "\n".join(["<headrace launches", *(f"  {line}" for line in lines)]) + ">"
+
+
+INLINE = "computed where it is read"
+
+
+class StageLaunch:
+    """The launch of one stage."""
+
+    def __init__(self, core: _core.LaunchSchedule, name: str) -> None:
+        self._core = core
+        self.name = name
+
+    def launch(self, kind: str, **parameters: int) -> None:
+        """Launch it so. What is not given, the compiler chooses."""
+        given = [f"{name}={operator.index(value)}" for name, value in parameters.items()]
+        self._core.apply_text(" ".join([f"{self.name}: {kind}", *given]) + "\n")
+
+    def __repr__(self) -> str:
+        return f"<headrace stage '{self.name}': {self._core.launch_of(self.name) or INLINE}>"
 
 
 class StageSchedule:
@@ -181,9 +233,22 @@ def intrinsic(
     return Intrinsic(name, tensor)
 
 
-def schedule(outputs: Tensor | Sequence[Tensor]) -> Schedule:
-    """A schedule of the program that computes these tensors, without a step yet."""
-    return Schedule(_core.Schedule(to_stages("hr.schedule", outputs)))
+@overload
+def schedule(outputs: Tensor | Sequence[Tensor]) -> Schedule: ...
+@overload
+def schedule(outputs: Tensor | Sequence[Tensor], *, target: str) -> Schedule | LaunchSchedule: ...
+def schedule(
+    outputs: Tensor | Sequence[Tensor], *, target: str = "cpu"
+) -> Schedule | LaunchSchedule:
+    """A schedule of the program that computes these tensors, without a step yet.
+
+    On a processor it says how loops run; on a device ("cuda", "cuda:sm_80", ...) how stages are
+    launched.
+    """
+    stages = to_stages("hr.schedule", outputs)
+    if target.partition(":")[0] == "cpu":
+        return Schedule(_core.Schedule(stages))
+    return LaunchSchedule(_core.LaunchSchedule(stages, target))
 
 
 def stage_name(stage: Tensor | StageSchedule | str) -> str:

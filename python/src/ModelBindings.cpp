@@ -30,9 +30,11 @@ template <class Work> auto unlocked(Work work) {
 // A package that the caller opened already, or null.
 std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
                             const std::string &target, const std::string &expansion,
-                            size_t planCacheSize, const std::string &program) {
+                            size_t planCacheSize, const std::string &program,
+                            const std::string &recipe) {
   Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.program = program;
+  settings.recipe = recipe;
   return unlocked([&] {
     return package ? Model::load(*package, path.filename().string(), settings)
                    : Model::load(path, settings);
@@ -99,6 +101,46 @@ nb::list enqueue(Model &model, const nb::list &values, const nb::callable &conve
   return list;
 }
 
+// The caller's memory: `allocate(output, shape)` gives an output and its address, with -1 and a
+// number of bytes a temporary. Results are what it gave.
+nb::list enqueueWith(Model &model, const nb::list &values, const nb::callable &convert,
+                     uintptr_t stream, const nb::callable &allocate) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  std::vector<Tensor> outputs(model.outputs().size());
+  nb::list results;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    results.append(nb::none());
+  // The address, and what keeps it alive.
+  auto ask = [&](int64_t output, const nb::tuple &shape) {
+    nb::tuple made = nb::cast<nb::tuple>(allocate(output, shape));
+    auto *address = reinterpret_cast<void *>(nb::cast<uintptr_t>(made[1]));
+    if (output >= 0)
+      results[static_cast<size_t>(output)] = made[0];
+    std::shared_ptr<nb::object> held(new nb::object(made[0]), [](nb::object *object) {
+      nb::gil_scoped_acquire interpreter;
+      delete object;
+    });
+    return std::shared_ptr<void>(std::move(held), address);
+  };
+  unlocked([&] {
+    std::shared_ptr<const Executable> executable = model.compile(inputs);
+    CallAllocator allocator;
+    allocator.output = [&](size_t output, const Shape &shape) {
+      nb::gil_scoped_acquire interpreter;
+      std::shared_ptr<void> memory = ask(static_cast<int64_t>(output), nb::tuple(nb::cast(shape)));
+      const void *address = memory.get();
+      return Tensor::borrow(model.outputs()[output].dtype, shape, address, std::move(memory),
+                            executable->place());
+    };
+    allocator.temporary = [&](size_t bytes) {
+      nb::gil_scoped_acquire interpreter;
+      return ask(-1, nb::make_tuple(bytes));
+    };
+    executable->enqueue(inputs, outputs, reinterpret_cast<cuda::Stream>(stream), &allocator);
+  });
+  return results;
+}
+
 nb::list reference(Model &model, const nb::list &values, const nb::callable &convert,
                    bool keepDouble) {
   std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
@@ -128,13 +170,15 @@ nb::list profile(Model &model, const nb::list &values, const nb::callable &conve
 void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::filesystem::path &output, const std::string &target,
                   const std::vector<std::string> &processors, const std::string &expansion,
-                  const std::vector<std::pair<std::string, int64_t>> &sizes) {
+                  const std::vector<std::pair<std::string, int64_t>> &sizes,
+                  const std::string &recipe) {
   PackageSettings settings;
   settings.target = target;
   if (!processors.empty())
     settings.processors = processors;
   settings.expansion = expansion;
   settings.sizes = sizes;
+  settings.recipe = recipe;
   unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 
@@ -185,6 +229,7 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro("on_device", &Model::isForDevice)
       .def("run", &run)
       .def("enqueue", &enqueue)
+      .def("enqueue_with", &enqueueWith)
       .def("to",
            [](const Model &model, const std::string &target) {
              return unlocked([&] { return model.to(target); });
@@ -207,9 +252,10 @@ void registerModel(nb::module_ &module) {
   module.def("open_package", [](const std::filesystem::path &path) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });
-  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg());
   module.def("write_package", &writePackage);
+  module.def("cuda_device", &cuda::chosenDevice);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
 }

@@ -1,5 +1,6 @@
 // Schedules of tensor expressions, for headrace's Python files.
 #include "driver/DeclareIntrinsic.h"
+#include "driver/LaunchSchedule.h"
 #include "driver/ProgramSchedule.h"
 #include "runtime/Error.h"
 
@@ -54,6 +55,13 @@ void registerSchedules(nb::module_ &module) {
       .def_prop_ro("stages", &ProgramSchedule::stages)
       .def("loops", &ProgramSchedule::loops)
       .def("summary", &ProgramSchedule::summary);
+  nb::class_<LaunchSchedule>(module, "LaunchSchedule")
+      .def(nb::init<std::vector<expr::Stage>, std::string>())
+      .def("apply_text", &LaunchSchedule::apply)
+      .def_prop_ro("recipe", &LaunchSchedule::recipe)
+      .def_prop_ro("target", &LaunchSchedule::target)
+      .def_prop_ro("stages", &LaunchSchedule::stages)
+      .def("launch_of", &LaunchSchedule::launchOf);
 }
 
 } // namespace headrace::python

@@ -6,6 +6,7 @@
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
 #include "transform/recipe/KernelModel.h"
+#include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -64,6 +65,19 @@ std::string textAttribute(ModuleOp module, StringRef name) {
   return text ? text.str() : "";
 }
 
+/// Throws Error where what a recipe says of a kernel was refused.
+void requireRecipes(ModuleOp program) {
+  KernelNames names;
+  for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
+    std::string name = names.next(launch.getName());
+    auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
+    if (std::string refused = textAttribute(kernel, kRecipeRefusedAttr); !refused.empty())
+      throw Error(ErrorKind::InvalidArgument,
+                  "recipe, '" +
+                      namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr)));
+  }
+}
+
 } // namespace
 
 func::FuncOp entryFunction(ModuleOp program) {
@@ -119,16 +133,21 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
 
 void Compiler::runPhases(ModuleOp program, StringRef last) {
   func::FuncOp entry = entryFunction(program);
-  if (!settings.recipe.empty())
+  const DeviceTarget *device = settings.recipe.empty() ? nullptr : target.asDevice();
+  if (!settings.recipe.empty() && !device)
     entry->setAttr(kRecipeAttr, StringAttr::get(context.get(), settings.recipe));
   for (const Phase &phase : compilerPhases()) {
     double start = now();
     if (phase.name == "kernels")
       (void)scheduledProgram(entry); // refuses an illegal recipe in the user's words
+    if (phase.name == "schedule" && device)
+      device->attachRecipe(entry, settings.recipe);
     PassManager manager(context.get(), ModuleOp::getOperationName());
     phase.build(manager, target, settings);
     runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
     phaseMilliseconds.emplace_back(phase.name.str(), now() - start);
+    if (phase.name == "schedule" && device)
+      requireRecipes(program);
     if (phase.name == last)
       return;
   }
@@ -136,6 +155,7 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
 
 LoweredProgram Compiler::lower(ModuleOp program) {
   LoweredProgram result;
+  KernelNames names;
   runPhases(program, compilerPhases().back().name);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
@@ -148,6 +168,9 @@ LoweredProgram Compiler::lower(ModuleOp program) {
     note.kind = textAttribute(module, kKindAttr);
     note.schedule = textAttribute(module, kLoopsAttr);
     note.recipe = textAttribute(module, kRecipeAttr);
+    if (target.asDevice())
+      note.recipe =
+          namedInProgram(note.recipe, names.next(step.name), textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
     if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
       note.schedule += " (refused: " + refused + ")";

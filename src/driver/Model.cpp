@@ -99,10 +99,11 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
 std::shared_ptr<Model> Model::load(const Package &package, const std::string &name,
                                    const Settings &settings) {
   const Settings defaults;
-  if (settings.target != defaults.target || settings.expansion != defaults.expansion)
+  if (settings.target != defaults.target || settings.expansion != defaults.expansion ||
+      !settings.recipe.empty())
     throw Error(ErrorKind::InvalidArgument,
-                name + ": expected no target and no expansion for a package, which is compiled "
-                       "already");
+                name + ": expected no target, no expansion and no recipe for a package, which is "
+                       "compiled already");
   auto impl = std::make_unique<Impl>();
   impl->name = name;
   impl->settings = settings;

@@ -101,6 +101,7 @@ struct CompiledPackage::Impl {
     Code &entry = code.emplace_back();
     entry.settings.target = name;
     entry.settings.expansion = settings.expansion;
+    entry.settings.recipe = settings.recipe;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
 
@@ -167,17 +168,24 @@ struct CompiledPackage::Impl {
 
   void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
                   const Sizes &sizes, bool isGeneral) {
+    addVersion(program, source, index, sizes, isGeneral, code[index].settings);
+  }
+
+  void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
+                  const Sizes &sizes, bool isGeneral, Settings settings) {
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
     AheadCode added;
     LoweredProgram compiled;
     try {
-      compiled =
-          Compiler(source.context, code[index].settings, source.name).compileAhead(*module, added);
+      compiled = Compiler(source.context, settings, source.name).compileAhead(*module, added);
     } catch (const Error &) {
-      // What a model cannot be asked for, such as no tokens at all, the package says when asked.
       if (isGeneral)
         throw;
-      return;
+      // What a model cannot be asked for, such as no tokens at all, the package says when asked.
+      if (settings.recipe.empty())
+        return;
+      settings.recipe.clear();
+      return addVersion(program, source, index, sizes, isGeneral, settings);
     }
     compiled.program.name = program.interface.name;
     Code &entry = code[index];
@@ -211,6 +219,12 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
     impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())
     throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
+  if (!settings.recipe.empty() && (models.size() > 1 || models.front().extension() == ".dml"))
+    throw Error(ErrorKind::InvalidArgument,
+                "expected one model for a recipe, which speaks of its "
+                "stages, got " +
+                    (models.size() > 1 ? std::to_string(models.size()) + " models"
+                                       : "the script " + models.front().string()));
   impl->shareWeights();
   for (const std::filesystem::path &path : models) {
     if (path.extension() == ".dml")

@@ -14,9 +14,14 @@ void import(OpPassManager &manager, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
 }
 
-void simplify(OpPassManager &manager, const Target &, const Settings &settings) {
+/// A processor's recipe shapes loops; a device's says how kernels are launched, whatever they are.
+bool shapesLoops(const Target &target, const Settings &settings) {
+  return !settings.recipe.empty() && target.asHost();
+}
+
+void simplify(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  if (!settings.recipe.empty()) {
+  if (shapesLoops(target, settings)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
     program.addPass(createExpandOperatorsPass());
     return;
@@ -30,9 +35,9 @@ void simplify(OpPassManager &manager, const Target &, const Settings &settings) 
   program.addPass(createCSEPass());
 }
 
-void layout(OpPassManager &manager, const Target &, const Settings &settings) {
+void layout(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  if (!settings.recipe.empty()) {
+  if (shapesLoops(target, settings)) {
     program.addPass(createSeparatePaddingPass());
     program.addPass(createVerifyLevel1Pass());
     return;
@@ -52,7 +57,7 @@ void layout(OpPassManager &manager, const Target &, const Settings &settings) {
 void kernels(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ChooseExpansionsPassOptions choice;
-  choice.prefer = settings.recipe.empty() ? settings.expansion : "generated";
+  choice.prefer = shapesLoops(target, settings) ? "generated" : settings.expansion;
   choice.vectorBytes = target.machine().vectorBytes;
   choice.device = target.machine().isDevice;
   program.addPass(createChooseExpansionsPass(choice));

@@ -29,9 +29,9 @@ void Executable::runInto(std::span<const Tensor> inputs, std::span<Tensor> outpu
   runner->run(inputs, outputs, pool, nullptr);
 }
 
-void Executable::enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                         void *stream) const {
-  runner->enqueue(inputs, outputs, stream);
+void Executable::enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+                         const CallAllocator *allocator) const {
+  runner->enqueue(inputs, outputs, stream, allocator);
 }
 
 std::vector<std::string> Executable::stepNotes() const { return runner->stepNotes(); }

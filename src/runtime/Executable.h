@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/CallAllocator.h"
 #include "runtime/MemoryPlan.h"
 #include "runtime/Program.h"
 #include "runtime/ThreadPool.h"
@@ -46,8 +47,10 @@ public:
   /// The same for a program of a device, as part of the work of a stream (CUstream; null is the
   /// default one): inputs and outputs belong to the stream's order, and the call does not wait for
   /// them unless an output is on the host. Empty outputs become tensors on the device, freed in
-  /// that order, too, so that the stream must outlive them.
-  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream) const;
+  /// that order, too, so that the stream must outlive them. With an allocator all memory comes from
+  /// there, and the stream may be one that is being recorded as a graph.
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+               const CallAllocator *allocator = nullptr) const;
 
   /// What the driver made of each step on a device: "128 registers"; empty on the host.
   std::vector<std::string> stepNotes() const;

@@ -17,7 +17,8 @@ ProgramRunner::ProgramRunner(Program givenProgram) : program(std::move(givenProg
   verifyProgram(program);
 }
 
-void ProgramRunner::enqueue(std::span<const Tensor>, std::span<Tensor>, void *) {
+void ProgramRunner::enqueue(std::span<const Tensor>, std::span<Tensor>, void *,
+                            const CallAllocator *) {
   throw Error(ErrorKind::InvalidArgument,
               "program '" + program.name +
                   "': expected a program for a device to run on a stream, got one for the host");

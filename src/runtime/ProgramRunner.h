@@ -1,6 +1,7 @@
 // What is behind an Executable: one implementation for the host, one for devices.
 #pragma once
 
+#include "runtime/CallAllocator.h"
 #include "runtime/Program.h"
 #include "runtime/ThreadPool.h"
 
@@ -20,7 +21,8 @@ public:
   virtual Place place() const = 0;
   virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
                    std::vector<double> *stepMicroseconds) = 0;
-  virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream);
+  virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+                       const CallAllocator *allocator);
   virtual std::vector<std::string> stepNotes() const { return {}; }
 
   Program program;

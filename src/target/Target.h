@@ -6,6 +6,7 @@
 #include "runtime/Program.h"
 
 #include "llvm/Support/MemoryBuffer.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -71,6 +72,9 @@ struct DeviceKernel {
 /// Kernels are launched on a device with memory of its own.
 class DeviceTarget : public Target {
 public:
+  /// Gives kernels what a user's recipe says of their stages. Throws Error where the text is no
+  /// recipe, or speaks of stages that are not there.
+  virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;
   /// Code of every kernel module of the program; needs no device.
   virtual std::vector<DeviceKernel> compile(mlir::ModuleOp program) const = 0;
   const DeviceTarget *asDevice() const final { return this; }

@@ -17,6 +17,7 @@
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -145,6 +146,53 @@ void nameStages(hr::KernelOp kernel) {
   }
 }
 
+/// The names of stages on a device (transform/recipe/KernelStages.h): those that authors gave, and
+/// `/reduce` and the like. Whatever computes a result has one.
+class DeviceNames {
+public:
+  explicit DeviceNames(func::FuncOp program) {
+    program.walk([&](Operation *op) {
+      if (!stageOf(op).empty())
+        given.insert(stageOf(op));
+    });
+  }
+
+  /// Fuses what is element-wise; what computes a result keeps the name that it was given.
+  void fuse(hr::KernelOp kernel) const {
+    SmallVector<std::string> names;
+    for (Operation *op : rootsOf(kernel))
+      names.push_back(op && given.contains(stageOf(op)) ? stageOf(op).str() : "");
+    fuseElementwise(kernel);
+    for (auto [op, name] : llvm::zip_equal(rootsOf(kernel), names))
+      if (op && !name.empty() && stageOf(op).empty())
+        op->setAttr(kStageAttr, StringAttr::get(op->getContext(), name));
+  }
+
+  void name(hr::KernelOp kernel) const {
+    Builder b(kernel.getContext());
+    for (Operation *op : rootsOf(kernel))
+      if (op && stageOf(op).empty())
+        op->setAttr(kStageAttr, b.getStringAttr(op->getName().stripDialect()));
+    kernel.walk([&](Operation *op) {
+      StringRef name = stageOf(op);
+      if (!name.empty())
+        op->setAttr(kStageAttr,
+                    b.getStringAttr((given.contains(name) ? "" : "/") + plainName(name)));
+    });
+  }
+
+private:
+  /// What computes the kernel's results; null for what is passed on.
+  static SmallVector<Operation *> rootsOf(hr::KernelOp kernel) {
+    SmallVector<Operation *> roots;
+    for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+      roots.push_back(result.getDefiningOp());
+    return roots;
+  }
+
+  llvm::StringSet<> given;
+};
+
 /// What the recipe says of a kernel's stages goes with it, and the names of what it reads.
 void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel &model) {
   Builder b(kernel.getContext());
@@ -166,6 +214,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     machine.vectorRegisters = vectorRegisters;
     machine.sharedVectorBytes = sharedVectorBytes;
     machine.isDevice = device;
+    DeviceNames names(func);
     std::optional<LoopModel> model;
     try {
       model = scheduledProgram(func);
@@ -200,11 +249,16 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
         op.erase();
     // A kernel of several results may stand behind a view of one of them.
     sortTopologically(&func.getBody().front());
-    func.walk([](hr::KernelOp kernel) {
-      if (!kernel->hasAttr(kRecipeAttr))
+    func.walk([&](hr::KernelOp kernel) {
+      if (device)
+        names.fuse(kernel);
+      else if (!kernel->hasAttr(kRecipeAttr))
         fuseElementwise(kernel);
-      if (!dropIdentity(kernel))
-        nameStages(kernel);
+      if (dropIdentity(kernel))
+        return;
+      nameStages(kernel);
+      if (device)
+        names.name(kernel);
     });
   }
 };

@@ -127,35 +127,66 @@ def test_a_missing_driver_is_one_line(package):
     assert "no NVIDIA driver: /nowhere/libcuda.so.1 not found" in last
 
 
-def test_tensors_of_pytorch_run_in_its_stream(package):
-    pytest.importorskip("torch")
-    run(
-        """
+# As PyTorch is with a device, over the memory of the driver that has none.
+ON_DEVICE = """
+import ctypes
 import types
 import torch
-class OnDevice:  # as PyTorch's tensors are on a device
-    def __init__(self, array):
-        self.array, self.dtype, self.device = array, torch.float32, "cuda:0"
+import torch.utils.dlpack
+get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+class OnDevice:
+    def __init__(self, array, dtype=torch.float32):
+        self.array, self.dtype, self.device = array, dtype, torch.device("cuda:0")
     def detach(self):
         return self
-    def contiguous(self):
-        return self
+    contiguous = resolve_neg = detach
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
-    def __dlpack__(self, stream=None):
-        streams.append(stream)
-        return self.array.__dlpack__(stream=stream)
+    def data_ptr(self):
+        self.capsule = self.array.__dlpack__()
+        return ctypes.c_void_p.from_address(get_pointer(self.capsule, b"dltensor")).value
 OnDevice.__module__ = "torch"
-streams, taken = [], []
+def empty(shape, dtype, device):
+    assert device == torch.device("cuda:0")
+    made.append((shape, dtype))
+    return OnDevice(hr.to_cuda(np.zeros(shape, str(dtype).removeprefix("torch."))), dtype)
+made = []
+torch.empty = empty
 torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=0)
-torch.from_dlpack = lambda array: taken.append(array) or "tensor"
-assert model(OnDevice(hr.to_cuda(x))) == "tensor"
-assert streams == [1]
-assert np.array_equal(np.asarray(taken[0]), expected)
-double = OnDevice(hr.to_cuda(x))
-double.dtype = torch.float64
+torch.utils.dlpack.to_dlpack = lambda tensor: tensor.array.__dlpack__(stream=1)
+"""
+
+
+def test_tensors_of_pytorch_get_its_memory(package):
+    pytest.importorskip("torch")
+    run(
+        ON_DEVICE
+        + """
+for _ in range(3):
+    made.clear()
+    y = model(OnDevice(hr.to_cuda(x)))
+    assert isinstance(y, OnDevice) and np.array_equal(np.asarray(y.array), expected)
+    assert made == [((8,), torch.float32), ((128,), torch.uint8)], made
 with pytest.raises(hr.TypeMismatchError, match="expected float32, got float64"):
-    model(double)
+    model(OnDevice(hr.to_cuda(x), torch.float64))
+""",
+        package,
+    )
+
+
+def test_errors_of_pytorchs_allocator_arrive(package):
+    pytest.importorskip("torch")
+    run(
+        ON_DEVICE
+        + """
+def fail(shape, dtype, device):
+    raise torch.OutOfMemoryError("no memory")
+torch.empty = fail
+with pytest.raises(torch.OutOfMemoryError, match="no memory"):
+    model(OnDevice(hr.to_cuda(x)))
+torch.empty = empty
+assert np.array_equal(np.asarray(model(OnDevice(hr.to_cuda(x))).array), expected)
 """,
         package,
     )

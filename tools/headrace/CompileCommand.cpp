@@ -26,6 +26,7 @@ struct CompileOptions {
   std::string output;
   std::vector<std::string> emitted;
   std::vector<std::string> sizes;
+  std::string recipe;
   ScriptArguments arguments;
   std::vector<std::string> inputs;
   PackageSettings settings;
@@ -92,6 +93,8 @@ int compileModels(CompileOptions options) {
     throw UsageError("expected a model: the path of an ONNX file or a script");
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
+  if (!options.recipe.empty())
+    options.settings.recipe = readText(options.recipe);
   options.settings.sample.arguments = options.arguments.values();
   options.settings.sample.scriptPath = options.arguments.folders();
   options.settings.sample.inputs = parseVariables(options.inputs);
@@ -150,6 +153,11 @@ void addCompileCommand(CLI::App &app, Action &action) {
                    "Compile for this value of an open size only, as in batch=4 (repeatable)")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
+  command
+      ->add_option("--recipe", options->recipe,
+                   "A file that says how the model's loops run, or on a device how its stages are\n"
+                   "launched (see --recipes of explain)")
+      ->type_name("FILE");
   command
       ->add_option("--emit", options->emitted,
                    "What to write: package; so, static or object with everything in it; header,\n"

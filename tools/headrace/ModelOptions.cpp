@@ -32,7 +32,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->capture_default_str();
   command
       .add_option("--recipe", options.recipe,
-                  "A file that says how loops run (see --recipes of explain)")
+                  "A file that says how loops run, or on a device how stages are launched (see\n"
+                  "--recipes of explain)")
       ->type_name("FILE");
 }
 
@@ -71,7 +72,7 @@ void useThreads(const ModelOptions &options) {
     ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
 }
 
-static std::string readText(const std::string &path) {
+std::string readText(const std::string &path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,8 @@ def capture(module: fx.GraphModule) -> Capture:
     if mode is None:
         raise Unsupported("a graph without tensors")
     mutated: list[int] = []
-    with torch.no_grad(), mode:
+    # cuDNN's normalization changes running statistics without saying so.
+    with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), mode:
         traced = make_fx(functional(module, mutated), decomposition_table=decompositions())(*fakes)
     traced.graph.eliminate_dead_code()
     results = list(traced.graph.output_node().args[0])
@@ -76,7 +78,54 @@ def decompositions() -> dict[Any, Any]:
             (op, rule) for op, rule in core_aten_decompositions().items() if op not in FUNCTIONS
         )
         _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
+        _table[torch.ops.aten.native_dropout.default] = dropout
+        for name in ATTENTIONS:
+            operator = getattr(torch.ops.aten, name).default
+            _table[operator] = functools.partial(attention, operator)
     return _table
+
+
+def dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
+    if train is False or p == 0:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    kept = torch.bernoulli(x, 1 - p)
+    return x * (kept / (1 - p) if p < 1 else kept), kept.bool()
+
+
+#: What attention is on CUDA devices.
+ATTENTIONS = (
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_cudnn_attention",
+)
+
+
+def attention(operator: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """All of them as the one operator that there is a function for, or as what it consists of."""
+    names = [argument.name for argument in operator._schema.arguments]
+    given = {**dict(zip(names, args)), **kwargs}
+    q, k, v = (given[name] for name in ("query", "key", "value"))
+    mask, causal = given.get("attn_bias"), given.get("is_causal", False)
+    dropout, scale = given.get("dropout_p", 0.0), given.get("scale")
+    if q.shape[1] != k.shape[1]:
+        raise Unsupported("attention with fewer heads of keys than of queries")
+    if dropout == 0 and q.shape[-1] == v.shape[-1]:
+        result, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+            q, k, v, 0.0, causal, attn_mask=mask, scale=scale
+        )
+    else:
+        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        if causal:
+            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
+            scores = scores.masked_fill(ones.tril().logical_not(), float("-inf"))
+        weights = (scores if mask is None else scores + mask).softmax(-1)
+        result = F.dropout(weights, dropout) @ v
+        # With the strides of the operator, which views of the result rely on.
+        result = result.transpose(1, 2).contiguous().transpose(1, 2)
+    # The rest is for its own gradient.
+    tensor = torch._C.TensorType.get()
+    rest = operator._schema.returns[1:]
+    return result, *(q.new_empty(0) if tensor.isSubtypeOf(r.type) else 0 for r in rest)
 
 
 def transformer_encoder_layer(

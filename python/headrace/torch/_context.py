@@ -51,6 +51,7 @@ class Context:
     def __init__(self, builder: _core.GraphBuilder) -> None:
         self.builder = builder
         self.node: fx.Node | None = None
+        self.values: dict[fx.Node, Any] = {}  # of the nodes before it
         self._symbols: dict[sympy.Symbol, _core.OpenSize] = {}
         self._sizes: dict[sympy.Expr, Size] = {}
         self.size_inputs: dict[sympy.Expr, Tensor] = {}
@@ -174,7 +175,7 @@ class Context:
         )
 
     def constant(self, value: torch.Tensor) -> Tensor:
-        value = value.detach().contiguous()
+        value = value.detach().cpu().contiguous()
         return self.builder.constant(value, dtype_name(value.dtype))
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:

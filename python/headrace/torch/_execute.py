@@ -7,18 +7,19 @@ from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
-from torch.utils.dlpack import to_dlpack
 
 from headrace import _core
+from headrace._tensors import TensorRunner, in_place
 from headrace.errors import Error
 from headrace.torch._lower import Program
 
 
 class Runnable:
-    """A program that is called with tensors and yields tensors."""
+    """A program that is called with tensors of a device and yields tensors there."""
 
-    def __init__(self, model: _core.Model) -> None:
+    def __init__(self, model: _core.Model, device: torch.device) -> None:
         self.model = model
+        self.on_device = TensorRunner(model, device) if device.type == "cuda" else None
         self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -26,16 +27,17 @@ class Runnable:
             """For what cannot be read in place: a misaligned view."""
             return inputs[index].detach().clone()
 
-        arrays = self.model.run([as_capsule(x) for x in inputs], copied)
+        given = [as_capsule(x) for x in inputs]
+        if self.on_device:
+            return self.on_device(given, copied)
+        arrays = self.model.run(given, copied)
         outputs = [torch.from_numpy(array) for array in arrays]
         for i in self.halves:
             outputs[i] = outputs[i].view(torch.bfloat16)
         return outputs
 
 
-def as_capsule(x: torch.Tensor) -> Any:
-    """The tensor in place, for DLPack; `x.__dlpack__()` does the same, but takes its time."""
-    return to_dlpack(x.contiguous().resolve_neg())
+as_capsule = in_place
 
 
 class Training:
@@ -44,7 +46,8 @@ class Training:
     def __init__(self, program: Program, wanted: list[int]) -> None:
         names = [program.names[i] for i in wanted]
         forward, backward, self.kept, _ = program.model.forward_and_backward(names, None)
-        self.forward, self.backward = Runnable(forward), Runnable(backward)
+        self.forward = Runnable(forward, program.device)
+        self.backward = Runnable(backward, program.device)
         self.wanted = wanted
         self.results = len(program.model.outputs)
         floats = {"f16", "bf16", "f32", "f64"}
@@ -89,7 +92,7 @@ class Executor:
         self.trains = training
         self.fallback = fallback
         self.instead: Any = None  # PyTorch's way, once a gradient is found not to exist
-        self.inference = Runnable(program.model)
+        self.inference = Runnable(program.model, program.device)
         self.trainings: dict[tuple[int, ...], Training] = {}
 
     def __call__(self, *args: Any) -> list[Any]:
@@ -130,8 +133,10 @@ class Executor:
         def number(size: Any) -> Any:
             return size if isinstance(size, int) else size.xreplace(sizes)
 
+        device = self.program.device
         values = [
-            torch.tensor(float(number(expr)), dtype=torch.float64) for expr in self.program.sizes
+            torch.full((), float(number(expr)), dtype=torch.float64, device=device)
+            for expr in self.program.sizes
         ]
         return values + [
             draw([int(number(size)) for size in draw.shape]) for draw in self.program.draws

@@ -5,15 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+from torch import fx
+
 from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._elementwise import scaled
 
 # Matrix products
 
 
-@aten("mm", "bmm", "matmul", "mv", "dot")
+@aten("mm", "matmul", "mv", "dot")
 def product(c: Context, a: Tensor, b: Tensor) -> Tensor:
     return c.builder.matrix_product(a, b)
+
+
+@aten("bmm")
+def batched_product(c: Context, a: Tensor, b: Tensor) -> Tensor:
+    """One product where all are with the same matrix: PyTorch repeats it for a batch of rows."""
+    same = repeated_matrix(c, c.node.args[1])
+    if same is None:
+        return c.builder.matrix_product(a, b)
+    batch, rows, depth = c.shape_of(a)
+    flat = c.builder.reshape(a, [c.builder.arithmetic("mul", batch, rows), depth])
+    return c.builder.reshape(c.builder.matrix_product(flat, same), c.shape)
+
+
+def repeated_matrix(c: Context, node: fx.Node) -> Tensor | None:
+    """The matrix that the node is copies of."""
+    aten_ops = torch.ops.aten
+    while node.op == "call_function" and node.target in (
+        aten_ops.view.default,
+        aten_ops.reshape.default,
+        aten_ops._unsafe_view.default,
+    ):
+        if node.args[0].meta["val"].shape != node.meta["val"].shape:
+            return None
+        node = node.args[0]
+    if node.op != "call_function" or node.target is not aten_ops.expand.default:
+        return None
+    source = node.args[0]
+    return c.values[source] if source.meta["val"].dim() == 2 else None
 
 
 @aten("addmm.default", "baddbmm", "addmv")
@@ -162,8 +193,6 @@ def attention(
     c: Context, query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0,
     is_causal: bool = False, *, attn_mask: Tensor | None = None, scale: float | None = None,
 ) -> tuple:  # fmt: skip
-    import torch
-
     if dropout_p:
         raise Unsupported("dropout inside of attention")
     if scale is None and fixed(c.value_of(0).shape[-1]) is None:

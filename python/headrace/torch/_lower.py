@@ -23,12 +23,14 @@ class Draw:
     kind: str
     shape: list[Any]  # int or an expression of sizes
     dtype: torch.dtype
+    device: torch.device
     probability: float
 
     def __call__(self, sizes: list[int]) -> torch.Tensor:
         if self.kind == "bernoulli":
-            return torch.empty(sizes, dtype=self.dtype).bernoulli_(self.probability)
-        return getattr(torch, self.kind)(sizes, dtype=self.dtype)
+            empty = torch.empty(sizes, dtype=self.dtype, device=self.device)
+            return empty.bernoulli_(self.probability)
+        return getattr(torch, self.kind)(sizes, dtype=self.dtype, device=self.device)
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Program:
     """A compiled graph, and how its inputs and outputs belong to those of PyTorch's."""
 
     model: _core.Model
+    device: torch.device  # of its inputs and outputs
     names: list[str]  # of the program's inputs
     inputs: list[int]  # PyTorch's inputs that are tensors the program reads, in its order
     sizes: list[sympy.Expr]  # then: sizes as numbers
@@ -47,20 +50,23 @@ class Program:
 
 
 def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
-    builder = _core.graph_builder(name, options.get("target", "cpu"))
+    device = device_of(capture)
+    target = target_for(device, options.get("target"))
+    builder = _core.graph_builder(name, target)
     context = Context(builder)
-    values: dict[fx.Node, Any] = {}
+    values = context.values
     inputs: list[int] = []
     names: list[str] = []
     symbols: dict[sympy.Symbol, tuple[int, int | None]] = {}
-    placeholders = [node for node in capture.graph.nodes if node.op == "placeholder"]
+    placeholders = inputs_of(capture)
     for number, node in enumerate(placeholders):
         value = node.meta["val"]
         find_symbols(value, number, symbols)
         if not isinstance(value, torch.Tensor):
             values[node] = value
         elif node.users:
-            check_tensor(value)
+            if value.layout != torch.strided:
+                raise Unsupported(f"tensors of layout {value.layout}")
             label = f"input {number}"
             values[node] = builder.input(label, dtype_name(value.dtype), context.sizes(value.shape))
             inputs.append(number)
@@ -92,11 +98,10 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     names += [f"size {i}" for i in range(len(sizes))]
     names += [f"random {i}" for i in range(len(context.draws))]
     model = builder.finish(
-        options.get("target", "cpu"), options.get("expansion", "auto"),
-        options.get("plan_cache_size", 16),
+        target, options.get("expansion", "auto"), options.get("plan_cache_size", 16),
     )  # fmt: skip
     return Program(
-        model, names, inputs, sizes, [draw(*each) for each in context.draws], results, len(outputs),
+        model, device, names, inputs, sizes, [draw(*each) for each in context.draws], results, len(outputs),
         [number for number, _ in capture.mutated], symbols,
     )  # fmt: skip
 
@@ -111,11 +116,42 @@ def find_symbols(value: Any, number: int, symbols: dict[Any, Any]) -> None:
                 symbols.setdefault(size.node.expr, (number, dim))
 
 
-def check_tensor(value: torch.Tensor) -> None:
-    if value.device.type != "cpu":
-        raise Unsupported(f"tensors on device '{value.device}'")
-    if value.layout != torch.strided:
-        raise Unsupported(f"tensors of layout {value.layout}")
+def inputs_of(capture: Capture) -> list[fx.Node]:
+    return [node for node in capture.graph.nodes if node.op == "placeholder"]
+
+
+def device_of(capture: Capture) -> torch.device:
+    """The one device of all tensors; numbers in main memory may go with any."""
+    inputs = [node.meta["val"] for node in inputs_of(capture) if node.users]
+    results = [node.meta["val"] for node in capture.results if isinstance(node, fx.Node)]
+    tensors = [x for x in inputs if isinstance(x, torch.Tensor) and not is_number(x)]
+    tensors += [x for x in results if isinstance(x, torch.Tensor)]
+    devices = sorted({str(x.device) for x in tensors}) or ["cpu"]
+    if len(devices) > 1:
+        raise Unsupported(f"tensors on several devices: {', '.join(devices)}")
+    return torch.device(devices[0])
+
+
+def is_number(value: torch.Tensor) -> bool:
+    return value.dim() == 0 and value.device.type == "cpu" and not value.requires_grad
+
+
+def target_for(device: torch.device, wanted: str | None) -> str:
+    """The target named, else the one of the tensors' device."""
+    if device.type == "cpu":
+        return wanted or "cpu"
+    kind = (wanted or "cuda").partition(":")[0]
+    if device.type != "cuda" or kind != "cuda":
+        raise Unsupported(
+            f"tensors on device '{device}'" + (f" for the target '{wanted}'" if wanted else "")
+        )
+    chosen = _core.cuda_device()
+    if device.index != chosen:
+        raise Unsupported(
+            f"tensors on device '{device}': programs run on device {chosen} "
+            "(the variable HEADRACE_CUDA_DEVICE)"
+        )
+    return wanted or "cuda"
 
 
 def attribute(module: fx.GraphModule, path: str) -> torch.Tensor:
@@ -153,4 +189,4 @@ def draw(node: fx.Node, kind: str) -> Draw:
     probability = 0.5
     if kind == "bernoulli":
         probability = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
-    return Draw(kind, shape, value.dtype, probability)
+    return Draw(kind, shape, value.dtype, value.device, probability)

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <list>
+#include <optional>
+#include <utility>
 
 namespace headrace {
 
@@ -21,6 +23,8 @@ using namespace cuda;
 // Kernels load 16 bytes at a time.
 constexpr Address neededAlignment = 16;
 constexpr size_t keptGraphs = 8;
+// Library calls cannot be told other addresses: each combination is a graph, while there are few.
+constexpr size_t graphsOfASize = 4;
 // Fewer launches are submitted one by one as quickly.
 constexpr size_t worthAGraph = 3;
 
@@ -32,6 +36,7 @@ class Scratch {
 public:
   explicit Scratch(Device &device) : device(device) {
     Current current(device);
+    WhileRecording permitted;
     own = device.takeStream();
     // The default stream, which others may be using, must not wait for what is only recorded.
     check(driver().cuStreamCreate(&recorder, CU_STREAM_NON_BLOCKING), "making a stream");
@@ -72,6 +77,7 @@ public:
   CallMemory memory;
   std::list<ProgramGraph> graphs;                // latest use first
   std::vector<const DeviceBinding *> seenBefore; // sizes that came once
+  CallMemory unrecorded;                         // of the last call that had no room for a graph
 };
 
 class CudaRunner final : public ProgramRunner {
@@ -91,17 +97,23 @@ public:
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &,
            std::vector<double> *stepMicroseconds) override {
-    call(inputs, outputs, nullptr, stepMicroseconds);
+    call(inputs, outputs, {}, stepMicroseconds);
   }
 
-  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream) override {
-    auto given = static_cast<Stream>(stream);
-    call(inputs, outputs, &given, nullptr);
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+               const CallAllocator *allocator) override {
+    call(inputs, outputs, {static_cast<Stream>(stream), allocator}, nullptr);
   }
 
   std::vector<std::string> stepNotes() const override { return steps.notes(); }
 
 private:
+  /// Whose stream and memory a call uses; its scratch's where there are none.
+  struct Order {
+    std::optional<Stream> stream;
+    const CallAllocator *allocator = nullptr;
+  };
+
   /// Copies between the host's tensors and their places on the device.
   struct Copy {
     Address device;
@@ -110,13 +122,22 @@ private:
     const std::string *name;
   };
 
-  void call(std::span<const Tensor> inputs, std::span<Tensor> outputs, const Stream *given,
+  /// What is in a stream's future while the host goes on.
+  struct Pending {
+    std::vector<Copy> in, out;
+    std::vector<std::shared_ptr<void>> memory; // of the caller's allocator
+  };
+
+  void call(std::span<const Tensor> inputs, std::span<Tensor> outputs, const Order &order,
             std::vector<double> *stepMicroseconds);
+  void checkRecording(const Order &order, std::span<const Tensor> inputs,
+                      std::span<const Tensor> outputs) const;
+  Tensor makeOutput(size_t index, const Shape &shape, const Order &order, Stream stream) const;
   void placeBuffers(Scratch &scratch, const DeviceBinding &binding, std::span<const Tensor> inputs,
-                    std::span<Tensor> outputs, Stream stream, std::vector<Copy> &in,
-                    std::vector<Copy> &out);
+                    std::span<Tensor> outputs, Stream stream, const CallAllocator *allocator,
+                    Pending &pending);
   void runSteps(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding,
-                Stream stream);
+                Stream stream, bool recording);
   ProgramGraph *graphFor(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding);
 
   Device &device;
@@ -126,8 +147,8 @@ private:
   IdlePool<Scratch> scratches;
 };
 
-void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                      const Stream *given, std::vector<double> *stepMicroseconds) {
+void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs, const Order &order,
+                      std::vector<double> *stepMicroseconds) {
   auto lease = scratches.take([&] { return std::make_unique<Scratch>(device); });
   Scratch &scratch = *lease;
   bindSymbols(inputs, scratch.symbols);
@@ -137,42 +158,73 @@ void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
   checkOutputs(binding->common.outputShapes, outputs);
 
   Current current(device);
-  Stream stream = given ? *given : scratch.own;
-  if (scratch.used) // its memory may be in use in another stream
+  Stream stream = order.stream.value_or(scratch.own);
+  bool recording = order.stream && isRecording(stream);
+  if (recording)
+    checkRecording(order, inputs, outputs);
+  bool ownMemory = !order.allocator;
+  if (ownMemory && scratch.used) // it may be in use in another stream
     check(driver().cuStreamWaitEvent(stream, scratch.done, 0), "waiting for the last call");
-  bool toHost = !given && std::ranges::all_of(
-                              inputs, [](const Tensor &input) { return input.place().onHost(); });
+  bool toHost = !order.stream && std::ranges::all_of(inputs, [](const Tensor &input) {
+    return input.place().onHost();
+  });
   for (size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i]) {
-      const TensorSpec &spec = program.outputs[i];
       const Shape &shape = binding->common.outputShapes[i];
-      outputs[i] =
-          toHost ? Tensor::allocate(spec.dtype, shape)
-                 : allocateTensor(device, spec.dtype, shape, stream, "output '" + spec.name + "'");
+      outputs[i] = toHost ? Tensor::allocate(program.outputs[i].dtype, shape)
+                          : makeOutput(i, shape, order, stream);
     }
 
-  std::vector<Copy> in, out;
-  placeBuffers(scratch, *binding, inputs, outputs, stream, in, out);
-  for (const Copy &copy : in)
+  Pending pending;
+  placeBuffers(scratch, *binding, inputs, outputs, stream, order.allocator, pending);
+  for (const Copy &copy : pending.in)
     check(driver().cuMemcpyHtoDAsync_v2(copy.device, copy.host, copy.bytes, stream),
           "copying input '" + *copy.name + "' to the device");
   if (stepMicroseconds)
     *stepMicroseconds = timeSteps(steps, *binding, scratch.memory, scratch.recorder, stream);
   else
-    runSteps(scratch, binding, stream);
-  for (const Copy &copy : out)
+    runSteps(scratch, binding, stream, recording);
+  for (const Copy &copy : pending.out)
     check(driver().cuMemcpyDtoHAsync_v2(copy.host, copy.device, copy.bytes, stream),
           "copying output '" + *copy.name + "' from the device");
-  check(driver().cuEventRecord(scratch.done, stream), "recording the call's end");
-  scratch.used = true;
-  if (!given || !out.empty())
+  if (ownMemory) {
+    check(driver().cuEventRecord(scratch.done, stream), "recording the call's end");
+    scratch.used = true;
+  }
+  if (!order.stream || !pending.out.empty())
     check(driver().cuStreamSynchronize(stream), "running program '" + program.name + "'");
+}
+
+/// What is recorded is done again later: with memory that stays, and without the host.
+void CudaRunner::checkRecording(const Order &order, std::span<const Tensor> inputs,
+                                std::span<const Tensor> outputs) const {
+  std::string what = "program '" + program.name + "', recorded as a graph: ";
+  if (!order.allocator)
+    throw Error(ErrorKind::Unsupported, what + "expected memory that the caller allocates");
+  auto onHost = [](const Tensor &tensor) { return tensor && tensor.place().onHost(); };
+  if (std::ranges::any_of(inputs, onHost) || std::ranges::any_of(outputs, onHost))
+    throw Error(ErrorKind::Unsupported,
+                what + "expected all tensors on the device, got one in main memory");
+}
+
+Tensor CudaRunner::makeOutput(size_t index, const Shape &shape, const Order &order,
+                              Stream stream) const {
+  if (order.allocator)
+    return order.allocator->output(index, shape);
+  const TensorSpec &spec = program.outputs[index];
+  return allocateTensor(device, spec.dtype, shape, stream, "output '" + spec.name + "'");
 }
 
 /// The host's tensors get places of their own, which are the same from call to call.
 void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
                               std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                              Stream stream, std::vector<Copy> &in, std::vector<Copy> &out) {
+                              Stream stream, const CallAllocator *allocator, Pending &pending) {
+  auto memoryFor = [&](Memory &own, int64_t bytes, const char *what) {
+    if (!allocator || bytes == 0)
+      return scratch.reserve(own, bytes, what);
+    pending.memory.push_back(allocator->temporary(static_cast<size_t>(bytes)));
+    return reinterpret_cast<Address>(pending.memory.back().get());
+  };
   auto inPlace = [](const Tensor &tensor) {
     return !tensor.place().onHost() && addressOf(tensor) % neededAlignment == 0;
   };
@@ -181,7 +233,7 @@ void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
     for (const Tensor &tensor : tensors)
       if (!inPlace(tensor))
         staged += alignUp(static_cast<int64_t>(tensor.bytes()));
-  Address next = scratch.reserve(scratch.staging, staged, "inputs and outputs");
+  Address next = memoryFor(scratch.staging, staged, "inputs and outputs");
   auto stage = [&](const Tensor &tensor) {
     Address at = next;
     next += static_cast<Address>(alignUp(static_cast<int64_t>(tensor.bytes())));
@@ -189,11 +241,10 @@ void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
   };
 
   CallMemory &memory = scratch.memory;
-  memory.arena =
-      scratch.reserve(scratch.arena, binding.common.plan.totalBytes, "intermediate results");
+  memory.arena = memoryFor(scratch.arena, binding.common.plan.totalBytes, "intermediate results");
   if (steps.hasRoutines())
     memory.routineWorkspace =
-        scratch.reserve(scratch.routineWorkspace, routineWorkspaceBytes, "libraries");
+        memoryFor(scratch.routineWorkspace, routineWorkspaceBytes, "libraries");
   std::vector<Address> inputAddresses, outputAddresses;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor &input = inputs[i];
@@ -201,8 +252,8 @@ void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
     if (inPlace(input) || input.bytes() == 0)
       continue;
     if (input.place().onHost())
-      in.push_back({inputAddresses[i], const_cast<void *>(input.data()), input.bytes(),
-                    &program.inputs[i].name});
+      pending.in.push_back({inputAddresses[i], const_cast<void *>(input.data()), input.bytes(),
+                            &program.inputs[i].name});
     else
       check(
           driver().cuMemcpyDtoDAsync_v2(inputAddresses[i], addressOf(input), input.bytes(), stream),
@@ -215,7 +266,8 @@ void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
       throw Error(ErrorKind::InvalidArgument,
                   "output '" + program.outputs[i].name + "': expected memory aligned to 16 bytes");
     if (output.place().onHost() && output.bytes() > 0)
-      out.push_back({outputAddresses[i], output.data(), output.bytes(), &program.outputs[i].name});
+      pending.out.push_back(
+          {outputAddresses[i], output.data(), output.bytes(), &program.outputs[i].name});
   }
   memory.buffers.clear();
   for (size_t id = 0; id < program.buffers.size(); ++id) {
@@ -240,8 +292,8 @@ void CudaRunner::placeBuffers(Scratch &scratch, const DeviceBinding &binding,
 }
 
 void CudaRunner::runSteps(Scratch &scratch, const std::shared_ptr<const DeviceBinding> &binding,
-                          Stream stream) {
-  if (ProgramGraph *graph = graphFor(scratch, binding))
+                          Stream stream, bool recording) {
+  if (ProgramGraph *graph = recording ? nullptr : graphFor(scratch, binding))
     return graph->launch(stream);
   for (size_t step = 0; step < steps.steps(); ++step)
     steps.launch(step, *binding, scratch.memory, stream);
@@ -253,16 +305,25 @@ ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
   if (binding->launches < worthAGraph)
     return nullptr;
   std::list<ProgramGraph> &graphs = scratch.graphs;
-  auto found = std::find_if(graphs.begin(), graphs.end(),
-                            [&](const ProgramGraph &graph) { return graph.binding() == binding; });
+  auto ofThisSize = [&](const ProgramGraph &graph) { return graph.binding() == binding; };
+  auto found = std::ranges::find_if(graphs, [&](const ProgramGraph &graph) {
+    return ofThisSize(graph) && graph.fits(scratch.memory);
+  });
   if (found != graphs.end()) {
     if (found->update(scratch.memory)) {
       graphs.splice(graphs.begin(), graphs, found);
       return &graphs.front();
     }
     graphs.erase(found);
-  } else if (auto seen = std::ranges::find(scratch.seenBefore, binding.get());
-             seen == scratch.seenBefore.end()) {
+  }
+  auto others = static_cast<size_t>(std::ranges::count_if(graphs, ofThisSize));
+  if (others == graphsOfASize) {
+    if (scratch.memory != std::exchange(scratch.unrecorded, scratch.memory))
+      return nullptr; // they change all the time
+    graphs.erase(std::next(std::find_if(graphs.rbegin(), graphs.rend(), ofThisSize)).base());
+  }
+  if (others == 0 &&
+      std::ranges::find(scratch.seenBefore, binding.get()) == scratch.seenBefore.end()) {
     if (scratch.seenBefore.size() == keptGraphs)
       scratch.seenBefore.erase(scratch.seenBefore.begin());
     scratch.seenBefore.push_back(binding.get());
@@ -278,6 +339,7 @@ ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
 
 std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
                                               std::shared_ptr<void>) {
+  WhileRecording permitted;
   return std::make_unique<CudaRunner>(std::move(program), images);
 }
 

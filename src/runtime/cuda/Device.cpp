@@ -91,6 +91,22 @@ Current::~Current() {
   driver().cuCtxPopCurrent_v2(&context);
 }
 
+WhileRecording::WhileRecording() : mode(CU_STREAM_CAPTURE_MODE_RELAXED) {
+  check(driver().cuThreadExchangeStreamCaptureMode(&mode), "asking whether a graph is recorded");
+}
+
+WhileRecording::~WhileRecording() { driver().cuThreadExchangeStreamCaptureMode(&mode); }
+
+bool isRecording(Stream stream) {
+  // The default streams cannot be recorded; asking about one spoils recordings of others.
+  if (reinterpret_cast<uintptr_t>(stream) <= 2)
+    return false;
+  int status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, nullptr, nullptr),
+        "asking whether a graph is recorded");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 int chosenDevice() {
   const char *text = std::getenv("HEADRACE_CUDA_DEVICE");
   if (!text || !*text)

@@ -47,6 +47,21 @@ public:
   Current(const Current &) = delete;
 };
 
+/// Lets the thread load code and allocate memory while somebody records a stream, which the driver
+/// refuses otherwise: what it does is done at once and is no part of the recording.
+class WhileRecording {
+public:
+  WhileRecording();
+  ~WhileRecording();
+  WhileRecording(const WhileRecording &) = delete;
+
+private:
+  int mode;
+};
+
+/// Whether work put into the stream is recorded as a graph rather than done.
+bool isRecording(Stream stream);
+
 /// The number of the device that programs run on: HEADRACE_CUDA_DEVICE, else 0.
 int chosenDevice();
 

@@ -71,7 +71,7 @@ inline constexpr int CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_
 inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
 inline constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 inline constexpr unsigned CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1;
-inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
+inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2, CU_STREAM_CAPTURE_STATUS_NONE = 0;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING = 2,
                           CU_EVENT_RECORD_EXTERNAL = 1;
 inline constexpr int CU_JIT_INFO_LOG_BUFFER = 3, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
@@ -106,6 +106,7 @@ inline constexpr int CU_JIT_INFO_LOG_BUFFER = 3, CU_JIT_INFO_LOG_BUFFER_SIZE_BYT
   X(cuStreamWaitEvent, Result(Stream, Event, unsigned))                                            \
   X(cuStreamBeginCapture_v2, Result(Stream, int))                                                  \
   X(cuStreamEndCapture, Result(Stream, Graph *))                                                   \
+  X(cuThreadExchangeStreamCaptureMode, Result(int *))                                              \
   X(cuStreamGetCaptureInfo_v2,                                                                     \
     Result(Stream, int *, uint64_t *, Graph *, const GraphNode **, size_t *))                      \
   X(cuEventCreate, Result(Event *, unsigned))                                                      \

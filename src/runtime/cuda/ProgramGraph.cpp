@@ -70,15 +70,21 @@ bool ProgramGraph::touches(size_t step, const CallMemory &other) const {
          program.operands(step, other) != program.operands(step, current);
 }
 
+bool ProgramGraph::fits(const CallMemory &memory) const {
+  if (memory == current)
+    return true;
+  for (size_t step = 0; step < program.steps(); ++step)
+    if (program.isRoutine(step) && touches(step, memory))
+      return false;
+  return true;
+}
+
 bool ProgramGraph::update(const CallMemory &memory) {
   if (memory == current)
     return true;
   std::vector<bool> changed;
-  for (size_t step = 0; step < program.steps(); ++step) {
+  for (size_t step = 0; step < program.steps(); ++step)
     changed.push_back(touches(step, memory));
-    if (changed.back() && program.isRoutine(step))
-      return false;
-  }
   Arguments arguments;
   for (const Node &node : nodes) {
     if (!changed[node.step])

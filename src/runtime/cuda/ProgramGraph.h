@@ -15,8 +15,10 @@ public:
 
   const std::shared_ptr<const DeviceBinding> &binding() const { return bound; }
 
-  /// Gives the recorded launches other addresses where they differ. False where that cannot be done
-  /// (a library's launches), and the graph is of no use for them.
+  /// Whether it can be had with these addresses: those of a library's launches stay.
+  bool fits(const CallMemory &memory) const;
+  /// Gives the recorded launches other addresses where they differ. False where the driver does not
+  /// do that, and the graph is of no use any more.
   bool update(const CallMemory &memory);
   void launch(Stream stream) const;
 

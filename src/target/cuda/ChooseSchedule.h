@@ -1,14 +1,22 @@
-// Which operations of a kernel are launched, and how.
+// Which operations of a kernel are launched, and which of the legal ways is taken for each.
 #pragma once
 
 #include "target/cuda/Schedule.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace headrace::cuda {
 
-/// Gives every operation of the kernel that is to be launched its record. `hasWarpgroups`: the
-/// device multiplies by warp groups and copies tiles by itself (sm_90a).
-void chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups);
+/// What a user's recipe says of operations, in program order.
+using GivenSchedules = llvm::MapVector<mlir::Operation *, GivenSchedule>;
+
+/// Gives every operation of the kernel that is to be launched its record: those of `given`, and
+/// what else is needed. `hasWarpgroups`: the device multiplies by warp groups and copies tiles by
+/// itself (sm_90a). Returns why something that was given is not legal ("C: rows lanes=3': lanes:
+/// expected
+/// ..."); empty where all is.
+std::string chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups,
+                            const GivenSchedules &given = {});
 
 } // namespace headrace::cuda

@@ -6,9 +6,11 @@
 #include "runtime/ThreadPool.h"
 #include "runtime/cuda/Device.h"
 #include "target/cuda/DeviceMath.h"
+#include "target/cuda/LaunchRecipe.h"
 #include "target/cuda/Launches.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/Ptx.h"
+#include "transform/recipe/KernelStages.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -62,6 +64,7 @@ public:
   }
 
   void addSchedulePasses(OpPassManager &manager) const override {
+    manager.addPass(createCudaSplitResultsPass());
     CudaAttachSchedulePassOptions options;
     options.warpgroups = architecture.name == "sm_90a";
     manager.addPass(createCudaAttachSchedulePass(options));
@@ -78,6 +81,13 @@ public:
 
   void addLoweringPasses(OpPassManager &manager) const override {
     manager.addPass(createCudaLowerPass());
+  }
+
+  void attachRecipe(func::FuncOp program, StringRef recipe) const override {
+    std::vector<StageLine> lines;
+    for (const cuda::LaunchLine &line : cuda::parseLaunches(recipe))
+      lines.push_back({line.stage, line.given.text(), line.line});
+    attachToKernels(program, lines);
   }
 
   std::vector<DeviceKernel> compile(ModuleOp program) const override {

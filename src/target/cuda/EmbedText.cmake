@@ -1,7 +1,8 @@
-# Writes a C++ file that holds the text of INPUT, in pieces that every compiler takes.
+# Writes a C++ file whose function DECLARATION, of header HEADER, returns the text of INPUT, in
+# pieces that every compiler takes.
 file(READ ${INPUT} text)
 string(REGEX REPLACE "source_filename = [^\n]*\n" "" text "${text}")
-set(code "#include \"target/cuda/DeviceMath.h\"\n\nllvm::StringRef headrace::cuda::deviceMathText() {\n  return ")
+set(code "#include \"${HEADER}\"\n\n${DECLARATION} {\n  return ")
 string(LENGTH "${text}" length)
 set(at 0)
 while(at LESS length)

@@ -4,6 +4,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CudaSplitResultsPass : Pass<"cuda-split-results", "::mlir::ModuleOp"> {
+  let summary = "Gives element-wise operations one result each";
+}
+
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses what of a kernel is launched, and how it is given to threads";
   let options = [

@@ -31,12 +31,36 @@ PointWriter::Access PointWriter::accessOf(const TensorMemory &memory, ArrayRef<A
   return access;
 }
 
+/// An expression as one that is never negative, and a number to be added.
+static std::pair<AffineExpr, int32_t> withoutConstant(AffineExpr expr) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!sum || sum.getKind() != AffineExprKind::Add)
+    return {expr, 0};
+  auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS());
+  if (!constant || constant.getValue() < 0 || !llvm::isInt<32>(constant.getValue()))
+    return {expr, 0};
+  bool maySink = false; // below zero without the number
+  sum.getLHS().walk([&](AffineExpr part) {
+    auto number = dyn_cast<AffineConstantExpr>(part);
+    maySink |= number && number.getValue() < 0;
+  });
+  if (maySink)
+    return {expr, 0};
+  return {sum.getLHS(), static_cast<int32_t>(constant.getValue())};
+}
+
+/// A number that is added to the offset is part of the instruction: addresses that differ by it
+/// share a register.
 Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset, unsigned lane) {
   Location loc = kernel.loc();
-  Value base = kernel.address(memory.place, memory.written);
-  Value index = b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), value(offset, lane));
-  return b.create<LLVM::GEPOp>(loc, base.getType(), storedAs(memory.element), base,
-                               ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
+  auto [variable, constant] = withoutConstant(simplified(shifted(offset, lane)));
+  Value address = kernel.address(memory.place, memory.written);
+  auto moved = [&](LLVM::GEPArg by) {
+    return b.create<LLVM::GEPOp>(loc, address.getType(), storedAs(memory.element), address,
+                                 ArrayRef<LLVM::GEPArg>{by}, /*inbounds=*/true);
+  };
+  address = moved(Value(b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), value(variable))));
+  return constant ? moved(constant).getResult() : address;
 }
 
 /// The address of a lane, from that of the first where lanes lie at equal distances.

@@ -1,5 +1,7 @@
 #include "target/cuda/ProductTiles.h"
 
+#include "target/cuda/TemplateShapes.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -16,6 +18,10 @@ ProductTiles::ProductTiles(Stage &stage, const FusedProduct &given, int64_t vect
   sides[1].operand = product.b;
   sides[1].outer = product.n;
   sides[1].tile = schedule.tileN;
+  for (Side &side : sides) {
+    std::optional<int64_t> size = constantValue(product.size(side.outer));
+    side.mayExceed = !size || *size < side.tile;
+  }
 }
 
 bool ProductTiles::dividesLast(ArrayRef<unsigned> loops, int64_t by) {
@@ -63,36 +69,49 @@ Value ProductTiles::vectorOf(ArrayRef<Value> values) {
   return result;
 }
 
-Point ProductTiles::positions(ArrayRef<unsigned> loops, Value index, int64_t width,
+Point ProductTiles::positions(ArrayRef<unsigned> loops, AffineExpr index, int64_t width,
                               bool mayExceed) {
   if (mayExceed)
-    index = b.create<arith::MinUIOp>(loc, index, points.value(product.size(loops) - width));
-  return asCoordinates(points, delinearized(points.addCoordinate(index), sizesOf(loops)));
+    index = points.addCoordinate(b.create<arith::MinUIOp>(
+        loc, points.value(index), points.value(product.size(loops) - width)));
+  if (loops.size() == 1)
+    return {index};
+  return asCoordinates(points, delinearized(index, sizesOf(loops)));
+}
+
+Value ProductTiles::beginOf(const Side &side, AffineExpr tile) {
+  Value begin = mul(points.value(tile), side.tile);
+  if (side.mayExceed || dividesAll(side.outer, side.tile))
+    return begin;
+  return b.create<arith::MinUIOp>(loc, begin, points.value(product.size(side.outer) - side.tile));
 }
 
 void ProductTiles::prepare(Side &side, Value firstOuter) {
   AffineMap map = product.op.getMatchingIndexingMap(side.operand);
   side.alongK =
       map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(product.k.back());
-  side.inVectors = side.alongK ? product.k.size() == 1 || dividesLast(product.k, vector)
-                               : dividesLast(side.outer, vector);
+  side.inVectors =
+      side.alongK ? product.k.size() == 1 || dividesLast(product.k, vector)
+                  : dividesLast(side.outer, vector) || (side.outer.size() == 1 && !side.mayExceed);
   allocate(side);
-  bool mayExceed = !dividesAll(side.outer, side.tile);
   int64_t loads = side.tile * schedule.tileK / vector / schedule.threads;
   int64_t acrossVectors = (side.alongK ? schedule.tileK : side.tile) / vector;
   Value along = mul(rem(kernel.thread(), acrossVectors), vector);
   Value across = div(kernel.thread(), acrossVectors);
+  AffineExpr first = points.addCoordinate(add(firstOuter, side.alongK ? across : along));
   for (int64_t i = 0; i < loads; ++i) {
+    int64_t step = i * (schedule.threads / acrossVectors);
     Side::Load place;
-    Value step = add(across, number(i * (schedule.threads / acrossVectors)));
-    place.kInTile = side.alongK ? along : step;
-    place.outerInTile = side.alongK ? step : along;
-    Value outer = add(firstOuter, place.outerInTile);
+    place.kInTile = side.alongK ? along : across;
+    place.kStep = side.alongK ? 0 : step;
+    place.outerInTile = side.alongK ? across : along;
+    place.outerStep = side.alongK ? step : 0;
+    AffineExpr outer = first + place.outerStep;
     if (side.alongK || side.inVectors)
-      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, mayExceed);
+      place.outerLoops = positions(side.outer, outer, side.alongK ? 1 : vector, side.mayExceed);
     else
       for (int64_t v = 0; v < vector; ++v)
-        place.laneLoops.push_back(positions(side.outer, add(outer, number(v)), 1, mayExceed));
+        place.laneLoops.push_back(positions(side.outer, outer + v, 1, side.mayExceed));
     side.places.push_back(place);
   }
 }
@@ -111,7 +130,9 @@ Pack ProductTiles::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineE
   for (AffineExpr expr : product.op.getMatchingIndexingMap(side.operand).getResults())
     place.push_back(expr.replaceDims(loops));
   // Vectors along the depth begin where what is left over ends.
-  int64_t multiple = side.alongK ? std::gcd(vector, leftOver) : vector;
+  int64_t multiple = side.alongK                       ? std::gcd(vector, leftOver)
+                     : dividesLast(side.outer, vector) ? vector
+                                                       : 1;
   if (lanes)
     points.setLanes(lanes, vector, multiple);
   Pack values = points.at(side.operand->get(), place);
@@ -122,10 +143,10 @@ Pack ProductTiles::read(Side &side, ArrayRef<AffineExpr> outer, ArrayRef<AffineE
 }
 
 SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound) {
-  auto bounded = [&](Value k, Pack values) {
+  auto bounded = [&](AffineExpr k, Pack values) {
     if (!bound)
       return values;
-    Value isInside = less(k, points.value(bound));
+    Value isInside = points.less(k, bound);
     Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(values.front().getType()));
     for (Value &value : values)
       value = b.create<arith::SelectOp>(loc, isInside, value, zero);
@@ -134,7 +155,7 @@ SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound)
   SmallVector<Pack> packs;
   bool mayExceed = static_cast<bool>(bound);
   for (Side::Load &place : side.places) {
-    Value k = add(firstK, place.kInTile);
+    AffineExpr k = points.addCoordinate(add(firstK, place.kInTile)) + place.kStep;
     Pack &pack = packs.emplace_back();
     if (side.inVectors && !(side.alongK && bound)) {
       Point depth = positions(product.k, k, 1, mayExceed);
@@ -143,7 +164,7 @@ SmallVector<Pack> ProductTiles::load(Side &side, Value firstK, AffineExpr bound)
       continue;
     }
     for (int64_t v = 0; v < vector; ++v) {
-      Value one = side.alongK ? add(k, number(v)) : k;
+      AffineExpr one = side.alongK ? k + v : k;
       Point depth = positions(product.k, one, 1, mayExceed);
       const Point &outer = side.alongK || side.inVectors ? place.outerLoops : place.laneLoops[v];
       pack.append(bounded(one, read(side, outer, depth, {})));
@@ -156,14 +177,14 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
   linalg::GenericOp generic = product.op;
   PointWriter::Scope scope(points);
   Value isInside;
-  auto require = [&](Value index, ArrayRef<unsigned> loops, int64_t tile) {
-    if (dividesAll(loops, tile))
+  auto require = [&](Value index, const Side &side) {
+    if (!side.mayExceed)
       return;
-    Value one = less(index, points.value(product.size(loops)));
+    Value one = less(index, points.value(product.size(side.outer)));
     isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, one).getResult() : one;
   };
-  require(row, product.m, schedule.tileM);
-  require(column, product.n, schedule.tileN);
+  require(row, sides[0]);
+  require(column, sides[1]);
   if (isInside)
     onlyWhere(kernel, isInside);
   Point loops(generic.getNumLoops(), constantDim(0, kernel.context()));
@@ -172,8 +193,8 @@ void ProductTiles::storeAt(Value row, Value column, ArrayRef<Value> values) {
       loops[dim] = expr;
   };
   assign(product.batch, batch);
-  assign(product.m, positions(product.m, row, 1, false));
-  assign(product.n, positions(product.n, column, 1, false));
+  assign(product.m, positions(product.m, points.addCoordinate(row), 1, false));
+  assign(product.n, positions(product.n, points.addCoordinate(column), 1, false));
   if (values.size() > 1)
     points.setLanes(loops[product.n.back()], values.size());
   storeElements(loops, values);
@@ -289,12 +310,19 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   return SmallVector<Value>(loop.getResults());
 }
 
+/// As many as their registers allow.
+int64_t ProductTiles::residentBlocks() {
+  constexpr int64_t kMostWarps = 16, kMostBlocks = 8;
+  int64_t bits = getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth();
+  int64_t threads = std::min(kMostWarps * kWarp, kRegisters / productRegisters(schedule, bits));
+  return std::clamp<int64_t>(threads / schedule.threads, 1, kMostBlocks);
+}
+
 LogicalResult ProductTiles::write() {
   AffineExpr rowTiles = product.size(product.m).ceilDiv(schedule.tileM);
   AffineExpr columnTiles = product.size(product.n).ceilDiv(schedule.tileN);
   AffineExpr batches = product.size(product.batch);
-  // 16 warps of 128 registers each fill a multiprocessor.
-  kernel.setResidentBlocks(std::min<int64_t>(8, 16 * kWarp / schedule.threads));
+  kernel.setResidentBlocks(residentBlocks());
 
   // Blocks go through the columns of a row of tiles first: they share the rows of A.
   AffineExpr splits = constantDim(schedule.splits, kernel.context());
@@ -302,8 +330,8 @@ LogicalResult ProductTiles::write() {
                                                   {splits, batches, rowTiles, columnTiles}));
   split = tile[0];
   batch = asCoordinates(points, delinearized(tile[1], sizesOf(product.batch)));
-  firstRow = mul(points.value(tile[2]), schedule.tileM);
-  firstColumn = mul(points.value(tile[3]), schedule.tileN);
+  firstRow = beginOf(sides[0], tile[2]);
+  firstColumn = beginOf(sides[1], tile[3]);
   if (schedule.splits > 1) {
     partial = stage.result;
     partial.element = b.getF32Type();

@@ -1,10 +1,12 @@
 // What all products by threads have in common: tiles of the operands on their way from memory to
 // registers to shared memory, the loop over the depth, and the points of the result.
 //
-// Two buffers in shared memory, so that there is one barrier a tile. Beyond the edges the last row
-// and column are computed again and dropped; zeros fill up the depth: where it is known, in the
-// first tile, so that the loop reads without asking. A convolution is the same with loops of the
-// window in k: the image is read where it lies.
+// Two buffers in shared memory, so that there is one barrier a tile. The last tile of a side that
+// is no multiple of tiles lies further back, so that it ends with the side; what another tile has,
+// too, it does not store. Where a side is shorter than a tile, or of unknown size, its last row or
+// column is computed again and dropped. Zeros fill up the depth: where it is known, in the first
+// tile, so that the loop reads without asking. A convolution is the same with loops of the window
+// in k: the image is read where it lies.
 //
 // Where there are few tiles, several blocks share the depth of each (`splits`): they leave partial
 // sums in the workspace, which a second launch adds up in order, with all that follows the product.
@@ -32,13 +34,15 @@ protected:
     llvm::ArrayRef<unsigned> outer; // loops: m of A, n of B
     int64_t tile;                   // outer elements of a tile
     bool alongK;                    // neighbours in memory are neighbours in k
+    bool mayExceed;                 // tiles reach beyond the edge
     bool inVectors;                 // neighbours along the vector are neighbours in memory
     int64_t stride = 0;             // of rows in shared memory, in elements
     mlir::Value shared;
     /// For each load, its place in the tile and the loops of the outer positions, none of them
     /// beyond the edge: those of the vector's beginning, or of each lane where an edge may cut it.
     struct Load {
-      mlir::Value outerInTile, kInTile;
+      mlir::Value outerInTile, kInTile; // of the first load
+      int64_t outerStep, kStep;         // further on from there
       Point outerLoops;
       llvm::SmallVector<Point> laneLoops;
     };
@@ -91,14 +95,17 @@ protected:
   mlir::OpBuilder &b;
   mlir::Location loc;
   Side sides[2];
-  mlir::Value firstRow, firstColumn; // of the block
+  mlir::Value firstRow, firstColumn; // of the block's tile
 
 private:
   bool dividesLast(llvm::ArrayRef<unsigned> loops, int64_t by);
   bool dividesAll(llvm::ArrayRef<unsigned> loops, int64_t by);
+  /// Where a side's tile of that number begins.
+  mlir::Value beginOf(const Side &side, mlir::AffineExpr tile);
   llvm::SmallVector<mlir::AffineExpr> sizesOf(llvm::ArrayRef<unsigned> loops);
   /// The loops' positions at a linear index, clamped so that it and `width` - 1 more exist.
-  Point positions(llvm::ArrayRef<unsigned> loops, mlir::Value index, int64_t width, bool mayExceed);
+  Point positions(llvm::ArrayRef<unsigned> loops, mlir::AffineExpr index, int64_t width,
+                  bool mayExceed);
   void prepare(Side &side, mlir::Value firstOuter);
   /// The tile of an operand that begins at `firstK` into registers, with zeros from `bound` on.
   llvm::SmallVector<Pack> load(Side &side, mlir::Value firstK, mlir::AffineExpr bound);
@@ -107,6 +114,7 @@ private:
   void storeAt(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> values);
   void storeElements(Point loops, llvm::ArrayRef<mlir::Value> values);
   void addPartialSums();
+  int64_t residentBlocks();
   llvm::SmallVector<mlir::Value> multiplyAll();
 
   Point batch;

@@ -23,13 +23,68 @@ constexpr Field kFields[] = {
 constexpr std::array<llvm::StringLiteral, 7> kKinds = {
     "points", "rows", "columns", "tiles", "product", "tensorcores", "warpgroups"};
 
+constexpr llvm::StringLiteral kPointParameters[] = {"threads", "vector"};
+constexpr llvm::StringLiteral kRowParameters[] = {"threads", "vector", "lanes", "held"};
+constexpr llvm::StringLiteral kColumnParameters[] = {"threads", "vector", "lanes", "splits"};
+constexpr llvm::StringLiteral kTileParameters[] = {"threads", "along"};
+constexpr llvm::StringLiteral kProductParameters[] = {"threads", "splits",  "tileM",  "tileN",
+                                                      "tileK",   "threadM", "threadN"};
+constexpr llvm::StringLiteral kWarpgroupParameters[] = {"threads", "tileM",  "tileN", "tileK",
+                                                        "stages",  "blocks", "padded"};
+
 } // namespace
 
-std::string Schedule::text() const {
-  std::string text = kKinds[static_cast<size_t>(kind)].str();
+ArrayRef<llvm::StringLiteral> Schedule::kindNames() { return kKinds; }
+
+std::optional<Schedule::Kind> Schedule::kindNamed(StringRef name) {
+  const auto *found = llvm::find(kKinds, name);
+  if (found == kKinds.end())
+    return std::nullopt;
+  return static_cast<Kind>(found - kKinds.begin());
+}
+
+ArrayRef<llvm::StringLiteral> Schedule::parametersOf(Kind kind) {
+  switch (kind) {
+  case Kind::Points:
+    return kPointParameters;
+  case Kind::Rows:
+    return kRowParameters;
+  case Kind::Columns:
+    return kColumnParameters;
+  case Kind::Tiles:
+    return kTileParameters;
+  case Kind::Product:
+  case Kind::TensorCores:
+    return kProductParameters;
+  case Kind::Warpgroups:
+    return kWarpgroupParameters;
+  }
+  llvm_unreachable("no such schedule");
+}
+
+int64_t &Schedule::parameter(StringRef name) {
   for (const Field &field : kFields)
-    if (this->*field.value != Schedule().*field.value || field.value == &Schedule::threads)
-      text += " " + field.name.str() + "=" + std::to_string(this->*field.value);
+    if (field.name == name)
+      return this->*field.value;
+  llvm_unreachable("no such parameter");
+}
+
+std::string Schedule::text() const {
+  GivenSchedule all{kind, {}};
+  Schedule copy = *this;
+  for (StringRef name : parametersOf(kind))
+    all.parameters.emplace_back(name, copy.parameter(name));
+  return all.text();
+}
+
+bool GivenSchedule::has(StringRef parameter) const {
+  return llvm::any_of(parameters, [&](const auto &given) { return given.first == parameter; });
+}
+
+std::string GivenSchedule::text() const {
+  std::string text = kKinds[static_cast<size_t>(kind)].str();
+  for (const auto &[name, value] : parameters)
+    text += " " + name + "=" + std::to_string(value);
   return text;
 }
 
@@ -48,8 +103,7 @@ std::optional<Schedule> Schedule::of(Operation *op) {
   if (!record)
     return std::nullopt;
   Schedule schedule;
-  StringRef kind = record.getAs<StringAttr>("kind").getValue();
-  schedule.kind = static_cast<Kind>(llvm::find(kKinds, kind) - kKinds.begin());
+  schedule.kind = *kindNamed(record.getAs<StringAttr>("kind").getValue());
   for (const Field &field : kFields)
     if (auto value = record.getAs<IntegerAttr>(field.name))
       schedule.*field.value = value.getInt();

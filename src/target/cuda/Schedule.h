@@ -6,6 +6,7 @@
 #include "mlir/IR/Operation.h"
 
 #include <string>
+#include <vector>
 
 namespace headrace::cuda {
 
@@ -38,11 +39,26 @@ struct Schedule {
   // and the elements of which rows of operands must have a multiple: others are copied first
   int64_t padded = 0;
 
-  /// On one line, as `explain` shows it.
+  /// On one line, as `explain` shows it and recipes say it.
   std::string text() const;
   mlir::DictionaryAttr attribute(mlir::MLIRContext *context) const;
   /// The operation's; nothing where it has none.
   static std::optional<Schedule> of(mlir::Operation *op);
+
+  static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`
+  static std::optional<Kind> kindNamed(llvm::StringRef name);
+  /// The parameters that a launch of that kind has, by name.
+  static llvm::ArrayRef<llvm::StringLiteral> parametersOf(Kind kind);
+  int64_t &parameter(llvm::StringRef name);
+};
+
+/// What somebody says of a launch: its kind and some parameters. The others are to be chosen.
+struct GivenSchedule {
+  Schedule::Kind kind = Schedule::Kind::Points;
+  std::vector<std::pair<std::string, int64_t>> parameters;
+
+  bool has(llvm::StringRef parameter) const;
+  std::string text() const;
 };
 
 } // namespace headrace::cuda

@@ -7,7 +7,8 @@
 //                                                            a block for each (`lanes` = threads)
 //   s[j] = partial[0, j] + partial[1, j] + ...
 //
-// Parts and their order depend on sizes alone, so results do not vary from run to run.
+// What is reduced is walked as one dimension, where it lies so in memory a vector at a time. Parts
+// and their order depend on sizes alone, so results do not vary from run to run.
 #include "target/cuda/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -79,7 +80,9 @@ LogicalResult writeColumns(Stage &stage) {
   SmallVector<AffineExpr> depths;
   for (unsigned dim : reduced)
     depths.push_back(loopSize(op, dim));
-  AffineExpr depth = elementCount(depths, context), part = depth.ceilDiv(schedule.splits);
+  // Parts begin where vectors do.
+  AffineExpr depth = elementCount(depths, context);
+  AffineExpr part = depth.ceilDiv(schedule.splits).ceilDiv(schedule.vector) * schedule.vector;
 
   AffineExpr itemBlocks = isShared ? items : items.ceilDiv(schedule.threads);
   AffineExpr splits = constantDim(schedule.splits, context);
@@ -97,27 +100,41 @@ LogicalResult writeColumns(Stage &stage) {
   Value first = points.value(block[0] * part);
   Value end = b.create<arith::MinUIOp>(loc, b.create<arith::AddIOp>(loc, first, points.value(part)),
                                        points.value(depth));
-  if (isShared)
-    first = b.create<arith::AddIOp>(
-        loc, first, b.create<arith::MulIOp>(loc, kernel.thread(), kernel.number(schedule.vector)));
   Value start =
       points.at(op.getDpsInits().front(), delinearized(place, stage.result.shape)).front();
-  int64_t step = isShared ? schedule.threads * schedule.vector : 1;
-  auto loop =
-      b.create<scf::ForOp>(loc, first, end, kernel.number(step), Pack(schedule.vector, start));
-  {
+  // Adds the elements from each of the thread's places on, `width` at a time.
+  auto accumulate = [&](Value from, Value to, int64_t step, int64_t width, Pack sums) {
+    auto loop = b.create<scf::ForOp>(loc, from, to, kernel.number(step), sums);
     PointWriter::Scope scope(points);
     b.setInsertionPointToStart(loop.getBody());
     AffineExpr position = points.addCoordinate(loop.getInductionVar());
-    Point inside = asCoordinates(points, delinearized(position, depths));
-    for (auto [dim, expr] : llvm::zip_equal(reduced, inside))
+    for (auto [dim, expr] : llvm::zip_equal(reduced, delinearized(position, depths)))
       loops[dim] = expr;
-    points.setLanes(inside.back(), schedule.vector);
+    points.setLanes(position, width);
     b.create<scf::YieldOp>(loc, points.accumulate(op, loops, Pack(loop.getRegionIterArgs())));
+    points.setLanes({}, 1);
+    return Pack(loop.getResults());
+  };
+  Pack sums(schedule.vector, start);
+  if (!isShared) {
+    sums = accumulate(first, end, 1, 1, sums);
+  } else {
+    int64_t rest = *constantValue(depth) % schedule.vector;
+    Value whole = rest == 0
+                      ? end
+                      : b.create<arith::MinUIOp>(loc, end, points.value(depth - rest)).getResult();
+    Value place = b.create<arith::MulIOp>(loc, kernel.thread(), kernel.number(schedule.vector));
+    sums = accumulate(b.create<arith::AddIOp>(loc, first, place), whole,
+                      schedule.threads * schedule.vector, schedule.vector, sums);
+    if (rest > 0) {
+      Value left = b.create<arith::MaxUIOp>(loc, first, whole);
+      sums.front() = accumulate(b.create<arith::AddIOp>(loc, left, kernel.thread()), end,
+                                schedule.threads, 1, {sums.front()})
+                         .front();
+    }
   }
-  points.setLanes({}, 1);
-  Value sum = loop.getResult(0);
-  for (Value other : loop.getResults().drop_front())
+  Value sum = sums.front();
+  for (Value other : ArrayRef(sums).drop_front())
     sum = combine(b, combiner, sum, other);
   if (isShared) {
     sum = combineThreads(kernel, combiner, sum, schedule.threads);

@@ -11,17 +11,14 @@
 // Operands lie in shared memory with rows of A and columns of B as the fastest dimension: a
 // thread's eight rows and columns are two vectors of each.
 #include "target/cuda/ProductTiles.h"
+#include "target/cuda/TemplateShapes.h"
 
 using namespace mlir;
 
 namespace headrace::cuda {
 namespace {
 
-constexpr int64_t kVector = 4;
-/// A warp has 4 x 8 threads.
-constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
-
-class ThreadProduct final : public ProductTiles {
+class ThreadProduct final : public ProductTiles, ThreadProductShape {
 public:
   ThreadProduct(Stage &stage, const FusedProduct &fused) : ProductTiles(stage, fused, kVector) {
     rowVectors = schedule.threadM / kVector;
@@ -54,7 +51,8 @@ private:
     Value base = mul(buffer, schedule.tileK * side.stride);
     for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
       Value index = add(add(base, mul(place.kInTile, side.stride)), place.outerInTile);
-      Value address = elementAt(side.shared, b.getF32Type(), index);
+      Value address = elementAt(elementAt(side.shared, b.getF32Type(), index), b.getF32Type(),
+                                place.kStep * side.stride + place.outerStep);
       if (!side.alongK) {
         b.create<LLVM::StoreOp>(loc, vectorOf(pack), address, kVector * sizeof(float));
         continue;

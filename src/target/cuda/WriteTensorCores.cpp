@@ -15,17 +15,14 @@
 // instruction takes. Rows are 16 bytes longer than they need to be: the eight rows that a warp
 // reads lie in different banks.
 #include "target/cuda/ProductTiles.h"
+#include "target/cuda/TemplateShapes.h"
 
 using namespace mlir;
 
 namespace headrace::cuda {
 namespace {
 
-constexpr int64_t kVector = 8;                           // 16 bytes
-constexpr int64_t kRows = 16, kColumns = 8, kDepth = 16; // of one instruction
-constexpr int64_t kElementBytes = 2;
-
-class TensorCoreProduct final : public ProductTiles {
+class TensorCoreProduct final : public ProductTiles, TensorCoreShape {
 public:
   TensorCoreProduct(Stage &stage, const FusedProduct &fused)
       : ProductTiles(stage, fused, kVector),
@@ -51,7 +48,8 @@ private:
     Value base = mul(buffer, side.tile * side.stride);
     for (auto [place, pack] : llvm::zip_equal(side.places, packs)) {
       Value index = add(add(base, mul(place.outerInTile, side.stride)), place.kInTile);
-      Value address = elementAt(side.shared, element, index);
+      Value address = elementAt(elementAt(side.shared, element, index), element,
+                                place.outerStep * side.stride + place.kStep);
       if (side.alongK) {
         b.create<LLVM::StoreOp>(loc, vectorOf(pack), address, kVector * kElementBytes);
         continue;

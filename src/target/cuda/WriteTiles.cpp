@@ -7,6 +7,7 @@
 //   barrier
 //   r[i, j] = f(tile[j][i]) threads beside each other along j, which is how r lies
 #include "target/cuda/Reads.h"
+#include "target/cuda/TemplateShapes.h"
 #include "target/cuda/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,7 @@ using namespace mlir;
 
 namespace headrace::cuda {
 
-constexpr int64_t kTile = 32;
+constexpr int64_t kTile = kTransposedTile;
 
 LogicalResult writeTiles(Stage &stage) {
   const Schedule &schedule = stage.schedule;

@@ -12,6 +12,7 @@
 // beyond the edge are not stored. Both ends of the ring are barriers in shared memory: "full" waits
 // for the bytes of a stage, "empty" for its readers.
 #include "target/cuda/Product.h"
+#include "target/cuda/TemplateShapes.h"
 #include "target/cuda/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,15 +23,10 @@ using namespace mlir;
 namespace headrace::cuda {
 namespace {
 
-constexpr int64_t kGroup = 128;    // threads of a warp group
-constexpr int64_t kGroupRows = 64; // that one instruction multiplies
-constexpr int64_t kDepth = 16;     // of one instruction
-constexpr int64_t kRowBytes = 128; // of a tile's row in shared memory: the swizzle's width
-constexpr int64_t kElementBytes = 2;
 constexpr int64_t kTicks = 10000000;     // how long one try to pass a barrier lasts
 constexpr int64_t kTileRowsTogether = 8; // tiles whose rows are walked before the next columns
 
-class WarpgroupWriter {
+class WarpgroupWriter : WarpgroupShape {
 public:
   WarpgroupWriter(Stage &stage, FusedProduct fused)
       : stage(stage), schedule(stage.schedule), fused(fused), product(this->fused.product),
@@ -68,18 +64,15 @@ private:
   int64_t bytesOfA() const { return schedule.tileM * schedule.tileK * kElementBytes; }
   int64_t bytesOfB() const { return schedule.tileN * schedule.tileK * kElementBytes; }
   int64_t stageBytes() const { return bytesOfA() + bytesOfB(); }
-  int64_t barriersAt() const { return schedule.stages * stageBytes(); }
-  // What is stored goes through shared memory a few columns at a time; rows are longer by 16 bytes,
-  // so that they begin in different banks.
+  int64_t barriersAt() const { return WarpgroupShape::barriersAt(schedule); }
   Type elementOfResult() {
     return cast<RankedTensorType>(product.op.getResult(0).getType()).getElementType();
   }
-  int64_t chunkColumns() { return elementOfResult().isF32() ? 32 : 64; }
-  int64_t stagedStride() { return chunkColumns() + (elementOfResult().isF32() ? 4 : 8); }
-  int64_t stagedBytes() {
-    return kGroupRows * stagedStride() * elementOfResult().getIntOrFloatBitWidth() / 8;
+  // What is stored goes through shared memory a few columns at a time.
+  int64_t chunkColumns() { return kRowBytes * 8 / elementOfResult().getIntOrFloatBitWidth(); }
+  int64_t stagedStride() {
+    return kStagedBytes * 8 / kGroupRows / elementOfResult().getIntOrFloatBitWidth();
   }
-  int64_t stagedAt() const { return barriersAt() + 16 * schedule.stages; }
 
   struct Ring {
     Value full, empty; // barriers of the stage
@@ -145,7 +138,7 @@ void WarpgroupWriter::initializeBarriers() {
     b.create<NVVM::MBarrierInitSharedOp>(loc, byteAt(shared, barriersAt() + 8 * i), word(1),
                                          Value());
     // Each reading warp frees a stage once.
-    int64_t warps = schedule.tileM / kGroupRows * (kGroup / kWarp);
+    int64_t warps = groups(schedule) * (kGroup / kWarp);
     b.create<NVVM::MBarrierInitSharedOp>(
         loc, byteAt(shared, barriersAt() + 8 * (schedule.stages + i)), word(warps), Value());
   }
@@ -274,7 +267,7 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
   Type element = elementOfResult();
   Value lane = rem(thread, word(kWarp)), consumer = b.create<arith::SubIOp>(loc, group, word(1));
   Value inGroup = rem(thread, word(kGroup)), warp = div(inGroup, word(kWarp));
-  Value staged = byteAt(shared, add(word(stagedAt()), mul(consumer, stagedBytes())));
+  Value staged = byteAt(shared, add(word(stagedAt(schedule)), mul(consumer, kStagedBytes)));
   auto slot = [&](Value row, Value column) -> Value {
     Value index = add(mul(row, stagedStride()), column);
     return b.create<LLVM::GEPOp>(loc, staged.getType(), element, staged,
@@ -378,8 +371,7 @@ LogicalResult WarpgroupWriter::write() {
   tiles = product.size(product.batch) * rowTiles * columnTiles;
   steps = product.size(product.k).ceilDiv(schedule.tileK);
   kernel.setResidentBlocks(1);
-  shared = kernel.dynamicShared(stagedAt() + schedule.tileM / kGroupRows * stagedBytes(),
-                                /*alignment=*/1024);
+  shared = kernel.dynamicShared(sharedBytes(schedule), /*alignment=*/1024);
   thread = b.create<arith::IndexCastUIOp>(loc, b.getI32Type(), kernel.thread());
   group = div(thread, word(kGroup));
   auto map = [&](const TensorMemory &memory, int64_t slowBox) {

@@ -19,14 +19,6 @@ bool isStage(Operation *op) {
          !(slice && isReadInPlace(slice));
 }
 
-/// A name as recipes can write it.
-std::string plainName(StringRef name) {
-  std::string plain;
-  for (char c : name)
-    plain += llvm::isAlnum(c) || c == '_' || c == '.' || c == '/' ? c : '_';
-  return plain.empty() ? "stage" : plain;
-}
-
 StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) {
   Value value = op->getOperand(operand);
   StageRead read{programSourceName(value), {}};
@@ -71,6 +63,13 @@ Stage stageOfOperator(hr::OperatorInterface op) {
 }
 
 } // namespace
+
+std::string plainName(StringRef name) {
+  std::string plain;
+  for (char c : name)
+    plain += llvm::isAlnum(c) || c == '_' || c == '.' || c == '/' ? c : '_';
+  return plain.empty() ? "stage" : plain;
+}
 
 std::string programSourceName(Value value) {
   // A slice of an input is read in place.

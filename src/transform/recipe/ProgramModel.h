@@ -7,6 +7,9 @@
 
 namespace headrace {
 
+/// A name as recipes can write it.
+std::string plainName(llvm::StringRef name);
+
 /// The name by which stages know a value they read: a stage's, or an input's.
 std::string programSourceName(mlir::Value value);
 

@@ -105,6 +105,126 @@ TEST_F(CudaTest, EnqueuedWorkIsNotWaitedFor) {
   EXPECT_EQ(calls("cuStreamSynchronize"), before);
 }
 
+// Memory of a caller who counts what is asked for.
+struct CountingAllocator {
+  CountingAllocator() {
+    allocator.output = [this](size_t, const Shape &shape) {
+      ++outputs;
+      return cuda::allocateTensor(Device::get(0), DType::F32, shape, nullptr, "a test");
+    };
+    allocator.temporary = [this](size_t bytes) {
+      ++temporaries;
+      Tensor made = cuda::allocateTensor(Device::get(0), DType::U8, {static_cast<int64_t>(bytes)},
+                                         nullptr, "a test");
+      return std::shared_ptr<void>(std::make_shared<Tensor>(made), made.data());
+    };
+  }
+  CallAllocator allocator;
+  int outputs = 0, temporaries = 0;
+};
+
+TEST_F(CudaTest, CallersMayBringTheirMemory) {
+  Executable executable = deviceChainExecutable();
+  Tensor x = onDevice(counting(8));
+  std::vector inputs{x};
+  CountingAllocator own;
+  int64_t before = fake->memoryUsed;
+  for (int i = 1; i <= 4; ++i) {
+    std::vector<Tensor> outputs(1);
+    executable.enqueue(inputs, outputs, nullptr, &own.allocator);
+    expectChain(onHost(outputs[0]), 8);
+    EXPECT_EQ(own.outputs, i);
+    EXPECT_EQ(own.temporaries, i); // all of them in one piece
+  }
+  EXPECT_EQ(fake->memoryUsed, before); // nothing is kept
+  EXPECT_EQ(calls("cuStreamWaitEvent"), 0);
+  EXPECT_EQ(calls("cuEventRecord"), 0);
+}
+
+TEST_F(CudaTest, RecordedCallsAreDoneWhenTheGraphRuns) {
+  Executable executable = deviceChainExecutable();
+  Tensor x = onDevice(counting(8));
+  std::vector inputs{x};
+  CountingAllocator own;
+  std::vector<std::shared_ptr<void>> kept; // as memory of a graph is
+  auto temporary = own.allocator.temporary;
+  own.allocator.temporary = [&](size_t bytes) { return kept.emplace_back(temporary(bytes)); };
+  for (int i = 0; i < 3; ++i) { // as a graph of its own by now
+    std::vector<Tensor> outputs(1);
+    executable.enqueue(inputs, outputs, nullptr, &own.allocator);
+  }
+  int launches = calls("cuGraphLaunch"), waits = calls("cuStreamSynchronize");
+
+  const cuda::Driver &api = cuda::driver();
+  cuda::Stream stream = nullptr;
+  api.cuStreamCreate(&stream, cuda::CU_STREAM_NON_BLOCKING);
+  api.cuStreamBeginCapture_v2(stream, cuda::CU_STREAM_CAPTURE_MODE_RELAXED);
+  std::vector<Tensor> outputs(1);
+  executable.enqueue(inputs, outputs, stream, &own.allocator);
+  EXPECT_EQ(calls("cuGraphLaunch"), launches);
+  EXPECT_EQ(calls("cuStreamSynchronize"), waits);
+
+  std::vector<Tensor> host{counting(8)};
+  EXPECT_EQ(errorOf([&] {
+              std::vector<Tensor> others(1);
+              executable.enqueue(host, others, stream, &own.allocator);
+            }),
+            "program 'chain', recorded as a graph: expected all tensors on the device, got one in "
+            "main memory");
+  EXPECT_EQ(errorOf([&] {
+              std::vector<Tensor> others(1);
+              executable.enqueue(inputs, others, stream);
+            }),
+            "program 'chain', recorded as a graph: expected memory that the caller allocates");
+
+  cuda::Graph graph = nullptr;
+  cuda::GraphExec runnable = nullptr;
+  api.cuStreamEndCapture(stream, &graph);
+  EXPECT_NE(onHost(outputs[0]).as<float>()[1], 6);
+  api.cuGraphInstantiateWithFlags(&runnable, graph, 0);
+  api.cuGraphLaunch(runnable, nullptr);
+  expectChain(onHost(outputs[0]), 8);
+  api.cuGraphExecDestroy(runnable);
+  api.cuGraphDestroy(graph);
+  api.cuStreamDestroy_v2(stream);
+}
+
+TEST_F(CudaTest, AddressesOfLibraryCallsAreFewGraphs) {
+  // The chain, and a copy of its input.
+  Program program = deviceChain();
+  DimExpr n = DimExpr::symbol(0);
+  program.outputs.push_back({"copy", DType::F32, {n}});
+  program.buffers.push_back(buffer(BufferInfo::Kind::Output, 1, n * number(4)));
+  Step copy = kernelStep("copy", {0, 5}, n);
+  copy.kind = Step::Kind::Library;
+  copy.parameters = {n * number(4)};
+  program.steps.push_back(copy);
+  Executable executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 7; ++i)
+    inputs.push_back(onDevice(counting(8)));
+  std::vector outputs{onDevice(counting(8)), onDevice(counting(8))};
+  auto call = [&](size_t input) {
+    executable.runInto(std::span(inputs).subspan(input, 1), outputs);
+  };
+  auto graphs = [&] { return calls("cuGraphInstantiateWithFlags"); };
+  call(0); // one by one
+  for (int round = 0; round < 3; ++round)
+    for (size_t i = 0; i < 4; ++i)
+      call(i);
+  EXPECT_EQ(graphs(), 4);
+  EXPECT_EQ(calls("cuGraphLaunch"), 12);
+  for (size_t i : {4, 5, 4, 5, 4, 5}) // no room, and they change
+    call(i);
+  EXPECT_EQ(graphs(), 4);
+  for (int i = 0; i < 3; ++i) // this one stays
+    call(6);
+  EXPECT_EQ(graphs(), 5);
+  EXPECT_EQ(calls("cuGraphLaunch"), 14);
+  expectChain(onHost(outputs[0]), 8);
+}
+
 TEST_F(CudaTest, LaunchesOfAStepShareAWorkspace) {
   DimExpr n = DimExpr::symbol(0);
   Program program;

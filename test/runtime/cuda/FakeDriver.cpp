@@ -176,10 +176,16 @@ Result cuStreamEndCapture(Stream stream, Graph *graph) {
     streamOf(stream).recording = nullptr;
   });
 }
+Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  static thread_local int current = 0;
+  return call(__func__, [&] { std::swap(*mode, current); });
+}
 Result cuStreamGetCaptureInfo_v2(Stream stream, int *status, uint64_t *, Graph *graph,
                                  const GraphNode **nodes, size_t *count) {
   return call(__func__, [&] {
-    *status = 1;
+    *status = streamOf(stream).recording ? 1 : 0;
+    if (!graph)
+      return;
     *graph = streamOf(stream).recording;
     *nodes = &streamOf(stream).last;
     *count = 1;

@@ -59,7 +59,7 @@ module @normalize {
 
 // Sums of columns: several blocks share the rows.
 // CHECK-LABEL: module @columns
-// CHECK-SAME: hr.loops = "columns threads=256 lanes=1 splits=64"
+// CHECK-SAME: hr.loops = "columns threads=256 vector=1 lanes=1 splits=64"
 #ij = affine_map<(j, i) -> (i, j)>
 #j = affine_map<(j, i) -> (j)>
 module @columns {
@@ -82,7 +82,7 @@ module @columns {
 
 // What is read lies along the first dimension of the result: through shared memory.
 // CHECK-LABEL: module @transpose
-// CHECK-SAME: hr.loops = "tiles threads=256"
+// CHECK-SAME: hr.loops = "tiles threads=256 along=0"
 #ij = affine_map<(i, j) -> (i, j)>
 #ji = affine_map<(i, j) -> (j, i)>
 module @transpose {
@@ -105,7 +105,7 @@ module @transpose {
 // CHECK-LABEL: module @product
 // CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132 padded=64"
 // OLDER-LABEL: module @product
-// OLDER-SAME: hr.loops = "tensorcores threads=256 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
+// OLDER-SAME: hr.loops = "tensorcores threads=256 splits=1 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

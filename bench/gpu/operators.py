@@ -1,0 +1,166 @@
+"""Operators on a device: small programs with inputs and what the reference evaluation makes of them.
+
+Those of the tests of ONNX operators, and each kind of kernel at sizes around the borders of its tiles.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import headrace as hr
+import ml_dtypes
+import numpy as np
+from onnx import helper
+
+root = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root / "test/python"))
+
+from onnx_cases import Case, normal, one  # noqa: E402
+from onnx_compute_cases import compute_cases  # noqa: E402
+from onnx_movement_cases import movement_cases  # noqa: E402
+
+ROW_LENGTHS = (1, 2, 3, 7, 31, 32, 33, 100, 128, 509, 1000, 1025, 1536, 2047, 2048, 4100, 9001)
+LONG_ROWS = (40_000, 65_536)
+MATRICES = (
+    (1, 1, 1),
+    (3, 5, 7),
+    (16, 16, 16),
+    (17, 33, 65),
+    (63, 64, 65),
+    (64, 16, 130),
+    (100, 147, 64),
+    (128, 128, 128),
+    (129, 15, 127),
+    (130, 200, 72),
+    (257, 256, 511),
+    (300, 321, 129),
+)
+CONVOLUTIONS = (  # channels, size, kernels, window, stride, padding, groups
+    (3, 20, 16, 7, 2, 3, 1),
+    (16, 14, 24, 3, 1, 1, 1),
+    (24, 9, 20, 1, 1, 0, 1),
+    (17, 11, 19, 3, 2, 1, 1),
+    (16, 12, 16, 3, 1, 1, 16),
+    (8, 10, 12, 3, 1, 1, 4),
+    (64, 15, 64, 3, 1, 1, 1),
+)
+
+
+def cases() -> Iterator[Case]:
+    yield from compute_cases()
+    yield from movement_cases()
+    yield from rows()
+    yield from reductions()
+    yield from products()
+    yield from convolutions()
+
+
+def varied(*shape: int) -> np.ndarray:
+    """Numbers that come again, at other places of every row: a kit of them is small."""
+    return np.resize(normal(997), shape)
+
+
+def rows() -> Iterator[Case]:
+    for length in ROW_LENGTHS:
+        for kind in (np.float32, np.float16):
+            label = f"{length}_{np.dtype(kind).name}"
+            yield one("Softmax", varied(5, length).astype(kind), label=label, axis=-1)
+        x, scale, bias = varied(3, 4, length), varied(length), varied(length)
+        yield one("LayerNormalization", x, scale, bias, label=f"{length}", axis=-1)
+        yield one("ReduceMax", varied(4, length), label=f"{length}", axes=[1], keepdims=0)
+        open_sizes = {0: ["rows", "columns"]}
+        yield one("Softmax", varied(6, length), label=f"{length}_open", axis=-1, free=open_sizes)
+    for length in LONG_ROWS:
+        yield one("Softmax", varied(3, length), label=f"{length}", axis=-1)
+        yield one("ReduceSum", varied(40, length), np.array([1]), constants=(1,), label=f"{length}")
+
+
+def reductions() -> Iterator[Case]:
+    """Along every set of dimensions: few and many results, lying along what is reduced or across."""
+    shapes = ((3, 5, 7, 9), (40, 3, 17, 66), (2, 300, 33, 4))
+    for shape, count in itertools.product(shapes, (1, 2, 3, 4)):
+        for axes in itertools.combinations(range(4), count):
+            label = "x".join(map(str, shape)) + "_over_" + "".join(map(str, axes))
+            yield one("ReduceMean", varied(*shape), label=label, axes=list(axes), keepdims=0)
+            if count == 2:
+                yield one("ReduceL2", varied(*shape), label=label, axes=list(axes))
+    yield one("ReduceSum", varied(1009, 1013), label="everything", keepdims=0)
+    yield one("ReduceMin", varied(100_003), label="everything", keepdims=0)
+
+
+def products() -> Iterator[Case]:
+    kinds = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
+    for (m, k, n), kind in itertools.product(MATRICES, kinds):
+        a, b = varied(m, k).astype(kind), varied(k, n).astype(kind)
+        label = f"{m}x{k}x{n}_{np.dtype(kind).name}"
+        yield one("MatMul", a, b, label=label)
+        if kind in (np.float32, ml_dtypes.bfloat16):
+            yield one("MatMul", a, b, label=f"{label}_open", free={0: ["m", "k"], 1: ["k", "n"]})
+            yield one("Gemm", a.T.copy(), b, varied(n).astype(kind), label=label, transA=1)
+            yield one("Gemm", a, b.T.copy(), varied(n).astype(kind), label=label, transB=1)
+            batch = np.stack([a, -a, a + a]), np.stack([b, b, -b])
+            yield one("MatMul", *batch, label=f"{label}_batch")
+            yield one("MatMul", batch[0], b, label=f"{label}_rows", free={0: ["b", m, k]})
+
+
+def convolutions() -> Iterator[Case]:
+    for channels, size, kernels, window, stride, padding, groups in CONVOLUTIONS:
+        x, w = (
+            varied(2, channels, size, size + 1),
+            varied(kernels, channels // groups, window, window),
+        )
+        label = f"{channels}x{size}_{kernels}x{window}_{groups}"
+        attributes = {
+            "pads": [padding] * 4,
+            "strides": [stride] * 2,
+            "kernel_shape": [window] * 2,
+            "group": groups,
+        }
+        yield one("Conv", x, w, varied(kernels), label=label, **attributes)
+        nodes = [
+            helper.make_node("Conv", ["x", "w", "b"], ["c"], **attributes),
+            helper.make_node("Relu", ["c"], ["y"]),
+        ]
+        yield Case(f"ConvRelu_{label}", nodes, {"x": x}, {"w": w, "b": varied(kernels)})
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """What a file of NumPy's takes: bf16 as its bits."""
+    return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+
+
+def write(kit: Path, target: str) -> None:
+    """The programs into a folder of the kit; those the compiler refuses are named and left out."""
+    folder = kit / "operators"
+    folder.mkdir()
+    made = []
+    for number, case in enumerate(cases()):
+        with tempfile.TemporaryDirectory() as place:
+            model = case.save(Path(place))
+            name = f"{number:04}"
+            try:
+                expected = hr.load(model).reference(*case.inputs.values())
+                hr.write_package(model, folder / f"{name}.hrpkg", target=target)
+            except hr.Error as error:
+                print(f"operators: left out {case.name}: {error}")
+                continue
+        results = list(expected) if isinstance(expected, tuple) else [expected]
+        given = list(case.inputs.values())
+        arrays = {f"in{i}": plain(x) for i, x in enumerate(given)}
+        arrays |= {f"out{i}": plain(y) for i, y in enumerate(results)}
+        np.savez(folder / f"{name}.npz", **arrays)
+        made.append(
+            {
+                "file": name,
+                "case": case.name,
+                "inputs": [x.dtype.name for x in given],
+                "outputs": [y.dtype.name for y in results],
+            }
+        )
+    (folder / "index.json").write_text(json.dumps(made))
+    print(f"operators: {len(made)} programs")

@@ -1,0 +1,154 @@
+#include "transform/recipe/KernelStages.h"
+
+#include "runtime/Error.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+/// What the kernel's last operations yield or store.
+SmallVector<Value> resultsOf(Block &kernel) {
+  SmallVector<Value> results;
+  for (Operation &op : kernel)
+    if (auto store = dyn_cast<bufferization::MaterializeInDestinationOp>(op))
+      results.push_back(store.getSource());
+    else if (auto yield = dyn_cast<hr::YieldOp>(op))
+      llvm::append_range(results, yield.getValues());
+  return results;
+}
+
+/// A stage by all its names.
+struct NamedStage {
+  hr::KernelOp kernel;
+  std::string inProgram, inKernel;
+};
+
+std::vector<NamedStage> namedStages(func::FuncOp program) {
+  std::vector<NamedStage> stages;
+  KernelNames names;
+  for (auto kernel : program.getOps<hr::KernelOp>()) {
+    Block &body = kernel.getBody().front();
+    std::string name = names.next(kernel.getName());
+    StringRef root = rootStageOf(body);
+    for (Operation *op : stagesOf(body))
+      stages.push_back({kernel, stageName(name, stageOf(op), root), stageOf(op).str()});
+  }
+  return stages;
+}
+
+[[noreturn]] void refuse(const StageLine &line, const std::string &reason) {
+  throw Error(ErrorKind::InvalidArgument,
+              "recipe, line " + std::to_string(line.line) + ": " + reason);
+}
+
+std::string listOf(ArrayRef<NamedStage> stages) {
+  constexpr size_t kMost = 20;
+  std::string list;
+  for (const NamedStage &stage : stages.take_front(kMost))
+    list += (list.empty() ? "'" : ", '") + stage.inProgram + "'";
+  if (stages.size() > kMost)
+    list += " and " + std::to_string(stages.size() - kMost) + " more";
+  return list.empty() ? "none" : list;
+}
+
+/// By the name in the program, or by that in a kernel where only one has such a stage.
+NamedStage find(func::FuncOp program, ArrayRef<NamedStage> stages, const StageLine &line) {
+  std::vector<NamedStage> exact, inKernels;
+  for (const NamedStage &stage : stages) {
+    if (stage.inProgram == line.stage)
+      exact.push_back(stage);
+    if (stage.inKernel == "/" + line.stage)
+      inKernels.push_back(stage);
+  }
+  const std::vector<NamedStage> &found = exact.empty() ? inKernels : exact;
+  if (found.size() == 1)
+    return found.front();
+  if (!found.empty())
+    refuse(line, "'" + line.stage + "' is a stage of several kernels: " + listOf(found));
+  for (auto call : program.getOps<hr::LibraryOp>())
+    if (plainName(call.getName()) == line.stage)
+      refuse(line, "'" + line.stage + "' is a call of a library (" + call.getRoutine().str() +
+                       "); the expansion 'generated' makes it a stage");
+  refuse(line, "there is no stage '" + line.stage + "'; there are " + listOf(stages));
+}
+
+} // namespace
+
+SmallVector<Operation *> stagesOf(Block &kernel) {
+  SmallVector<Value> results = resultsOf(kernel);
+  SmallVector<Operation *> stages;
+  for (Operation &op : kernel) {
+    if (stageOf(&op).empty() || op.getNumResults() != 1)
+      continue;
+    // A fill has the name of the stage it starts.
+    if (!isa<linalg::FillOp>(op) || llvm::is_contained(results, op.getResult(0)))
+      stages.push_back(&op);
+  }
+  return stages;
+}
+
+StringRef rootStageOf(Block &kernel) {
+  SmallVector<Value> results = resultsOf(kernel);
+  Operation *root = results.size() == 1 ? results.front().getDefiningOp() : nullptr;
+  bool isNamed =
+      llvm::any_of(stagesOf(kernel), [](Operation *op) { return !stageOf(op).starts_with("/"); });
+  return root && !isNamed ? stageOf(root) : "";
+}
+
+std::string KernelNames::next(StringRef kernel) {
+  std::string name = plainName(kernel);
+  if (int number = count[name]++)
+    name += "." + std::to_string(number);
+  return name;
+}
+
+std::string stageName(const std::string &kernel, StringRef stage, StringRef root) {
+  if (!stage.starts_with("/"))
+    return stage.str();
+  return stage == root ? kernel : kernel + stage.str();
+}
+
+std::string namedInProgram(StringRef text, const std::string &kernel, StringRef root) {
+  std::string result;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    auto [stage, said] = line.split(':');
+    result += stageName(kernel, stage, root) + ":" + said.str();
+    if (line.size() < text.size())
+      result += "\n";
+    text = rest;
+  }
+  return result;
+}
+
+std::vector<std::string> stageNames(func::FuncOp program) {
+  std::vector<std::string> names;
+  for (const NamedStage &stage : namedStages(program))
+    names.push_back(stage.inProgram);
+  return names;
+}
+
+void attachToKernels(func::FuncOp program, ArrayRef<StageLine> lines) {
+  std::vector<NamedStage> stages = namedStages(program);
+  llvm::MapVector<Operation *, std::string> recipes;
+  llvm::StringMap<int> seen;
+  for (const StageLine &line : lines) {
+    NamedStage stage = find(program, stages, line);
+    int &first = seen[stage.inProgram];
+    if (first)
+      refuse(line,
+             "stage '" + stage.inProgram + "' has a line already, line " + std::to_string(first));
+    first = line.line;
+    recipes[stage.kernel] += stage.inKernel + ": " + line.text + "\n";
+  }
+  for (auto &[kernel, text] : recipes)
+    kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), text));
+}
+
+} // namespace headrace

@@ -1,0 +1,91 @@
+"""Code for CUDA devices through NVIDIA's own assembler: it is accepted, and keeps its values in registers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import headrace as hr
+
+from bench.gpu.cases import CASES, Case
+
+MATRICES = [case for case in CASES if "matmul" in case.name or "batched" in case.name]
+OPEN_SIZES = [
+    Case("rows", "matmul", (("rows", 1024), (1024, 1024))),
+    Case("all", "matmul", (("rows", "depth"), ("depth", "columns"))),
+    Case("odd", "matmul", (("rows", 769), (769, 3001))),
+    Case("epilogue", "dense", (("rows", 768), (768, 3072), (3072,))),
+    Case("bf16", "matmul", (("rows", 1024), (1024, 1024)), "bf16"),
+    Case("softmax", "softmax", (("rows", "columns"),)),
+    Case("layernorm", "layernorm", (("rows", 1001), (1001,), (1001,))),
+]
+
+
+@pytest.fixture(scope="module")
+def assembler() -> Path:
+    package = importlib.util.find_spec("nvidia")
+    for folder in package.submodule_search_locations if package else []:
+        path = Path(folder) / "cuda_nvcc/bin/ptxas"
+        if path.exists():
+            return path
+    pytest.skip("NVIDIA's assembler is not installed (requirements/gpu.txt)")
+
+
+def functions(case: Case, architecture: str, assembler: Path, folder: Path) -> dict[str, str]:
+    """What the assembler says of each function of the case's program."""
+    from bench.gpu.onnx_models import write_formula
+
+    model, package = folder / "model.onnx", folder / "model.hrpkg"
+    write_formula(case, model)
+    hr.write_package(
+        model,
+        package,
+        target=f"cuda:{architecture}",
+        expansion=case.expansion,
+        recipe=case.recipe,
+    )
+    with zipfile.ZipFile(package) as archive:
+        images = json.loads(archive.read(f"code/0-{architecture}.json"))
+    said = {}
+    for image in images:
+        code = folder / "kernel.ptx"
+        code.write_text(image["text"])
+        command = [assembler, "--verbose", "--gpu-name", architecture, code, "-o", folder / "out"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        for name, text in re.findall(
+            r"entry function '(\w+)'(.*?Used.*?\n)", result.stderr, re.DOTALL
+        ):
+            said[name] = text
+    return said
+
+
+def check(case: Case, architecture: str, assembler: Path, folder: Path) -> None:
+    found = functions(case, architecture, assembler, folder)
+    assert found or case.expansion != "generated"
+    spills = {name: text for name, text in found.items() if " 0 bytes spill stores" not in text}
+    assert not spills
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.network], ids=lambda c: c.name)
+def test_newest_devices(case, assembler, tmp_path):
+    check(case, "sm_90a", assembler, tmp_path)
+
+
+@pytest.mark.parametrize("case", MATRICES, ids=lambda c: c.name)
+def test_older_devices(case, assembler, tmp_path):
+    check(case, "sm_80", assembler, tmp_path)
+
+
+@pytest.mark.parametrize("case", OPEN_SIZES, ids=lambda c: c.name)
+def test_open_sizes(case, assembler, tmp_path):
+    check(case, "sm_90a", assembler, tmp_path)

@@ -1,0 +1,10 @@
+// The kernels of test/target/cuda/MathKernels.c as PTX.
+#pragma once
+
+#include <string>
+
+namespace headrace::test {
+
+std::string mathKernels();
+
+} // namespace headrace::test
