@@ -4,6 +4,9 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 
 namespace headrace::cuda {
@@ -66,58 +69,104 @@ Schedule columns(Operation *op, const ColumnForm &form) {
   return schedule;
 }
 
-/// Tiles of a block, parts of them that a thread (or on tensor cores a warp) has, and how well they
-/// use what they read.
+/// Tiles of a block, and parts of them that a thread (or on tensor cores a warp) has.
 struct ProductTile {
   int64_t m, n, threadM, threadN, threads;
-  double efficiency;
+  double efficiency; // of a multiprocessor's multiplications, without tensor cores
 };
-constexpr ProductTile kOfThreads[] = {{128, 128, 8, 8, 256, 1.0},
-                                      {128, 64, 8, 8, 128, 0.9},
-                                      {64, 64, 8, 4, 128, 0.75},
-                                      {32, 32, 8, 4, 32, 0.4}};
-constexpr ProductTile kOfWarps[] = {{128, 128, 64, 32, 256, 1.0}, {64, 64, 32, 32, 128, 0.7}};
 
-ArrayRef<ProductTile> tilesFor(bool onTensorCores) {
-  return onTensorCores ? ArrayRef(kOfWarps) : ArrayRef(kOfThreads);
+/// How long products take in tiles.
+struct ProductModel {
+  ArrayRef<ProductTile> tiles;
+  double enoughWarps; // on a multiprocessor, to reach what a tile may reach
+  double slowness;    // with fewer: their share, to this power
+  double beginning;   // of a tile, in steps of the depth
+};
+
+/// Matrices that are read in vectors: fitted to measurements of ten products in all tiles and
+/// splits, whose times it meets within 6%.
+constexpr ProductTile kPlainTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8, 8, 128, 0.81},
+                                       {64, 128, 8, 8, 128, 0.83},  {64, 64, 8, 4, 128, 0.72},
+                                       {64, 64, 4, 4, 256, 0.59},   {32, 64, 4, 4, 128, 0.56},
+                                       {32, 32, 4, 4, 64, 0.49}};
+const ProductModel kPlain{kPlainTiles, 10, 0.18, 15};
+
+/// Operands of which each element is looked for: it takes more warps to hide that.
+constexpr ProductTile kSearchedTiles[] = {{128, 128, 8, 8, 256, 0.82},
+                                          {128, 64, 8, 8, 128, 0.74},
+                                          {64, 64, 8, 4, 128, 0.62},
+                                          {32, 32, 8, 4, 32, 0.33}};
+const ProductModel kSearched{kSearchedTiles, 12, 1, 0};
+
+constexpr ProductTile kWarpTiles[] = {{128, 128, 64, 32, 256, 3.2}, {64, 64, 32, 32, 128, 2.2}};
+const ProductModel kOnTensorCores{kWarpTiles, 12, 1, 0};
+
+/// Whether threads bring neighbours of both operands at once.
+bool isReadInVectors(const Product &product) {
+  return product.m.size() == 1 && product.n.size() == 1 && product.k.size() == 1 &&
+         llvm::all_of(ArrayRef{product.a, product.b}, [](OpOperand *operand) {
+           auto shape = kernelShape(operand->get());
+           return shape && !shape->empty() &&
+                  shape->back().isMultipleOf(ThreadProductShape::kVector);
+         });
 }
 
-/// The tile that takes the least time: by the tiles that fall to one multiprocessor, by what a
-/// small one reads more often, and by the warps it takes to keep a multiprocessor busy.
-Schedule product(const Product &product, bool onTensorCores) {
-  constexpr double kEnoughWarps = 12;
+const ProductModel &modelOf(const Product &product, bool onTensorCores) {
+  return onTensorCores ? kOnTensorCores : isReadInVectors(product) ? kPlain : kSearched;
+}
+
+/// How long a multiprocessor has to do with its tiles, in multiplications: by their number, all
+/// going through theirs at the same time; by what a tile reaches; and by the partial sums that
+/// blocks leave where several share the depth of a tile.
+double productCost(const Product &product, const ProductModel &model, const ProductTile &tile,
+                   int64_t splits) {
+  constexpr double kMostWarps = 16; // that fit on a multiprocessor
+  // The second launch of partial sums, and bytes of them in the time of a multiplication.
+  constexpr double kAdding = 156'000, kBytes = 53;
   auto size = [&](ArrayRef<unsigned> loops) { return sizeOrGuess(product.size(loops)); };
   int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
-  auto cost = [&](const ProductTile &tile) {
-    int64_t blocks = llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches;
-    auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
-    double warps = each * static_cast<double>(tile.threads) / kWarp;
-    double work = static_cast<double>(tile.m * tile.n) / tile.efficiency;
-    return each * work / std::min(1.0, warps / kEnoughWarps);
-  };
-  ArrayRef<ProductTile> tiles = tilesFor(onTensorCores);
-  const ProductTile &tile = *llvm::min_element(
-      tiles, [&](const ProductTile &a, const ProductTile &c) { return cost(a) < cost(c); });
+  int64_t blocks =
+      llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches * splits;
+  auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
+  double warps = std::min(kMostWarps, each * static_cast<double>(tile.threads) / kWarp);
+  double busy = std::min(1.0, std::pow(warps / model.enoughWarps, model.slowness));
+  double depth =
+      static_cast<double>(size(product.k)) / static_cast<double>(splits) + model.beginning;
+  double cost = each * static_cast<double>(tile.m * tile.n) * depth / (tile.efficiency * busy);
+  if (splits == 1)
+    return cost;
+  auto partialSums = static_cast<double>(splits * batches * rows * columns);
+  return cost + kAdding + 2 * sizeof(float) * partialSums / kBytes;
+}
+
+/// The tile that takes the least time, and how many blocks share its depth.
+Schedule product(const Product &product, bool onTensorCores) {
+  constexpr int64_t kLeastTiles = 4, kMostSplits = 8; // a good part of the depth for each
+  const ProductModel &model = modelOf(product, onTensorCores);
+  int64_t tileK = onTensorCores ? 32 : 16;
+  std::optional<int64_t> depth = constantSize(product.size(product.k));
+  int64_t most = depth && *depth % tileK == 0
+                     ? std::clamp<int64_t>(*depth / tileK / kLeastTiles, 1, kMostSplits)
+                     : 1;
   Schedule schedule;
   schedule.kind = onTensorCores ? Schedule::Kind::TensorCores : Schedule::Kind::Product;
-  schedule.threads = tile.threads;
-  schedule.tileM = tile.m;
-  schedule.tileN = tile.n;
-  schedule.tileK = onTensorCores ? 32 : 16;
-  schedule.threadM = tile.threadM;
-  schedule.threadN = tile.threadN;
-  // Few tiles: several blocks share the depth of each, a good part of it every one.
-  constexpr int64_t kLeastTiles = 8, kMostSplits = 8;
-  int64_t warps = llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches *
-                  tile.threads / kWarp;
-  std::optional<int64_t> depth = constantSize(product.size(product.k));
-  if (depth && *depth % schedule.tileK == 0) {
-    int64_t tiles = *depth / schedule.tileK;
-    auto wanted =
-        static_cast<int64_t>(kEnoughWarps * kMultiprocessors) / std::max<int64_t>(1, warps);
-    int64_t most = std::clamp<int64_t>(std::min(wanted, tiles / kLeastTiles), 1, kMostSplits);
-    schedule.splits = llvm::divideCeil(tiles, llvm::divideCeil(tiles, most)); // none is empty
-  }
+  schedule.tileK = tileK;
+  double least = std::numeric_limits<double>::infinity();
+  for (const ProductTile &tile : model.tiles)
+    for (int64_t splits = 1; splits <= most; ++splits) {
+      double cost = productCost(product, model, tile, splits);
+      int64_t tiles = depth.value_or(0) / tileK, part = llvm::divideCeil(tiles, splits);
+      bool isEmpty = splits > 1 && (splits - 1) * part >= tiles; // the last part
+      if (isEmpty || cost >= least)
+        continue;
+      least = cost;
+      schedule.threads = tile.threads;
+      schedule.tileM = tile.m;
+      schedule.tileN = tile.n;
+      schedule.threadM = tile.threadM;
+      schedule.threadN = tile.threadN;
+      schedule.splits = splits;
+    }
   return schedule;
 }
 
@@ -219,7 +268,7 @@ private:
 
   void completeProduct() {
     bool onTensorCores = schedule.kind == Schedule::Kind::TensorCores;
-    for (const ProductTile &tile : tilesFor(onTensorCores))
+    for (const ProductTile &tile : onTensorCores ? kOnTensorCores.tiles : kPlain.tiles)
       if (tile.m == schedule.tileM && tile.n == schedule.tileN) {
         set("threadM", tile.threadM);
         set("threadN", tile.threadN);
