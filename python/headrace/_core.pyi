@@ -1,6 +1,6 @@
 """The compiler itself; headrace's Python files give it its public face."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,10 @@ class Model:
         wait: bool,
         /,
     ) -> list[DeviceArray]: ...
-    def enqueue_with(
+    def enqueue_at(
         self,
-        values: list[Any],
-        convert: Callable[[Any, int], Any],
+        addresses: list[int],
+        shapes: list[Sequence[int]],
         stream: int,
         allocate: Callable[[int, tuple[int, ...]], tuple[Any, int]],
         /,

@@ -89,35 +89,21 @@ def run(
     there = [value for value in values if is_on_cuda(value)]
     if not there:
         return None
-    tensors = [value for value in there if is_torch(value)]
-    runner, stream = None, DEFAULT_STREAM
-    if tensors:
-        from headrace._tensors import TensorRunner
-
-        runner = TensorRunner(core, tensors[0].device)
-        stream = runner.stream()
-    specs = core.inputs
-    inputs = [
-        for_stream(value, specs[i][0], specs[i][1], stream) if is_on_cuda(value) else value
-        for i, value in enumerate(values)
-    ]
     # PyTorch and we free arrays in the stream's order; others may do so at any time.
     wait = any(not is_torch(value) and not isinstance(value, DeviceArray) for value in there)
-    if runner:
-        outputs = runner(inputs, convert)
-        if wait:
-            runner.wait()
-        return outputs
-    return [DeviceArray(output) for output in core.enqueue(inputs, convert, stream, wait)]
+    if any(map(is_torch, there)):
+        from headrace import _tensors
+
+        return _tensors.run(core, values, convert, wait)
+    inputs = list(values)
+    for i, (name, element_type, _) in enumerate(core.inputs):
+        if is_on_cuda(inputs[i]):
+            check_type(inputs[i], name, element_type)
+            inputs[i] = inputs[i].__dlpack__(stream=DEFAULT_STREAM)
+    return [DeviceArray(output) for output in core.enqueue(inputs, convert, DEFAULT_STREAM, wait)]
 
 
-def for_stream(value: Any, name: str, element_type: str, stream: int) -> Any:
-    """The array in C order as DLPack, ready in the stream."""
+def check_type(value: Any, name: str, element_type: str) -> None:
     found = str(value.dtype).removeprefix("torch.")
     if found != NUMPY_NAMES[element_type]:
         raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
-    if is_torch(value):
-        from headrace._tensors import in_place
-
-        return in_place(value.detach())
-    return value.__dlpack__(stream=max(stream, DEFAULT_STREAM))

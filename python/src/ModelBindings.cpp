@@ -101,11 +101,20 @@ nb::list enqueue(Model &model, const nb::list &values, const nb::callable &conve
   return list;
 }
 
-// The caller's memory: `allocate(output, shape)` gives an output and its address, with -1 and a
-// number of bytes a temporary. Results are what it gave.
-nb::list enqueueWith(Model &model, const nb::list &values, const nb::callable &convert,
-                     uintptr_t stream, const nb::callable &allocate) {
-  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+// The caller's memory on the device programs run on. Inputs are in C order and of the declared
+// types. `allocate(output, shape)` gives an output and its address, with -1 and a number of bytes a
+// temporary; results are what it gave.
+nb::list enqueueAt(Model &model, const std::vector<uintptr_t> &addresses,
+                   std::vector<Shape> &&shapes, uintptr_t stream, const nb::callable &allocate) {
+  const std::vector<TensorSpec> &specs = model.inputs();
+  if (addresses.size() != specs.size() || shapes.size() != specs.size())
+    throw InternalError("model '" + model.name() + "': other inputs than it has");
+  Place place{cuda::chosenDevice()};
+  std::vector<Tensor> inputs;
+  inputs.reserve(specs.size());
+  for (size_t i = 0; i < specs.size(); ++i)
+    inputs.push_back(Tensor::borrow(specs[i].dtype, std::move(shapes[i]),
+                                    reinterpret_cast<const void *>(addresses[i]), nullptr, place));
   std::vector<Tensor> outputs(model.outputs().size());
   nb::list results;
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -229,7 +238,7 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro("on_device", &Model::isForDevice)
       .def("run", &run)
       .def("enqueue", &enqueue)
-      .def("enqueue_with", &enqueueWith)
+      .def("enqueue_at", &enqueueAt)
       .def("to",
            [](const Model &model, const std::string &target) {
              return unlocked([&] { return model.to(target); });
@@ -248,7 +257,7 @@ void registerModel(nb::module_ &module) {
         Explanation explanation = unlocked([&] { return model.explain(sizes); });
         return explanationToPython(explanation, model.symbols(), sizes);
       });
-  nb::class_<Package>(module, "Package");
+  (void)nb::class_<Package>(module, "Package");
   module.def("open_package", [](const std::filesystem::path &path) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });

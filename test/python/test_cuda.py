@@ -132,12 +132,13 @@ ON_DEVICE = """
 import ctypes
 import types
 import torch
-import torch.utils.dlpack
 get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 class OnDevice:
-    def __init__(self, array, dtype=torch.float32):
-        self.array, self.dtype, self.device = array, dtype, torch.device("cuda:0")
+    is_cuda = True
+    def __init__(self, array, dtype=torch.float32, device="cuda:0"):
+        self.array, self.dtype, self.device = array, dtype, torch.device(device)
+        self.shape = array.shape
     def detach(self):
         return self
     contiguous = resolve_neg = detach
@@ -154,7 +155,6 @@ def empty(shape, dtype, device):
 made = []
 torch.empty = empty
 torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=0)
-torch.utils.dlpack.to_dlpack = lambda tensor: tensor.array.__dlpack__(stream=1)
 """
 
 
@@ -170,6 +170,8 @@ for _ in range(3):
     assert made == [((8,), torch.float32), ((128,), torch.uint8)], made
 with pytest.raises(hr.TypeMismatchError, match="expected float32, got float64"):
     model(OnDevice(hr.to_cuda(x), torch.float64))
+with pytest.raises(hr.InvalidArgumentError, match="'x': expected a tensor on 'cuda:0' .*'cuda:1'"):
+    model(OnDevice(hr.to_cuda(x), device="cuda:1"))
 """,
         package,
     )

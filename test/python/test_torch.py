@@ -85,6 +85,14 @@ def test_loss_inside_of_the_graph() -> None:
         assert_close(one.grad, other.grad, "parameter")
 
 
+def test_gradients_of_gradients_are_refused() -> None:
+    x = torch.randn(5, requires_grad=True)
+    compiled = torch.compile(lambda x: x.exp().sin(), backend="headrace")
+    (first,) = torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        first.sum().backward()
+
+
 def test_only_what_requires_a_gradient_gets_one() -> None:
     module, _, x = make("mlp", torch.float32)
     for parameter in module[0].parameters():

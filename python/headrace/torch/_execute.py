@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.utils.dlpack import to_dlpack
 
 from headrace import _core
-from headrace._tensors import TensorRunner, in_place
+from headrace._tensors import TensorRunner
 from headrace.errors import Error
 from headrace.torch._lower import Program
 
@@ -23,21 +24,23 @@ class Runnable:
         self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        if self.on_device:
+            return self.on_device(inputs)
+
         def copied(_: Any, index: int) -> torch.Tensor:
             """For what cannot be read in place: a misaligned view."""
             return inputs[index].detach().clone()
 
-        given = [as_capsule(x) for x in inputs]
-        if self.on_device:
-            return self.on_device(given, copied)
-        arrays = self.model.run(given, copied)
+        arrays = self.model.run([as_capsule(x) for x in inputs], copied)
         outputs = [torch.from_numpy(array) for array in arrays]
         for i in self.halves:
             outputs[i] = outputs[i].view(torch.bfloat16)
         return outputs
 
 
-as_capsule = in_place
+def as_capsule(x: torch.Tensor) -> Any:
+    """The tensor in place, for DLPack; `x.__dlpack__()` does the same, but takes its time."""
+    return to_dlpack(x.contiguous().resolve_neg())
 
 
 class Training:
@@ -69,19 +72,25 @@ class Function(torch.autograd.Function):
         ctx.save_for_backward(
             *((inputs if is_input else outputs)[i] for is_input, i in training.kept)
         )
-        ctx.mark_non_differentiable(*(outputs[i] for i in training.plain))
+        if training.plain:
+            ctx.mark_non_differentiable(*(outputs[i] for i in training.plain))
         return tuple(outputs[: training.results])
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        training = ctx.training
-        given = [gradients[i] for i in training.floats]
-        found = training.backward([*ctx.saved_tensors, *given])
-        results: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
-        for i, gradient in zip(training.wanted, found):
-            results[i + 1] = gradient
-        return tuple(results)
+        # Otherwise nobody can go on from the gradient, and to forbid it takes its time.
+        if torch.is_grad_enabled():
+            return once_differentiable(gradient)(ctx, *gradients)
+        return gradient(ctx, *gradients)
+
+
+def gradient(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    training = ctx.training
+    found = training.backward([*ctx.saved_tensors, *[gradients[i] for i in training.floats]])
+    results: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
+    for i, each in zip(training.wanted, found):
+        results[i + 1] = each
+    return tuple(results)
 
 
 class Executor:

@@ -82,9 +82,9 @@ bool ProgramGraph::fits(const CallMemory &memory) const {
 bool ProgramGraph::update(const CallMemory &memory) {
   if (memory == current)
     return true;
-  std::vector<bool> changed;
+  std::vector<bool> changed(program.steps());
   for (size_t step = 0; step < program.steps(); ++step)
-    changed.push_back(touches(step, memory));
+    changed[step] = touches(step, memory);
   Arguments arguments;
   for (const Node &node : nodes) {
     if (!changed[node.step])
