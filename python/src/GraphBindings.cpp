@@ -53,8 +53,8 @@ std::shared_ptr<Model> finish(GraphBuilder &builder, const std::string &target,
 } // namespace
 
 void registerGraph(nb::module_ &module) {
-  nb::class_<Node>(module, "GraphNode");
-  nb::class_<OpenSize>(module, "OpenSize");
+  (void)nb::class_<Node>(module, "GraphNode");
+  (void)nb::class_<OpenSize>(module, "OpenSize");
   nb::class_<GraphBuilder>(module, "GraphBuilder")
       .def("at", &GraphBuilder::at)
       .def("symbol", &GraphBuilder::symbol)

@@ -257,7 +257,7 @@ void registerModel(nb::module_ &module) {
         Explanation explanation = unlocked([&] { return model.explain(sizes); });
         return explanationToPython(explanation, model.symbols(), sizes);
       });
-  nb::class_<Package>(module, "Package");
+  (void)nb::class_<Package>(module, "Package");
   module.def("open_package", [](const std::filesystem::path &path) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });

@@ -416,6 +416,7 @@ headrace_status headrace_run_new(const headrace_program *program, const headrace
     }
     std::shared_ptr<const Executable> version = program->program->find(tensors);
     std::vector<Tensor> outputs;
+    outputs.reserve(program->outputs.size());
     for (size_t i = 0; i < program->outputs.size(); ++i) // on the host, wherever the inputs are
       outputs.push_back(
           Tensor::allocate(version->program().outputs[i].dtype, outputShape(*version, tensors, i)));

@@ -57,7 +57,7 @@ static LogicalResult verifyScalars(ComputeOp op, Block &body, bool isCombine) {
 LogicalResult ComputeOp::verifyRegions() {
   unsigned dims = getDomain().getNumResults();
   auto maps = getMaps().getAsValueRange<AffineMapAttr>();
-  if (static_cast<size_t>(llvm::range_size(maps)) != getInputs().size())
+  if (llvm::range_size(maps) != getInputs().size())
     return emitOpError("expected one map per input");
   for (auto [map, input] : llvm::zip(maps, getInputs()))
     if (map.getNumDims() != dims || map.getNumSymbols() != 0 ||

@@ -214,6 +214,7 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   }
   CompiledKernels compiled = target.asHost()->compile(program);
   std::vector<KernelFn> kernels;
+  kernels.reserve(plan.steps.size());
   for (const Step &step : plan.steps)
     kernels.push_back(step.kind == Step::Kind::Kernel ? compiled.kernels.lookup(step.symbol)
                                                       : nullptr);

@@ -86,8 +86,9 @@ SmallVector<int64_t> findInputs(func::FuncOp function, const std::string &model,
       hr::ConstantOp weight = findWeight(function, name);
       if (!weight)
         throw Error(ErrorKind::InvalidArgument,
-                    model + ": expected an input or a weight to differentiate by, found '" + name +
-                        "'; the inputs are " + namesOf(inputs));
+                    (Twine(model) + ": expected an input or a weight to differentiate by, found '" +
+                     name + "'; the inputs are " + namesOf(inputs))
+                        .str());
       checkFloat(model, name, weight);
       index = weights.add(weight, name);
     } else {
@@ -95,8 +96,9 @@ SmallVector<int64_t> findInputs(func::FuncOp function, const std::string &model,
     }
     if (llvm::is_contained(found, index))
       throw Error(ErrorKind::InvalidArgument,
-                  model + ": expected each name to differentiate by once, found '" + name +
-                      "' twice");
+                  (Twine(model) + ": expected each name to differentiate by once, found '" + name +
+                   "' twice")
+                      .str());
     found.push_back(index);
   }
   return found;

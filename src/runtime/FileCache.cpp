@@ -88,7 +88,7 @@ void FileCache::store(const std::string &key, std::string_view content) const {
   try {
     writeFileAtomically(fileOf(key),
                         {std::as_bytes(std::span(head)), std::as_bytes(std::span(content))});
-  } catch (const std::exception &) {
+  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
     // A full or read-only disk costs time on the next run, nothing else.
   }
 }

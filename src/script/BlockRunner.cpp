@@ -215,6 +215,7 @@ void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
   BlockPlan::Compiled &compiled = plan.segments[step.segment];
   const Segment &segment = compiled.segment;
   std::vector<Tensor> inputs;
+  inputs.reserve(segment.inputs.size() + segment.hiddenSymbols.size());
   for (int input : segment.inputs)
     inputs.push_back(toTensor(values[input], compiled.code->inputs()[inputs.size()]));
   for (int symbol : segment.hiddenSymbols)

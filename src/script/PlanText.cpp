@@ -54,6 +54,7 @@ static std::string segmentText(const Dag &dag, BlockPlan::Compiled &compiled,
     return "  host " + segmentName(dag, compiled.segment) + ": no code for it\n";
   Explanation explanation = compiled.code->explain();
   std::vector<int64_t> values;
+  values.reserve(explanation.symbols.size());
   for (const std::string &name : explanation.symbols)
     values.push_back(symbols[std::stoi(name.substr(1))]);
   auto bytes = [&](const DimExpr &size) { return bytesText(size.evaluate(values)); };

@@ -51,7 +51,7 @@ struct ScriptSession::Impl {
       key += name + ":" + toText(value.type()) + "\n";
     }
     for (const auto &[name, value] : arguments)
-      key += "$" + name + "=" + value + "\n";
+      key.append("$").append(name).append("=").append(value).append("\n");
     std::unique_ptr<Version> &found = versions[key];
     if (!found)
       found =

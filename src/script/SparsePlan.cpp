@@ -241,6 +241,7 @@ int SparseRewriter::rewrite(int id) {
                           node.inputs, [&](int input) { return canSample(input, nodes[pattern]); }))
     return unchanged();
   std::vector<int> operands;
+  operands.reserve(node.inputs.size());
   for (int input : node.inputs)
     operands.push_back(sample(input, pattern));
   Node cells = node;

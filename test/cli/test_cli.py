@@ -308,6 +308,31 @@ def test_recipes_are_printed_and_applied(tmp_path):
     assert "cannot be read" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")
 
 
+def test_launches_on_a_device_are_printed_and_applied(tmp_path):
+    cuda = ("--size", "batch=4", "--target", "cuda:sm_90a", "--expansion", "generated")
+    text = good("explain", MODEL, *cuda, "--recipes")
+    recipe = tmp_path / "recipe.txt"
+    recipe.write_text(text)
+    assert good("explain", MODEL, *cuda, "--recipe", recipe, "--recipes") == text
+    code = good("explain", MODEL, *cuda, "--to=llvm")
+    assert good("explain", MODEL, *cuda, "--recipe", recipe, "--to=llvm") == code
+    changed = text.replace("points threads=256", "points threads=512")
+    assert changed != text
+    recipe.write_text(changed)
+    assert good("explain", MODEL, *cuda, "--recipe", recipe, "--recipes") == changed
+    assert good("explain", MODEL, *cuda, "--recipe", recipe, "--to=llvm") != code
+    package = tmp_path / "digits.hrpkg"
+    compile_for = ("compile", MODEL, *cuda, "-o", package, "--recipe", recipe)
+    assert "wrote" in good(*compile_for)
+    recipe.write_text("nothing: points\n")
+    assert "there is no stage 'nothing'; there are '" in bad(1, *compile_for)
+    recipe.write_text(text.replace("threads=256", "threads=100", 1))
+    for command in (compile_for, ("explain", MODEL, *cuda, "--recipe", recipe)):
+        assert "threads: expected a multiple of 32, at most 1024" in bad(1, *command)
+    recipe.write_text("\nC: split i by 4\n")
+    assert "line 2, column 4: expected a kind of launch" in bad(1, *compile_for)
+
+
 def test_explain_json_has_expressions_for_open_sizes():
     report = json.loads(good("explain", MODEL, "--json"))
     assert "batch" in report["symbols"] and "batch" in report["before"]["bytes_moved"]

@@ -117,14 +117,16 @@ std::pair<Module *, const FunctionDefinition *> Loader::autoload(const std::stri
     for (const std::string &candidate : {"m_" + name, "f_" + name, "s_" + name, name})
       if (auto found = module->functions.find(candidate); found != module->functions.end())
         return {module, found->second};
-    throw Error(ErrorKind::InvalidScript,
-                file.string() + ": expected a function '" + name + "' or 'm_" + name + "'");
+    std::string what = ": expected a function '" + name;
+    what.append("' or 'm_").append(name).append("'");
+    throw Error(ErrorKind::InvalidScript, file.string() + what);
   }
   return {nullptr, nullptr};
 }
 
 std::vector<std::shared_ptr<const Script>> Loader::scripts() const {
   std::vector<std::shared_ptr<const Script>> all;
+  all.reserve(modules.size());
   for (const Module &module : modules)
     all.push_back(module.script);
   return all;

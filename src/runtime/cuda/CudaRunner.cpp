@@ -49,7 +49,7 @@ public:
       graphs.clear();
       driver().cuEventDestroy_v2(done);
       driver().cuStreamDestroy_v2(recorder);
-    } catch (const Error &) { // the driver may be gone
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the driver may be gone
     }
     device.returnStream(own);
   }

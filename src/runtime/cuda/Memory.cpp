@@ -29,7 +29,7 @@ Memory::~Memory() {
   try {
     Current current(*device);
     driver().cuMemFreeAsync(start, order);
-  } catch (const Error &) {
+  } catch (const Error &) { // NOLINT(bugprone-empty-catch)
   }
 }
 

@@ -41,7 +41,8 @@ std::string compile(const DeviceImage &image) {
   if (result == CUDA_SUCCESS)
     result = api.cuLinkComplete(link, &code, &bytes);
   if (result != CUDA_SUCCESS)
-    check(result, "compiling kernel '" + image.name + "' (" + firstLine(log.c_str()) + ")");
+    check(result, "compiling kernel '" + image.name + "' (" +
+                      firstLine(log.substr(0, log.find('\0'))) + ")");
   return {static_cast<const char *>(code), bytes};
 }
 
@@ -63,10 +64,10 @@ LoadedImage::LoadedImage(Device &device, const DeviceImage &image)
 }
 
 LoadedImage::~LoadedImage() {
-  try { // at the end of the process the driver may be gone
+  try {
     Current current(device);
     driver().cuModuleUnload(module);
-  } catch (const Error &) {
+  } catch (const Error &) { // NOLINT(bugprone-empty-catch): the driver may be gone
   }
 }
 

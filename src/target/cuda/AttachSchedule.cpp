@@ -30,17 +30,20 @@ namespace headrace {
 
 namespace {
 
-/// What the text says of the kernel's operations, in program order.
+/// What the text says of the kernel's operations, in program order. Throws Error where it is no
+/// recipe, or says something of operations that are not there.
 cuda::GivenSchedules givenSchedules(func::FuncOp kernel, StringRef text) {
-  llvm::StringMap<cuda::GivenSchedule> lines;
-  for (cuda::LaunchLine &line : cuda::parseLaunches(text))
-    lines[line.stage] = std::move(line.given);
   cuda::GivenSchedules given;
-  for (Operation *op : stagesOf(kernel.getBody().front()))
-    if (auto found = lines.find(stageOf(op)); found != lines.end())
-      given[op] = found->second;
-  if (given.size() < lines.size())
-    throw Error(ErrorKind::InvalidArgument, "the kernel does not have all stages of its recipe");
+  SmallVector<Operation *> stages = stagesOf(kernel.getBody().front());
+  std::vector<cuda::LaunchLine> lines = cuda::parseLaunches(text);
+  for (Operation *op : stages)
+    for (const cuda::LaunchLine &line : lines)
+      if (line.stage == stageOf(op))
+        given[op] = line.given;
+  for (const cuda::LaunchLine &line : lines)
+    if (llvm::none_of(stages, [&](Operation *op) { return stageOf(op) == line.stage; }))
+      throw Error(ErrorKind::InvalidArgument,
+                  line.stage + ": " + line.given.text() + "': nothing reads it");
   return given;
 }
 

@@ -103,10 +103,6 @@ private:
     }
   }
 
-  static bool isProduct(Kind kind) {
-    return kind == Kind::Product || kind == Kind::TensorCores || kind == Kind::Warpgroups;
-  }
-
   /// What a reduction reads again and again is computed once where it takes time to compute.
   void launchCostlyOperands(Operation *op) {
     auto generic = dyn_cast<linalg::GenericOp>(op);

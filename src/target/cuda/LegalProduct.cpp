@@ -78,6 +78,9 @@ std::optional<Refusal> refusedSplits(const Product &product, const Schedule &sch
 /// What "product" and "tensorcores" have in common.
 std::optional<Refusal> refusedTiles(const Product &product, const Schedule &schedule,
                                     int64_t vector, int64_t threads, int64_t sharedBytes) {
+  if (threads > kMostThreads)
+    return Refusal{"tileM", "expected tiles for at most " + number(kMostThreads) +
+                                " threads, found " + number(threads)};
   if (schedule.threads != threads)
     return Refusal{"threads", "expected " + number(threads) + " for tiles of tileM=" +
                                   number(schedule.tileM) + " tileN=" + number(schedule.tileN) +
@@ -136,7 +139,27 @@ std::optional<Refusal> refusedTensorCores(const Product &product, const Schedule
                       rowBytes * (schedule.tileM + schedule.tileN));
 }
 
-std::optional<Refusal> refusedWarpgroups(const Schedule &schedule) {
+/// Rows of operands that are no multiple of `padded` are copied with longer ones.
+std::optional<Refusal> refusedPadding(const Product &product, const Schedule &schedule) {
+  constexpr int64_t kMostPadding = 1024, kMostElements = int64_t{1} << 31;
+  if (auto refusal =
+          notMultiple("padded", schedule.padded, 16 / WarpgroupShape::kElementBytes, kMostPadding))
+    return refusal;
+  for (OpOperand *operand : {product.a, product.b}) {
+    SymbolicShape shape = *kernelShape(operand->get());
+    shape.back() = shape.back().ceilDiv(schedule.padded) * schedule.padded;
+    // Kernels of greater tensors have wide indices; those of unknown size, too.
+    MLIRContext *context = operand->getOwner()->getContext();
+    auto given = constantSize(elementCount(*kernelShape(operand->get()), context));
+    auto copied = constantSize(elementCount(shape, context));
+    if (given && copied && *given <= kMostPartial && *copied > kMostElements)
+      return Refusal{"padded", "expected copies of at most " + number(kMostElements) +
+                                   " elements, found " + number(*copied)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusedWarpgroups(const Product &product, const Schedule &schedule) {
   using Shape = WarpgroupShape;
   constexpr int64_t kMostBox = 256;       // elements that the copy engine takes along a dimension
   constexpr int64_t kOtherRegisters = 32; // of a thread, beside its sums
@@ -167,7 +190,7 @@ std::optional<Refusal> refusedWarpgroups(const Schedule &schedule) {
                                  number(kSharedBytes) + " bytes of shared memory"};
   if (schedule.blocks < 1 || schedule.blocks > 65535)
     return Refusal{"blocks", "expected 1 to 65535"};
-  return notMultiple("padded", schedule.padded, 16 / Shape::kElementBytes, 1024);
+  return refusedPadding(product, schedule);
 }
 
 } // namespace
@@ -231,7 +254,7 @@ std::optional<Refusal> refusalOfProduct(Operation *op, const Schedule &schedule,
     return refusedThreads(fused->product, schedule);
   if (schedule.kind == Kind::TensorCores)
     return refusedTensorCores(fused->product, schedule);
-  return refusedWarpgroups(schedule);
+  return refusedWarpgroups(fused->product, schedule);
 }
 
 } // namespace headrace::cuda

@@ -84,8 +84,9 @@ std::optional<Refusal> refusedRows(Operation *op, const Schedule &schedule) {
     return Refusal{"held", "expected 0, or " + number(least) + " for rows of " + number(*columns) +
                                " elements in lanes=" + number(lanes) +
                                " vector=" + number(schedule.vector)};
-  if (schedule.held * schedule.vector > kMostHeldElements)
-    return Refusal{"held", "expected at most " + number(kMostHeldElements) +
+  int64_t most = std::min(kMostHeldElements, kRegisters / schedule.threads / 2);
+  if (schedule.held * schedule.vector > most)
+    return Refusal{"held", "expected at most " + number(most) +
                                " elements in a thread's registers, found " +
                                number(schedule.held * schedule.vector)};
   return std::nullopt;
@@ -226,8 +227,12 @@ FormOrReason<TileForm> tilesOf(Operation *op) {
 }
 
 std::optional<Refusal> refusalOf(Operation *op, const Schedule &schedule, bool hasWarpgroups) {
-  if (schedule.threads < kWarp || schedule.threads > kMostThreads || schedule.threads % kWarp != 0)
+  // The threads of products follow from their tiles.
+  if (!isProduct(schedule.kind) && (schedule.threads < kWarp || schedule.threads > kMostThreads ||
+                                    schedule.threads % kWarp != 0))
     return Refusal{"threads", "expected a multiple of 32, at most " + number(kMostThreads)};
+  if (!kernelShape(op->getResult(0)))
+    return Refusal{"", "expected a result of known shape"};
   switch (schedule.kind) {
   case Schedule::Kind::Points:
     return refusedPoints(op, schedule);

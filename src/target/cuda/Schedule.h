@@ -52,6 +52,12 @@ struct Schedule {
   int64_t &parameter(llvm::StringRef name);
 };
 
+/// Whether it is one of the kinds of matrix products.
+inline bool isProduct(Schedule::Kind kind) {
+  return kind == Schedule::Kind::Product || kind == Schedule::Kind::TensorCores ||
+         kind == Schedule::Kind::Warpgroups;
+}
+
 /// What somebody says of a launch: its kind and some parameters. The others are to be chosen.
 struct GivenSchedule {
   Schedule::Kind kind = Schedule::Kind::Points;

@@ -9,6 +9,8 @@
 // Such operations come of reductions over a single element. What both compute is written once where
 // they share a launch; what nobody uses is dropped.
 #include "target/cuda/Passes.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/KernelStages.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -40,6 +42,8 @@ Value withResult(OpBuilder &b, linalg::GenericOp op, unsigned number) {
         inner.create<linalg::YieldOp>(loc, mapping.lookupOrDefault(yielded));
       });
   one->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  if (StringRef stage = stageOf(op); !stage.empty())
+    one->setAttr(kStageAttr, b.getStringAttr(stageOfResult(stage, number)));
   return one.getResult(0);
 }
 

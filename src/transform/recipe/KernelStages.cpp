@@ -35,9 +35,12 @@ std::vector<NamedStage> namedStages(func::FuncOp program) {
   for (auto kernel : program.getOps<hr::KernelOp>()) {
     Block &body = kernel.getBody().front();
     std::string name = names.next(kernel.getName());
-    StringRef root = rootStageOf(body);
+    std::string root = rootStageOf(body);
     for (Operation *op : stagesOf(body))
-      stages.push_back({kernel, stageName(name, stageOf(op), root), stageOf(op).str()});
+      for (unsigned i = 0; i < op->getNumResults(); ++i) {
+        std::string stage = stageOfResult(stageOf(op), i);
+        stages.push_back({kernel, stageName(name, stage, root), stage});
+      }
   }
   return stages;
 }
@@ -84,7 +87,7 @@ SmallVector<Operation *> stagesOf(Block &kernel) {
   SmallVector<Value> results = resultsOf(kernel);
   SmallVector<Operation *> stages;
   for (Operation &op : kernel) {
-    if (stageOf(&op).empty() || op.getNumResults() != 1)
+    if (stageOf(&op).empty() || op.getNumResults() == 0)
       continue;
     // A fill has the name of the stage it starts.
     if (!isa<linalg::FillOp>(op) || llvm::is_contained(results, op.getResult(0)))
@@ -93,12 +96,16 @@ SmallVector<Operation *> stagesOf(Block &kernel) {
   return stages;
 }
 
-StringRef rootStageOf(Block &kernel) {
+std::string rootStageOf(Block &kernel) {
   SmallVector<Value> results = resultsOf(kernel);
-  Operation *root = results.size() == 1 ? results.front().getDefiningOp() : nullptr;
+  auto root = results.size() == 1 ? dyn_cast<OpResult>(results.front()) : OpResult();
   bool isNamed =
       llvm::any_of(stagesOf(kernel), [](Operation *op) { return !stageOf(op).starts_with("/"); });
-  return root && !isNamed ? stageOf(root) : "";
+  return root && !isNamed ? stageOfResult(stageOf(root.getOwner()), root.getResultNumber()) : "";
+}
+
+std::string stageOfResult(StringRef stage, unsigned result) {
+  return result == 0 ? stage.str() : stage.str() + "." + std::to_string(result);
 }
 
 std::string KernelNames::next(StringRef kernel) {

@@ -16,10 +16,13 @@ namespace headrace {
 /// On a kernel's module: the stage that is called as the kernel is, if there is one.
 inline constexpr llvm::StringLiteral kRootStageAttr = "hr.root_stage";
 
-/// The operations of a kernel's block that have a name of their own and one result, in order.
+/// The operations of a kernel's block that have a name of their own, in order.
 llvm::SmallVector<mlir::Operation *> stagesOf(mlir::Block &kernel);
 /// The stage that is called as its kernel is; empty where there is none.
-llvm::StringRef rootStageOf(mlir::Block &kernel);
+std::string rootStageOf(mlir::Block &kernel);
+
+/// The stage that one result of an operation is, where it has several.
+std::string stageOfResult(llvm::StringRef stage, unsigned result);
 
 /// Names of kernels, asked for in the order of the program: plain, and numbered where several have
 /// the same.

@@ -36,7 +36,7 @@ struct StageRead {
   /// Read by index or in an order that no sum of axes describes: all of it may be needed.
   bool irregular = false;
   /// Of its elements.
-  std::string type = "";
+  std::string type{};
 };
 
 /// A part of an axis that a loop walks: every iteration covers `step` of its points.

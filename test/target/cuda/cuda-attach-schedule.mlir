@@ -152,3 +152,82 @@ module @deep {
     return
   }
 }
+
+// -----
+
+// Rows of more than a warp have a block each.
+// CHECK-LABEL: module @long_rows
+// CHECK-SAME: hr.loops = "rows threads=64 vector=4 lanes=64 held=8"
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+module @long_rows {
+  func.func @long_rows(%x: memref<64x2048xf32>, %y: memref<64xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<64x2048xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+    %s = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<64x2048xf32>) outs(%f : tensor<64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.addf %out, %in : f32
+      linalg.yield %n : f32
+    } -> tensor<64xf32>
+    bufferization.materialize_in_destination %s in restrict writable %y : (tensor<64xf32>, memref<64xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// A recipe says of which kind, and one parameter; the others follow. What it launches is in memory
+// for what reads it.
+// CHECK-LABEL: module @given
+// CHECK-SAME: hr.recipe = "/reduce: rows threads=128 vector=4 lanes=16 held=8\0A/map: points threads=64 vector=4\0A"
+// CHECK-SAME: hr.root_stage = "/map"
+// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK-SAME: cuda.schedule = {held = 8 : i64, kind = "rows", lanes = 16 : i64, threads = 128 : i64, vector = 4 : i64}
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: cuda.schedule = {kind = "points", threads = 64 : i64, vector = 4 : i64}
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+module @given attributes {hr.recipe = "/reduce: rows lanes=16\0A/map: points threads=64\0A"} {
+  func.func @given(%x: memref<64x512xf32>, %y: memref<64x512xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<64x512xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64xf32>
+    %f = linalg.fill {hr.stage = "/reduce"} ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+    %s = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<64x512xf32>) outs(%f : tensor<64xf32>) attrs = {hr.stage = "/reduce"} {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.addf %out, %in : f32
+      linalg.yield %n : f32
+    } -> tensor<64xf32>
+    %o = tensor.empty() : tensor<64x512xf32>
+    %r = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %s : tensor<64x512xf32>, tensor<64xf32>) outs(%o : tensor<64x512xf32>) attrs = {hr.stage = "/map"} {
+    ^bb0(%in: f32, %sum: f32, %out: f32):
+      %n = arith.divf %in, %sum : f32
+      linalg.yield %n : f32
+    } -> tensor<64x512xf32>
+    bufferization.materialize_in_destination %r in restrict writable %y : (tensor<64x512xf32>, memref<64x512xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// What is not legal is refused with the reason, and the compiler's own choice is there instead.
+// CHECK-LABEL: module @refused
+// CHECK-SAME: hr.loops = "points threads=256 vector=4"
+// CHECK-SAME: hr.recipe_refused = "map: points vector=8': vector: expected at most 4
+#v = affine_map<(i) -> (i)>
+module @refused attributes {hr.recipe = "map: points vector=8"} {
+  func.func @refused(%x: memref<4100xf32>, %y: memref<4100xf32>) {
+    %a = bufferization.to_tensor %x restrict : memref<4100xf32>
+    %e = tensor.empty() : tensor<4100xf32>
+    %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]} ins(%a : tensor<4100xf32>) outs(%e : tensor<4100xf32>) attrs = {hr.stage = "map"} {
+    ^bb0(%in: f32, %out: f32):
+      %n = arith.negf %in : f32
+      linalg.yield %n : f32
+    } -> tensor<4100xf32>
+    bufferization.materialize_in_destination %r in restrict writable %y : (tensor<4100xf32>, memref<4100xf32>) -> ()
+    return
+  }
+}
