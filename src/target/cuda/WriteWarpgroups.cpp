@@ -11,137 +11,15 @@
 // Copies fill with zeros what lies beyond a matrix, so the depth needs no care; rows and columns
 // beyond the edge are not stored. Both ends of the ring are barriers in shared memory: "full" waits
 // for the bytes of a stage, "empty" for its readers.
-#include "target/cuda/Product.h"
-#include "target/cuda/TemplateShapes.h"
-#include "target/cuda/Templates.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "target/cuda/Warpgroups.h"
 
 using namespace mlir;
 
 namespace headrace::cuda {
+
 namespace {
-
-constexpr int64_t kTicks = 10000000;     // how long one try to pass a barrier lasts
 constexpr int64_t kTileRowsTogether = 8; // tiles whose rows are walked before the next columns
-
-class WarpgroupWriter : WarpgroupShape {
-public:
-  WarpgroupWriter(Stage &stage, FusedProduct fused)
-      : stage(stage), schedule(stage.schedule), fused(fused), product(this->fused.product),
-        kernel(stage.module, stage.op->getLoc(), stage.name, schedule.threads),
-        points(kernel, stage.memories), b(kernel.builder()), loc(kernel.loc()) {}
-
-  LogicalResult write();
-
-private:
-  Value word(int64_t value) { return b.create<arith::ConstantIntOp>(loc, value, 32); }
-  Value wide(int64_t value) { return b.create<arith::ConstantIntOp>(loc, value, 64); }
-  Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y); }
-  Value mul(Value x, int64_t y) { return b.create<arith::MulIOp>(loc, x, word(y)); }
-  Value div(Value x, Value y) { return b.create<arith::DivUIOp>(loc, x, y); }
-  Value rem(Value x, Value y) { return b.create<arith::RemUIOp>(loc, x, y); }
-  Value size(AffineExpr expr) {
-    return b.create<arith::IndexCastUIOp>(loc, b.getI32Type(), points.value(expr));
-  }
-  Value index(Value number) {
-    return b.create<arith::IndexCastUIOp>(loc, b.getIndexType(), number);
-  }
-  Value equal(Value x, Value y) {
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
-  }
-  Value byteAt(Value base, Value offset) {
-    return b.create<LLVM::GEPOp>(loc, base.getType(), b.getI8Type(), base,
-                                 ArrayRef<LLVM::GEPArg>{offset});
-  }
-  Value byteAt(Value base, int64_t offset) {
-    return b.create<LLVM::GEPOp>(loc, base.getType(), b.getI8Type(), base,
-                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-  }
-
-  /// One of the two operands: how its tiles are copied and read.
-  struct Side {
-    OpOperand *operand;
-    unsigned outer;             // loop: m of A, n of B
-    int64_t tile;               // outer elements of a tile
-    SmallVector<unsigned> dims; // loops of its dimensions, as they lie in memory
-    bool outerLiesTogether;     // rather than the depth: tiles are blocks of 128 bytes of `outer`
-    Value map;                  // for the copy engine
-  };
-  Side sideOf(OpOperand *operand, unsigned outer, int64_t tile, StringRef suffix);
-  int64_t bytesOfA() const { return schedule.tileM * schedule.tileK * kElementBytes; }
-  int64_t bytesOfB() const { return schedule.tileN * schedule.tileK * kElementBytes; }
-  int64_t stageBytes() const { return bytesOfA() + bytesOfB(); }
-  int64_t barriersAt() const { return WarpgroupShape::barriersAt(schedule); }
-  Type elementOfResult() {
-    return cast<RankedTensorType>(product.op.getResult(0).getType()).getElementType();
-  }
-  // What is stored goes through shared memory a few columns at a time.
-  int64_t chunkColumns() { return kRowBytes * 8 / elementOfResult().getIntOrFloatBitWidth(); }
-  int64_t stagedStride() {
-    return kStagedBytes * 8 / kGroupRows / elementOfResult().getIntOrFloatBitWidth();
-  }
-
-  struct Ring {
-    Value full, empty; // barriers of the stage
-    Value phase;       // how often the ring went round, modulo 2
-    Value offset;      // of the stage's tiles
-  };
-  Ring ringAt(Value step);
-  struct Tile {
-    SmallVector<Value> batch; // a position of each of its loops
-    Value row, column;
-  };
-  Tile tileAt(Value number);
-  void initializeBarriers();
-  /// Calls `body` for each tile of the block with the number of steps so far; it returns the next.
-  void forTiles(llvm::function_ref<Value(const Tile &, Value step)> body);
-  void produce();
-  void copyTile(const Side &side, Value to, const Tile &tile, Value outer, Value depth,
-                Value barrier);
-  void consume();
-  void storeTile(const Tile &tile, Value sums);
-  void storeChunk(const Tile &tile, Value row, Value column, int64_t width, Value from);
-
-  Stage &stage;
-  const Schedule &schedule;
-  FusedProduct fused;
-  Product &product;
-  KernelWriter kernel;
-  PointWriter points;
-  OpBuilder &b;
-  Location loc;
-  Value shared, thread, group;
-  Side sides[2];
-  AffineExpr rowTiles, columnTiles, tiles, steps;
-};
-
-WarpgroupWriter::Side WarpgroupWriter::sideOf(OpOperand *operand, unsigned outer, int64_t tile,
-                                              StringRef suffix) {
-  linalg::GenericOp op = product.op;
-  Side side{operand, outer, tile, {}, false, Value()};
-  SmallVector<int64_t> box; // what one copy brings
-  for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
-    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-    side.dims.push_back(dim);
-    box.push_back(dim == outer ? tile : dim == product.k.front() ? schedule.tileK : 1);
-  }
-  side.outerLiesTogether = side.dims.back() == outer;
-  box.back() = kRowBytes / kElementBytes;
-  const TensorMemory &memory = stage.memories.find(operand->get())->second;
-  TensorMemory readable =
-      withRowsOfMultiple(stage, memory, schedule.padded, stage.name + suffix.str());
-  side.map = kernel.tensorMap(readable.place, readable.shape, readable.element, box, kRowBytes);
-  return side;
-}
-
-WarpgroupWriter::Ring WarpgroupWriter::ringAt(Value step) {
-  Value stages = word(schedule.stages), place = rem(step, stages);
-  Value barrier = byteAt(shared, mul(place, 8));
-  return {byteAt(barrier, barriersAt()), byteAt(barrier, barriersAt() + 8 * schedule.stages),
-          b.create<arith::AndIOp>(loc, div(step, stages), word(1)), mul(place, stageBytes())};
-}
+} // namespace
 
 /// Tiles in groups of a few rows: what a group reads stays in the second-level cache.
 WarpgroupWriter::Tile WarpgroupWriter::tileAt(Value number) {
@@ -164,23 +42,6 @@ WarpgroupWriter::Tile WarpgroupWriter::tileAt(Value number) {
   return {places, mul(row, schedule.tileM), mul(column, schedule.tileN)};
 }
 
-void WarpgroupWriter::initializeBarriers() {
-  PointWriter::Scope scope(points);
-  onlyWhere(kernel, equal(thread, word(0)));
-  for (int64_t i = 0; i < schedule.stages; ++i) {
-    b.create<NVVM::MBarrierInitSharedOp>(loc, byteAt(shared, barriersAt() + 8 * i), word(1),
-                                         Value());
-    // Each reading warp frees a stage once.
-    int64_t warps = groups(schedule) * (kGroup / kWarp);
-    b.create<NVVM::MBarrierInitSharedOp>(
-        loc, byteAt(shared, barriersAt() + 8 * (schedule.stages + i)), word(warps), Value());
-  }
-  for (StringRef fence : {"fence.mbarrier_init.release.cluster;", "fence.proxy.async;"})
-    b.create<LLVM::InlineAsmOp>(loc, TypeRange{}, ValueRange{}, fence, "",
-                                /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                LLVM::AsmDialectAttr(), ArrayAttr());
-}
-
 void WarpgroupWriter::forTiles(llvm::function_ref<Value(const Tile &, Value)> body) {
   auto sreg = [&](auto tag) -> Value { return b.create<decltype(tag)>(loc, b.getI32Type()); };
   Value first = sreg(NVVM::BlockIdXOp()), blocks = sreg(NVVM::GridDimXOp());
@@ -189,48 +50,6 @@ void WarpgroupWriter::forTiles(llvm::function_ref<Value(const Tile &, Value)> bo
   b.setInsertionPointToStart(loop.getBody());
   Value next = body(tileAt(loop.getInductionVar()), loop.getRegionIterArg(0));
   b.create<scf::YieldOp>(loc, next);
-}
-
-/// One thread keeps the ring filled.
-void WarpgroupWriter::produce() {
-  onlyWhere(kernel, equal(thread, word(0)));
-  forTiles([&](const Tile &tile, Value firstStep) -> Value {
-    auto loop = b.create<scf::ForOp>(loc, word(0), size(steps), word(1), ValueRange{firstStep});
-    PointWriter::Scope scope(points);
-    b.setInsertionPointToStart(loop.getBody());
-    Value step = loop.getRegionIterArg(0);
-    Ring ring = ringAt(step);
-    Value otherPhase = b.create<arith::XOrIOp>(loc, ring.phase, word(1));
-    b.create<NVVM::MBarrierTryWaitParitySharedOp>(loc, ring.empty, otherPhase, word(kTicks));
-    b.create<NVVM::MBarrierArriveExpectTxSharedOp>(loc, ring.full, word(stageBytes()), Value());
-    Value depth = mul(loop.getInductionVar(), schedule.tileK);
-    Value a = byteAt(shared, ring.offset), c = byteAt(a, bytesOfA());
-    copyTile(sides[0], a, tile, tile.row, depth, ring.full);
-    copyTile(sides[1], c, tile, tile.column, depth, ring.full);
-    b.create<scf::YieldOp>(loc, add(step, word(1)));
-    b.setInsertionPointAfter(loop);
-    return loop.getResult(0);
-  });
-}
-
-void WarpgroupWriter::copyTile(const Side &side, Value to, const Tile &tile, Value outer,
-                               Value depth, Value barrier) {
-  auto copy = [&](Value target, Value firstOuter) {
-    SmallVector<Value> place;
-    for (unsigned dim : llvm::reverse(side.dims)) {
-      const auto *batch = llvm::find(product.batch, dim);
-      place.push_back(dim == side.outer              ? firstOuter
-                      : batch == product.batch.end() ? depth
-                                                     : tile.batch[batch - product.batch.begin()]);
-    }
-    b.create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
-        loc, target, side.map, place, barrier, ValueRange{}, Value(), Value(), Value());
-  };
-  if (!side.outerLiesTogether)
-    return copy(to, outer);
-  constexpr int64_t kWidth = kRowBytes / kElementBytes; // outer elements that one copy brings
-  for (int64_t i = 0; i < side.tile / kWidth; ++i)
-    copy(byteAt(to, i * schedule.tileK * kRowBytes), add(outer, word(i * kWidth)));
 }
 
 void WarpgroupWriter::consume() {
@@ -270,7 +89,7 @@ void WarpgroupWriter::consume() {
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getRegionIterArg(0), sums = loop.getRegionIterArg(1);
       Ring ring = ringAt(step);
-      b.create<NVVM::MBarrierTryWaitParitySharedOp>(loc, ring.full, ring.phase, word(kTicks));
+      pass(ring.full, ring.phase);
       Value tilesAt = add(sharedAt, ring.offset);
       auto descriptor = [&](Value address, int64_t form) -> Value {
         Value units = b.create<arith::ShRUIOp>(
@@ -304,109 +123,6 @@ void WarpgroupWriter::consume() {
   });
 }
 
-/// A thread has pairs of neighbouring columns, of its row and of the row eight below. A few columns
-/// at a time go through shared memory, so that neighbouring threads store neighbouring elements.
-void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
-  Type element = elementOfResult();
-  Value lane = rem(thread, word(kWarp)), consumer = b.create<arith::SubIOp>(loc, group, word(1));
-  Value inGroup = rem(thread, word(kGroup)), warp = div(inGroup, word(kWarp));
-  Value staged = byteAt(shared, add(word(stagedAt(schedule)), mul(consumer, kStagedBytes)));
-  auto slot = [&](Value row, Value column) -> Value {
-    Value index = add(mul(row, stagedStride()), column);
-    return b.create<LLVM::GEPOp>(loc, staged.getType(), element, staged,
-                                 ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
-  };
-  auto wait = [&] { // for the threads of this group alone
-    b.create<NVVM::BarrierOp>(loc, add(consumer, word(1)), word(kGroup));
-  };
-  auto vectorOf = [&](ArrayRef<Value> values) {
-    Value result =
-        b.create<LLVM::UndefOp>(loc, VectorType::get(static_cast<int64_t>(values.size()), element));
-    for (auto [i, value] : llvm::enumerate(values))
-      result = b.create<LLVM::InsertElementOp>(
-          loc, result, value,
-          b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(i)));
-    return result;
-  };
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  auto last = constantValue(product.size(product.n));
-  int64_t width = last && *last % (16 / bytes) == 0 ? 16 / bytes : 1;
-  int64_t across = std::min(kGroup, chunkColumns() / width); // threads beside each other in a row
-  Value myRow = div(inGroup, word(across)), myColumn = mul(rem(inGroup, word(across)), width);
-  int64_t rowsAtOnce = kGroup / across;
-
-  for (int64_t chunk = 0; chunk < schedule.tileN / chunkColumns(); ++chunk) {
-    for (int64_t j = 0; j < chunkColumns() / 8; ++j)
-      for (int64_t half = 0; half < 2; ++half) {
-        SmallVector<Value> values;
-        for (int64_t v = 0; v < 2; ++v) {
-          int64_t place = (chunk * chunkColumns() / 8 + j) * 4 + 2 * half + v;
-          Value sum = b.create<LLVM::ExtractValueOp>(loc, sums, place);
-          values.push_back(
-              element.isF32() ? sum : b.create<arith::TruncFOp>(loc, element, sum).getResult());
-        }
-        Value row = add(add(mul(warp, 16), div(lane, word(4))), word(8 * half));
-        Value column = add(mul(rem(lane, word(4)), 2), word(8 * j));
-        b.create<LLVM::StoreOp>(loc, vectorOf(values), slot(row, column), 2 * bytes);
-      }
-    wait();
-    auto loop = b.create<scf::ForOp>(loc, myRow, word(kGroupRows), word(rowsAtOnce));
-    {
-      PointWriter::Scope scope(points);
-      b.setInsertionPointToStart(loop.getBody());
-      Value row = loop.getInductionVar();
-      Value toRow = add(tile.row, add(mul(consumer, kGroupRows), row));
-      Value toColumn = add(tile.column, add(myColumn, word(chunk * chunkColumns())));
-      storeChunk(tile, toRow, toColumn, width, slot(row, myColumn));
-    }
-    wait();
-  }
-}
-
-/// `width` neighbouring elements of the product from shared memory, with all that follows it.
-void WarpgroupWriter::storeChunk(const Tile &tile, Value row, Value column, int64_t width,
-                                 Value from) {
-  linalg::GenericOp op = product.op;
-  Type element = elementOfResult();
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  AffineExpr rows = product.size(product.m), columns = product.size(product.n);
-  auto divides = [](AffineExpr size, int64_t by) {
-    auto known = constantValue(size);
-    return known && *known % by == 0;
-  };
-  Point loops(op.getNumLoops(), constantDim(0, kernel.context()));
-  for (auto [dim, place] : llvm::zip_equal(product.batch, tile.batch))
-    loops[dim] = points.addCoordinate(index(place));
-  loops[product.m.front()] = points.addCoordinate(index(row));
-  loops[product.n.front()] = points.addCoordinate(index(column));
-  if (!divides(rows, schedule.tileM))
-    onlyWhere(kernel, points.less(loops[product.m.front()], rows));
-  if (!divides(columns, schedule.tileN))
-    onlyWhere(kernel, points.less(loops[product.n.front()], columns));
-  Pack current;
-  if (width == 1) {
-    current.push_back(b.create<LLVM::LoadOp>(loc, element, from, bytes));
-  } else {
-    Value all = b.create<LLVM::LoadOp>(loc, VectorType::get(width, element), from, width * bytes);
-    for (int64_t v = 0; v < width; ++v)
-      current.push_back(b.create<LLVM::ExtractElementOp>(
-          loc, all, b.create<LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(v))));
-  }
-  points.setComputer([&](Value value, ArrayRef<AffineExpr>) -> std::optional<Pack> {
-    if (value == product.op.getResult(0))
-      return current;
-    return std::nullopt;
-  });
-  AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
-  Point target(stage.result.shape.size());
-  for (auto [dim, expr] : llvm::zip_equal(fused.rootDims, resultMap.getResults()))
-    target[dim] = expr.replaceDims(loops);
-  points.setLanes(loops[product.n.front()], width);
-  points.store(stage.result, target, points.compute(stage.op, target));
-  points.setLanes({}, 1);
-  points.setComputer({});
-}
-
 LogicalResult WarpgroupWriter::write() {
   AffineExpr rows = product.size(product.m), columns = product.size(product.n);
   rowTiles = rows.ceilDiv(schedule.tileM);
@@ -438,8 +154,6 @@ LogicalResult WarpgroupWriter::write() {
   stage.launches.push_back(kernel.finish({constantDim(blocks, kernel.context())}));
   return failure(points.failed());
 }
-
-} // namespace
 
 LogicalResult writeWarpgroups(Stage &stage) {
   std::optional<FusedProduct> fused = fusedProductOf(stage.op);
