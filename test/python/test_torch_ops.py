@@ -296,3 +296,23 @@ def test_embedding() -> None:
         "index_select": lambda table: table.index_select(1, indices[0] % 3),
     }
     check(functions, normal(6, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.layer_norm(x, (64,)),
+        lambda x: F.group_norm(x.view(2, 8, 64), 4),
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: x.softmax(-1),
+    ],
+    ids=["layer_norm", "group_norm", "batch_norm", "softmax"],
+)
+def test_half_widths_are_normalized_in_f32(function, dtype: torch.dtype) -> None:
+    """Far from 0, a mean that is rounded to the width of the tensor would spoil the result."""
+    x = (torch.randn(16, 64) + 20).to(dtype)
+    exact = function(x.double())
+    found = torch.compile(function, backend="headrace")(x)
+    error, eager = ((y.double() - exact).abs().max() for y in (found, function(x)))
+    assert found.dtype == dtype and error <= 2 * eager + 1e-6

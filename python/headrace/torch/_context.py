@@ -181,6 +181,11 @@ class Context:
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         return self.builder.cast(x, dtype)
 
+    def widened(self, x: Tensor | None) -> Tensor | None:
+        """In f32 where it is of a type of half that width."""
+        half = x is not None and self.builder.dtype(x) in ("f16", "bf16")
+        return self.builder.cast(x, "f32") if half else x
+
     def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         """Dimensions of size 1 where they stand in the result."""
         rest = iter(self.shape_of(x))

@@ -94,16 +94,17 @@ def vector_norm(
     raise Unsupported(f"a norm of order {order}")
 
 
-# Softmax and normalizations
+# Softmax and normalizations: what they compute on the way is in f32 where tensors are of half its
+# width, as in PyTorch's own kernels.
 
 
 @aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int", "_safe_softmax")
 def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
-    x = c.cast(x, c.dtype)
     log = "log" in c.node.target.overloadpacket.__name__
     if c.rank(x) == 0:
         return c.full(0 if log else 1, c.dtype, [])
-    return c.builder.softmax(x, c.axis(axis, c.rank(x)), log)
+    wide = c.widened(c.cast(x, c.dtype))
+    return c.cast(c.builder.softmax(wide, c.axis(axis, c.rank(x)), log), c.dtype)
 
 
 @aten("native_layer_norm")
@@ -115,11 +116,11 @@ def layer_norm(
     bias: Tensor | None,
     eps: float,
 ) -> tuple:
-    dtype = c.builder.dtype(x)
-    axis = c.rank(x) - len(shape)
+    dtype, axis = c.builder.dtype(x), c.rank(x) - len(shape)
+    x, scale, bias = (c.widened(each) for each in (x, scale, bias))
     if scale is None:
-        scale = c.full(1, dtype, c.shape_of(x)[axis:])
-    return c.builder.layer_norm(x, scale, bias, axis, eps), None, None
+        scale = c.full(1, c.builder.dtype(x), c.shape_of(x)[axis:])
+    return c.cast(c.builder.layer_norm(x, scale, bias, axis, eps), dtype), None, None
 
 
 @aten("native_group_norm")
@@ -127,11 +128,12 @@ def group_norm(
     c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, n: Any, channels: Any,
     area: Any, groups: int, eps: float,
 ) -> tuple:  # fmt: skip
-    shape = c.shape_of(x)
+    dtype, shape = c.builder.dtype(x), c.shape_of(x)
+    x, scale, bias = (c.widened(each) for each in (x, scale, bias))
     rows = c.builder.reshape(x, [c.size(n), groups, c.size(channels // groups * area)])
     ones = c.full(1, c.builder.dtype(x), [c.size(channels // groups * area)])
     normal = c.builder.reshape(c.builder.layer_norm(rows, ones, None, 2, eps), shape)
-    return affine(c, normal, scale, bias), None, None
+    return c.cast(affine(c, normal, scale, bias), dtype), None, None
 
 
 def affine(c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -147,9 +149,11 @@ def batch_norm_inference(
     momentum: float, eps: float,
 ) -> tuple:  # fmt: skip
     channels, dtype = [c.shape_of(x)[1]], c.builder.dtype(x)
-    scale = c.full(1, dtype, channels) if scale is None else scale
-    bias = c.full(0, dtype, channels) if bias is None else bias
-    return c.builder.batch_norm(x, scale, bias, mean, var, eps), None, None
+    x, scale, bias, mean, var = (c.widened(each) for each in (x, scale, bias, mean, var))
+    wide = c.builder.dtype(x)
+    scale = c.full(1, wide, channels) if scale is None else scale
+    bias = c.full(0, wide, channels) if bias is None else bias
+    return c.cast(c.builder.batch_norm(x, scale, bias, mean, var, eps), dtype), None, None
 
 
 @aten("_native_batch_norm_legit_functional")
@@ -183,10 +187,11 @@ def normalize_by_batch(
     c: Context, x: Tensor, scale: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The result, the mean and the variance of each channel."""
-    rank = c.rank(x)
+    rank, dtype = c.rank(x), c.builder.dtype(x)
+    x, scale, bias = (c.widened(each) for each in (x, scale, bias))
     var, mean = moments(c, x, [0, *range(2, rank)], 0)
     factor = c.map("rsqrt", c.map("add", var, eps))
     normal = c.map("mul", c.map("sub", x, mean), factor)
     channels = [c.shape_of(x)[1]]
     mean, var = c.builder.reshape(mean, channels), c.builder.reshape(var, channels)
-    return affine(c, normal, scale, bias), mean, var
+    return c.cast(affine(c, normal, scale, bias), dtype), mean, var
