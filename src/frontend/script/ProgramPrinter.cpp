@@ -23,6 +23,7 @@ struct BlockPrinter {
 
   std::string operator()(const StraightBlock &block) const {
     std::vector<std::string> inputs;
+    inputs.reserve(block.inputs.size());
     for (const Input &input : block.inputs)
       inputs.push_back(input.type == Type{} ? input.name : toText(input.type) + " " + input.name);
     std::string result = indent(level) + "block (" + listed(inputs) + ") -> (" +
@@ -34,9 +35,11 @@ struct BlockPrinter {
 
   std::string operator()(const CallBlock &block) const {
     std::vector<std::string> arguments;
+    arguments.reserve(block.arguments.size());
     for (const Operand &argument : block.arguments)
       arguments.push_back(text(argument));
     std::vector<std::string> results;
+    results.reserve(block.results.size());
     for (const std::string &result : block.results)
       results.push_back(result.empty() ? "-" : result);
     return indent(level) + "call [" + listed(results) + "] = " + block.callee->name + "(" +
@@ -84,8 +87,8 @@ std::string print(const Program &program) {
       inputs += (inputs.empty() ? "" : ", ") + toText(input.type) + " " + input.name;
     for (const TypedName &output : function->definition->outputs)
       outputs += (outputs.empty() ? "" : ", ") + toText(output.type) + " " + output.name;
-    result += "function " + function->name + "(" + inputs + ") -> (" + outputs + ")\n" +
-              print(function->body, 1);
+    result.append("function ").append(function->name).append("(").append(inputs);
+    result.append(") -> (").append(outputs).append(")\n").append(print(function->body, 1));
   }
   return result + print(program.main.body);
 }

@@ -237,6 +237,7 @@ private:
       return arithmeticType(binary->op, binary->left->type, binary->right->type);
     if (auto *call = expr.as<Call>()) {
       std::vector<const Expr *> arguments;
+      arguments.reserve(call->arguments.size());
       for (const Argument &argument : call->arguments)
         arguments.push_back(argument.value.get());
       return resultType(*call->builtin, arguments);

@@ -110,6 +110,7 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
 
 int CallBuilder::build(const Call &target, Place place) {
   std::vector<int> operands;
+  operands.reserve(target.arguments.size());
   for (const Argument &argument : target.arguments)
     operands.push_back(argument.value ? build_(*argument.value) : -1);
   // Arguments may be calls themselves: this call's own state begins here.
@@ -159,9 +160,11 @@ int CallBuilder::function(Known known, bool ordered) {
 /// Nothing is known of the result but its type.
 int CallBuilder::hostFunction(bool ordered) {
   std::vector<Expr> typed;
+  typed.reserve(all.size());
   for (int operand : all)
     typed.push_back({{}, Literal{}, operand < 0 ? Type{} : write.at(operand).known.type});
   std::vector<const Expr *> arguments;
+  arguments.reserve(all.size());
   for (size_t i = 0; i < all.size(); ++i)
     arguments.push_back(all[i] < 0 ? nullptr : &typed[i]);
   Known known;
