@@ -91,12 +91,13 @@ constexpr ProductTile kPlainTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8,
                                        {32, 32, 4, 4, 64, 0.49}};
 const ProductModel kPlain{kPlainTiles, 10, 0.18, 15};
 
-/// Operands of which each element is looked for: it takes more warps to hide that.
+/// Operands of which each element is looked for: it takes more warps to hide that, and longer to
+/// begin.
 constexpr ProductTile kSearchedTiles[] = {{128, 128, 8, 8, 256, 0.82},
-                                          {128, 64, 8, 8, 128, 0.74},
+                                          {128, 64, 8, 8, 128, 0.72},
                                           {64, 64, 8, 4, 128, 0.62},
                                           {32, 32, 8, 4, 32, 0.33}};
-const ProductModel kSearched{kSearchedTiles, 12, 1, 0};
+const ProductModel kSearched{kSearchedTiles, 12, 1, 80};
 
 constexpr ProductTile kWarpTiles[] = {{128, 128, 64, 32, 256, 3.2}, {64, 64, 32, 32, 128, 2.2}};
 const ProductModel kOnTensorCores{kWarpTiles, 12, 1, 0};
