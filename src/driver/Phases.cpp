@@ -63,6 +63,8 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   program.addPass(createChooseExpansionsPass(choice));
   // Weights in the order that libraries read them.
   program.addPass(createFoldConstantsPass());
+  if (target.machine().isDevice)
+    program.addPass(createReadNarrowPass());
   FormKernelsPassOptions options;
   options.vectorBytes = target.machine().vectorBytes;
   options.vectorRegisters = target.machine().vectorRegisters;

@@ -39,6 +39,10 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "evaluates operators of constants";
 }
 
+def ReadNarrowPass : Pass<"read-narrow", "::mlir::func::FuncOp"> {
+  let summary = "widens numbers where they are used";
+}
+
 def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "partitions operators into kernels (level 2)";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];

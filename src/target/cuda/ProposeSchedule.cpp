@@ -269,11 +269,14 @@ private:
 
   void completeProduct() {
     bool onTensorCores = schedule.kind == Schedule::Kind::TensorCores;
-    for (const ProductTile &tile : onTensorCores ? kOnTensorCores.tiles : kPlain.tiles)
-      if (tile.m == schedule.tileM && tile.n == schedule.tileN) {
-        set("threadM", tile.threadM);
-        set("threadN", tile.threadN);
-      }
+    ArrayRef<ProductTile> tiles = onTensorCores ? kOnTensorCores.tiles : kPlain.tiles;
+    const auto *known = llvm::find_if(tiles, [&](const ProductTile &tile) {
+      return tile.m == schedule.tileM && tile.n == schedule.tileN;
+    });
+    if (known != tiles.end() && (given.has("tileM") || given.has("tileN") || given.has("tileK"))) {
+      set("threadM", known->threadM);
+      set("threadN", known->threadN);
+    }
     int64_t across = onTensorCores ? 1 : ThreadProductShape::kWarpRows;
     int64_t along = onTensorCores ? 1 : ThreadProductShape::kWarpColumns;
     if (schedule.threadM > 0 && schedule.threadN > 0)

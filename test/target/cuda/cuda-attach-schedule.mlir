@@ -129,9 +129,9 @@ module @product {
 
 // -----
 
-// Few tiles and a long depth: four blocks share the depth of each.
+// Few tiles and a long depth: eight blocks share the depth of each.
 // CHECK-LABEL: module @deep
-// CHECK-SAME: hr.loops = "product threads=128 splits=4 tileM=64 tileN=64 tileK=16 threadM=8 threadN=4"
+// CHECK-SAME: hr.loops = "product threads=128 splits=8 tileM=64 tileN=128 tileK=16 threadM=8 threadN=8"
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

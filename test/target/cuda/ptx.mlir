@@ -109,7 +109,7 @@ module @transpose {
 
 // A product with what follows it: 16 steps of 64 multiplications a thread, then the bias.
 // CHECK: .entry dense(
-// CHECK: .minnctapersm 2
+// CHECK: .minnctapersm 3
 // CHECK: st.shared.v4.f32
 // CHECK: bar.sync
 // CHECK-COUNT-1024: fma.rn.f32
