@@ -175,8 +175,10 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
         files.writestr("data.pkl", "a model of something else")
     assert "there is no 'manifest.json' in it" in bad(1, "run", path, "--random", 0)
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
-    assert "arrays.npz: the package is damaged, or is none" in bad(
-        1, "run", tmp_path / "arrays.npz"
+    # Versions of Python differ in how they write sizes: as packages do, or in records of 64 bits.
+    assert re.search(
+        "arrays.npz: (the package is damaged, or is none|expected a package)",
+        bad(1, "run", tmp_path / "arrays.npz"),
     )
 
 

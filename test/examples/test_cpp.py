@@ -131,7 +131,7 @@ def test_find_package(tmp_path) -> None:
         "target_link_libraries(classify Headrace::runtime)\n"
     )
     prefix = f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}"
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", prefix)
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", prefix)
     run("cmake", "--build", tmp_path / "build")
     done = subprocess.run([tmp_path / "build" / "classify"], capture_output=True, text=True)
     assert done.returncode == 2 and "usage: classify" in done.stderr

@@ -39,7 +39,8 @@ static void checkOperators(const Graph &graph, int64_t opset) {
     std::string name = node.name.empty() && !node.outputs.empty()
                            ? "node of output " + inQuotes(node.outputs.front())
                            : "node " + inQuotes(node.name);
-    message += name + ": operator " + inQuotes(kind) + version + " is not supported";
+    message.append(name).append(": operator ").append(inQuotes(kind));
+    message.append(version).append(" is not supported");
   }
   if (!kinds.empty())
     throw Error(ErrorKind::Unsupported, message);

@@ -9,8 +9,24 @@
   X(exp)                                                                                           \
   X(exp2)                                                                                          \
   X(expm1)                                                                                         \
-  X(log) X(log2) X(log10) X(log1p) X(tanh) X(erf) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)     \
-      X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt)
+  X(log)                                                                                           \
+  X(log2)                                                                                          \
+  X(log10)                                                                                         \
+  X(log1p)                                                                                         \
+  X(tanh)                                                                                          \
+  X(erf)                                                                                           \
+  X(sin)                                                                                           \
+  X(cos)                                                                                           \
+  X(tan)                                                                                           \
+  X(asin)                                                                                          \
+  X(acos)                                                                                          \
+  X(atan)                                                                                          \
+  X(sinh)                                                                                          \
+  X(cosh)                                                                                          \
+  X(asinh)                                                                                         \
+  X(acosh)                                                                                         \
+  X(atanh)                                                                                         \
+  X(cbrt)
 
 extern "C" {
 #define UNARY(name)                                                                                \
