@@ -91,7 +91,15 @@ constexpr ProductTile kPlainTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8,
                                        {32, 32, 4, 4, 64, 0.49}};
 const ProductModel kPlain{kPlainTiles, 10, 0.18, 15};
 
-/// Operands of which each element is looked for: it takes more warps to hide that, and longer to
+/// Matrices whose rows begin anywhere: read an element at a time, which costs those threads most
+/// that bring most.
+constexpr ProductTile kUnevenTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8, 8, 128, 0.77},
+                                        {64, 128, 8, 8, 128, 0.75},  {64, 64, 8, 4, 128, 0.72},
+                                        {64, 64, 4, 4, 256, 0.59},   {32, 64, 4, 4, 128, 0.56},
+                                        {32, 32, 4, 4, 64, 0.49}};
+const ProductModel kUneven{kUnevenTiles, 10, 0.18, 15};
+
+/// Convolutions, where each element is looked for: it takes more warps to hide that, and longer to
 /// begin.
 constexpr ProductTile kSearchedTiles[] = {{128, 128, 8, 8, 256, 0.82},
                                           {128, 64, 8, 8, 128, 0.72},
@@ -102,18 +110,16 @@ const ProductModel kSearched{kSearchedTiles, 12, 1, 80};
 constexpr ProductTile kWarpTiles[] = {{128, 128, 64, 32, 256, 3.2}, {64, 64, 32, 32, 128, 2.2}};
 const ProductModel kOnTensorCores{kWarpTiles, 12, 1, 0};
 
-/// Whether threads bring neighbours of both operands at once.
-bool isReadInVectors(const Product &product) {
-  return product.m.size() == 1 && product.n.size() == 1 && product.k.size() == 1 &&
-         llvm::all_of(ArrayRef{product.a, product.b}, [](OpOperand *operand) {
-           auto shape = kernelShape(operand->get());
-           return shape && !shape->empty() &&
-                  shape->back().isMultipleOf(ThreadProductShape::kVector);
-         });
-}
-
 const ProductModel &modelOf(const Product &product, bool onTensorCores) {
-  return onTensorCores ? kOnTensorCores : isReadInVectors(product) ? kPlain : kSearched;
+  if (onTensorCores)
+    return kOnTensorCores;
+  if (product.m.size() > 1 || product.n.size() > 1 || product.k.size() > 1)
+    return kSearched;
+  bool inVectors = llvm::all_of(ArrayRef{product.a, product.b}, [](OpOperand *operand) {
+    auto shape = kernelShape(operand->get());
+    return shape && !shape->empty() && shape->back().isMultipleOf(ThreadProductShape::kVector);
+  });
+  return inVectors ? kPlain : kUneven;
 }
 
 /// How long a multiprocessor has to do with its tiles, in multiplications: by their number, all
@@ -128,6 +134,10 @@ double productCost(const Product &product, const ProductModel &model, const Prod
   int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
   int64_t blocks =
       llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches * splits;
+  // Partial sums of many tiles take memory, and would win little.
+  constexpr int64_t kFewTiles = 4 * kMultiprocessors;
+  if (splits > 1 && blocks / splits >= kFewTiles)
+    return std::numeric_limits<double>::infinity();
   auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
   double warps = std::min(kMostWarps, each * static_cast<double>(tile.threads) / kWarp);
   double busy = std::min(1.0, std::pow(warps / model.enoughWarps, model.slowness));
