@@ -83,8 +83,8 @@ struct ProductModel {
   double beginning;   // of a tile, in steps of the depth
 };
 
-/// Matrices that are read in vectors: fitted to measurements of ten products in all tiles and
-/// splits, whose times it meets within 6%.
+/// Matrices that are read in vectors: fitted to the times of ten products in all tiles and splits,
+/// on an H200.
 constexpr ProductTile kPlainTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8, 8, 128, 0.81},
                                        {64, 128, 8, 8, 128, 0.83},  {64, 64, 8, 4, 128, 0.72},
                                        {64, 64, 4, 4, 256, 0.59},   {32, 64, 4, 4, 128, 0.56},
