@@ -57,7 +57,8 @@ def write_network(case: Case, path: Path, kit: Path) -> None:
     np.save(kit / f"{case.name}.output.npy", hr.load(path)(values))
 
 
-def make(kit: Path, target: str, chosen: list[Case]) -> None:
+def make(kit: Path, target: str, chosen: list[Case]) -> int:
+    """The cases into the kit; how many were left out."""
     models = kit.parent / "gpu-models"
     models.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(kit, ignore_errors=True)
@@ -91,6 +92,7 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
     for name in (
         "cases.py",
         "check_operators.py",
+        "device_time.py",
         "formulas.py",
         "peers.py",
         "runtime.py",
@@ -99,6 +101,7 @@ def make(kit: Path, target: str, chosen: list[Case]) -> None:
         shutil.copy(here / name, kit)
     (kit / "models").mkdir()
     shutil.copy(root / "bench/models/architectures.py", kit / "models")
+    return len(chosen) - len(made)
 
 
 def add_compiler(kit: Path, package: Path) -> None:
@@ -111,7 +114,7 @@ def add_compiler(kit: Path, package: Path) -> None:
     shutil.copy(root / "bench/gpu/torch_times.py", kit)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help="cases to include (default: all)")
     parser.add_argument("--library", type=Path, required=True, help="libheadrace_runtime.so")
@@ -120,13 +123,13 @@ def main() -> None:
     parser.add_argument("--target", default="cuda:sm_90a")
     parser.add_argument("--compiler", type=Path, help="a build's folder 'python' to bring along")
     arguments = parser.parse_args()
-    make(
+    left_out = make(
         arguments.out,
         arguments.target,
         [case for case in CASES if not arguments.cases or case.name in arguments.cases],
     )
     if not arguments.cases:
-        operators.write(arguments.out, arguments.target)
+        left_out += operators.write(arguments.out, arguments.target)
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
     shutil.copy(arguments.tests, arguments.out / "gpu_tests")
     if arguments.compiler:
@@ -135,7 +138,10 @@ def main() -> None:
     with tarfile.open(archive, "w:xz", preset=1) as tar:
         tar.add(arguments.out, "gpu-kit")
     print(f"wrote {archive} ({archive.stat().st_size / 2**20:.1f} MiB)")
+    if left_out:
+        print(f"{left_out} programs could not be compiled and are not in it")
+    return 1 if left_out else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

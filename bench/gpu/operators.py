@@ -157,11 +157,11 @@ def plain(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
 
 
-def write(kit: Path, target: str) -> None:
-    """The programs into a folder of the kit; those the compiler refuses are named and left out."""
+def write(kit: Path, target: str) -> int:
+    """The programs into a folder of the kit; those the compiler refuses are named and counted."""
     folder = kit / "operators"
     folder.mkdir()
-    made = []
+    made, left_out = [], 0
     for number, case in enumerate(cases()):
         with tempfile.TemporaryDirectory() as place:
             model = case.save(Path(place))
@@ -171,6 +171,7 @@ def write(kit: Path, target: str) -> None:
                 hr.write_package(model, folder / f"{name}.hrpkg", target=target)
             except hr.Error as error:
                 print(f"operators: left out {case.name}: {error}")
+                left_out += 1
                 continue
         results = list(expected) if isinstance(expected, tuple) else [expected]
         given = list(case.inputs.values())
@@ -187,3 +188,4 @@ def write(kit: Path, target: str) -> None:
         )
     (folder / "index.json").write_text(json.dumps(made))
     print(f"operators: {len(made)} programs")
+    return left_out

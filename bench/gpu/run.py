@@ -11,7 +11,6 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from runtime import Program, Runtime, RuntimeFailure  # noqa: E402
 TOLERANCE = {"f32": 2e-6, "bf16": 6e-3}  # relative, over a whole result
 NETWORK_TOLERANCE = 1e-4
 CHECK_SECONDS = 120
-CYCLES_PER_MICROSECOND = 2000
 
 
 def to_bits(values: np.ndarray) -> np.ndarray:
@@ -108,27 +106,13 @@ class Timings:
 
     def mean(self, call) -> float:
         """The mean of many calls, submitted while the device is kept busy with something else."""
-        torch = self.torch
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        from device_time import measure
 
-        def measure(calls: int, sleep: float) -> tuple[float, float]:
-            """Microseconds a call, on the device and to submit; the device sleeps first."""
-            torch.cuda.synchronize()
-            torch.cuda._sleep(int(sleep * CYCLES_PER_MICROSECOND))
-            start.record()
-            begin = time.perf_counter()
-            for _ in range(calls):
-                call()
-            submit = (time.perf_counter() - begin) * 1e6 / calls
-            end.record()
-            torch.cuda.synchronize()
-            return start.elapsed_time(end) * 1000 / calls, submit
-
-        measure(5, 0)
-        rough, submit = measure(5, 0)
+        measure(call, 5, 0)
+        rough, submit = measure(call, 5, 0)
         # The queue holds about a thousand launches: what takes long to submit is called less often.
         calls = int(min(max(min(20_000 / rough, 8_000 / submit), 3), 300))
-        return min(measure(calls, 1.5 * calls * submit)[0] for _ in range(5))
+        return min(measure(call, calls, 1.5 * calls * submit)[0] for _ in range(5))
 
     def time(self, case: Case) -> None:
         torch, program = self.torch, self.checks.open(case)

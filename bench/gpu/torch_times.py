@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import copy
-import time
 import traceback
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from device_time import measure
 from torch import nn
 
 WARMUPS, ROUNDS = 20, 5
-CYCLES_PER_MICROSECOND = 2000
 
 Call = Callable[[], object]
 
@@ -65,21 +64,6 @@ def caller(module: nn.Module, function: Callable, x: torch.Tensor, train: bool) 
         function(x).backward(weight)
 
     return step
-
-
-def measure(call: Call, calls: int, sleep: float) -> tuple[float, float]:
-    """Microseconds a call: by the device's clock, and to submit it."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda.synchronize()
-    torch.cuda._sleep(int(sleep * CYCLES_PER_MICROSECOND))
-    start.record()
-    begin = time.perf_counter()
-    for _ in range(calls):
-        call()
-    submit = (time.perf_counter() - begin) * 1e6 / calls
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end) * 1000 / calls, submit
 
 
 def time_all(calls: dict[str, Call]) -> dict[str, tuple[float, float]]:

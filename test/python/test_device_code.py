@@ -1,4 +1,4 @@
-"""Code for CUDA devices through NVIDIA's own assembler: it is accepted, and keeps its values in registers."""
+"""Code for CUDA devices: every operator has some, and NVIDIA's own assembler accepts it and keeps its values in registers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import headrace as hr
 
+from bench.gpu import operators
 from bench.gpu.cases import CASES, Case
 
 MATRICES = [case for case in CASES if "matmul" in case.name or "batched" in case.name]
@@ -89,3 +90,9 @@ def test_older_devices(case, assembler, tmp_path):
 @pytest.mark.parametrize("case", OPEN_SIZES, ids=lambda c: c.name)
 def test_open_sizes(case, assembler, tmp_path):
     check(case, "sm_90a", assembler, tmp_path)
+
+
+@pytest.mark.parametrize("case", list(operators.cases()), ids=lambda c: c.name)
+def test_operators_compile(case, tmp_path):
+    """What they compute is checked where there is a device."""
+    hr.write_package(case.save(tmp_path), tmp_path / "model.hrpkg", target="cuda:sm_90a")

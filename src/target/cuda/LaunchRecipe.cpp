@@ -1,6 +1,6 @@
 #include "target/cuda/LaunchRecipe.h"
 
-#include "runtime/Error.h"
+#include "transform/recipe/LineReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,13 +19,9 @@ std::string listOf(llvm::ArrayRef<llvm::StringLiteral> names) {
 }
 
 /// Reads one line.
-class LineParser {
+class LineParser : public LineReader {
 public:
-  LineParser(std::string_view text, int line) : text(text.substr(0, text.find('#'))), line(line) {
-    skipSpace();
-  }
-
-  bool atEnd() const { return at == text.size(); }
+  using LineReader::LineReader;
 
   LaunchLine parse() {
     LaunchLine result;
@@ -84,27 +80,6 @@ private:
     ++at;
     skipSpace();
   }
-
-  static bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-  void skipSpace() {
-    while (at < text.size() && isSpace(text[at]))
-      ++at;
-  }
-
-  [[noreturn]] void fail(size_t place, const std::string &expected) const {
-    size_t end = std::min(text.find_first_of(" \t\r", place), text.size());
-    std::string found = place < text.size()
-                            ? "'" + std::string(text.substr(place, end - place)) + "'"
-                            : "the end of the line";
-    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ", column " +
-                                                std::to_string(place + 1) + ": " + expected +
-                                                ", found " + found);
-  }
-
-  std::string_view text;
-  int line;
-  size_t at = 0;
 };
 
 } // namespace

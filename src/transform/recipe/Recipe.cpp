@@ -1,6 +1,7 @@
 #include "transform/recipe/Recipe.h"
 
 #include "runtime/Error.h"
+#include "transform/recipe/LineReader.h"
 
 #include <charconv>
 #include <optional>
@@ -53,11 +54,9 @@ std::string verbList() {
 }
 
 /// Reads one line.
-class LineParser {
+class LineParser : public LineReader {
 public:
-  LineParser(std::string_view text, int line) : text(text), line(line) { skipSpace(); }
-
-  bool atEnd() const { return at == text.size(); }
+  using LineReader::LineReader;
 
   RecipeStep parse() {
     RecipeStep step;
@@ -71,10 +70,8 @@ public:
     for (const Grammar &candidate : kSteps)
       if (verb == candidate.verb)
         grammar = &candidate;
-    if (!grammar) {
-      at = verbAt;
-      fail("expected a step (" + verbList() + ")");
-    }
+    if (!grammar)
+      LineReader::fail(verbAt, "expected a step (" + verbList() + ")");
     step.kind = grammar->kind;
     if (grammar->target)
       step.target = name(step.kind == RecipeStep::Kind::ComputeAt ? "a stage" : "an operand");
@@ -152,25 +149,7 @@ private:
     return true;
   }
 
-  void skipSpace() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r'))
-      ++at;
-    if (at < text.size() && text[at] == '#')
-      at = text.size();
-  }
-
-  [[noreturn]] void fail(const std::string &expected) const {
-    size_t end = std::min(text.find_first_of(" \t\r", at), text.size());
-    std::string found = at < text.size() ? "'" + std::string(text.substr(at, end - at)) + "'"
-                                         : "the end of the line";
-    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ", column " +
-                                                std::to_string(at + 1) + ": " + expected +
-                                                ", found " + found);
-  }
-
-  std::string_view text;
-  int line;
-  size_t at = 0;
+  [[noreturn]] void fail(const std::string &expected) const { LineReader::fail(at, expected); }
 };
 
 } // namespace
