@@ -23,6 +23,8 @@ NAMES = {
     torch.float64: "f64",
 }
 
+TYPES = {name: dtype for dtype, name in NAMES.items()}
+
 Tensor = _core.GraphNode
 Size = int | _core.OpenSize
 
@@ -48,8 +50,9 @@ def fixed(size: Any) -> int | None:
 class Context:
     """Writes operators into the program that is being built, for one node of the graph at a time."""
 
-    def __init__(self, builder: _core.GraphBuilder) -> None:
+    def __init__(self, builder: _core.GraphBuilder, differentiates: bool) -> None:
         self.builder = builder
+        self.differentiates = differentiates  # whether a result may be asked for its gradient
         self.node: fx.Node | None = None
         self.values: dict[fx.Node, Any] = {}  # of the nodes before it
         self._sizes: dict[sympy.Expr, Size] = {}

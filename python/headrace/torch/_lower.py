@@ -88,7 +88,8 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     device = device_of(capture)
     target = target_for(device, options.get("target"))
     builder = _core.graph_builder(name, target)
-    context = Context(builder)
+    differentiates = any(example(node).requires_grad for node in capture.results.outputs)
+    context = Context(builder, differentiates)
     values = context.values
     inputs: list[int] = []
     names: list[str] = []

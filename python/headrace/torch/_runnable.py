@@ -9,9 +9,7 @@ from torch.utils.dlpack import to_dlpack
 
 from headrace import _core
 from headrace._tensors import TensorRunner
-from headrace.torch._context import NAMES
-
-TYPES = {name: dtype for dtype, name in NAMES.items()}
+from headrace.torch._context import TYPES
 
 
 class Runnable:
