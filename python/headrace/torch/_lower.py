@@ -85,6 +85,9 @@ class Program:
 
 
 def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
+    for node in capture.graph.nodes:
+        if node.target is with_effects:
+            raise Unsupported(str(node.args[1]))
     device = device_of(capture)
     target = target_for(device, options.get("target"))
     builder = _core.graph_builder(name, target)
@@ -213,8 +216,6 @@ def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
             raise Unsupported(f"result {args[1]} of {node.args[0].target}")
         return item
     function = FUNCTIONS.get(node.target)
-    if node.target is with_effects:
-        raise Unsupported(str(node.args[1]))
     if function is None:
         raise Unsupported(str(node.target))
     context.node = node

@@ -76,9 +76,6 @@ class Views:
         self.taken: list[fx.Node] = []
 
     def output(self, node: fx.Node) -> int:
-        made = example(node)
-        if made.requires_grad and made.grad_fn is None:
-            raise Unsupported("a result that is a leaf of autograd (requires_grad_)")
         return self.outputs.setdefault(node, len(self.outputs))
 
     def add(self, node: fx.Node) -> int:
