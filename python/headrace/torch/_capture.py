@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
+from torch._higher_order_ops.effects import with_effects
 from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -50,7 +51,8 @@ def capture(module: fx.GraphModule) -> Capture:
 def has_effect(node: fx.Node) -> bool:
     """Random numbers are drawn whether they are used or not: those after them depend on it."""
     tags = getattr(node.target, "tags", ())
-    return node.is_impure() or torch.Tag.nondeterministic_seeded in tags
+    drawn = torch.Tag.nondeterministic_seeded in tags
+    return drawn or node.target is with_effects or node.is_impure()
 
 
 def functional(interpreter: GraphInterpreter, results: Results, mutated: list[int]) -> Any:

@@ -213,6 +213,14 @@ def arange(c: Context, *args: Any, **options: Any) -> Tensor:
     return c.constant(torch.arange(*numbers, dtype=c.value.dtype))
 
 
+@aten("eye")
+def eye(c: Context, *_: Any, **__: Any) -> Tensor:
+    rows, columns = map(fixed, c.value.shape)
+    if rows is None or columns is None:
+        raise Unsupported("eye of a free size")
+    return c.constant(torch.eye(rows, columns, dtype=c.value.dtype))
+
+
 @aten("bernoulli.p")
 def bernoulli(c: Context, x: Tensor, p: float = 0.5, **_: Any) -> Tensor:
     return c.draw("bernoulli")
