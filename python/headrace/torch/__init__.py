@@ -5,6 +5,7 @@ import torch._dynamo.trace_rules
 from headrace.torch._backend import FallbackWarning, backend
 
 # A function that is being traced may call `backward`, and with it what runs programs.
-torch._dynamo.trace_rules.add("headrace")
+for name in ("headrace.torch", "headrace._tensors"):
+    torch._dynamo.trace_rules.add(name)
 
 __all__ = ["FallbackWarning", "backend"]
