@@ -6,6 +6,7 @@
 #include "runtime/IdlePool.h"
 #include "runtime/Library.h"
 #include "runtime/ProgramRunner.h"
+#include "runtime/Sanitized.h"
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +39,7 @@ struct Scratch {
   std::vector<void *> buffers;  // by buffer id
   std::vector<void *> operands; // of the step at hand
   GrowingMemory arena, workspace;
+  std::vector<AlignedMemory> apart; // in place of the arena where accesses are checked
   std::vector<Tensor> alignedInputs;
 };
 
@@ -154,7 +156,10 @@ void HostRunner::prepareOutputs(const Binding &binding, std::span<Tensor> output
 
 void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
                                 std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  std::byte *arena = scratch.arena.reserve(binding.plan.totalBytes, "intermediate results");
+  const char *what = "intermediate results";
+  std::byte *arena =
+      checksAccesses ? nullptr : scratch.arena.reserve(binding.plan.totalBytes, what);
+  scratch.apart.clear();
   scratch.buffers.resize(program.buffers.size());
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     const BufferInfo &buffer = program.buffers[id];
@@ -175,7 +180,13 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
       scratch.buffers[id] = pointerTo(program.constants[index]);
       break;
     case BufferInfo::Kind::Temporary:
-      scratch.buffers[id] = arena + binding.plan.offsets[id];
+      if (checksAccesses) {
+        auto bytes = static_cast<size_t>(buffer.bytes.evaluate(scratch.symbols));
+        scratch.apart.push_back(allocateAligned(bytes, what));
+        scratch.buffers[id] = scratch.apart.back().get();
+      } else {
+        scratch.buffers[id] = arena + binding.plan.offsets[id];
+      }
       break;
     }
   }
