@@ -124,6 +124,7 @@ void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
 
   checkPlaces(inputs, outputs);
   checkOutputs(binding->outputShapes, outputs);
+  checkApart(inputs, outputs);
   prepareOutputs(*binding, outputs);
   resolveBuffers(scratch, *binding, inputs, outputs);
   std::byte *workspace =

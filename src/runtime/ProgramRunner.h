@@ -34,6 +34,9 @@ protected:
   void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Throws Error where their number, or the type or shape of one that is there, is another.
   void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
+  /// Throws Error where one that is there shares memory with an input or another output: kernels
+  /// write results while they still read.
+  void checkApart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
 };
 
 /// See Executable's constructors.
