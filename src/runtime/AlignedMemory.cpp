@@ -1,6 +1,7 @@
 #include "runtime/AlignedMemory.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 
 #include <cstdlib>
 #include <list>
@@ -61,7 +62,7 @@ private:
     void *memory;
     size_t bytes;
   };
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::list<Block> blocks;
   size_t total = 0;
 };

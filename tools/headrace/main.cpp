@@ -1,5 +1,6 @@
 // The command line: parses it, does what it asks, turns every error into one line and a code.
 #include "runtime/Error.h"
+#include "runtime/Interruption.h"
 
 #include "Commands.h"
 #include "Console.h"
@@ -101,6 +102,9 @@ int runCommandLine(int argc, char **argv) {
     return failInScript(error.what());
   } catch (const Error &error) {
     return fail(userError, error.what());
+  } catch (const Interrupted &) {
+    clearStatus();
+    return interruptedCode;
   } catch (const std::bad_alloc &) {
     return fail(userError, "not enough memory");
   } catch (const InternalError &error) {
@@ -116,5 +120,6 @@ int runCommandLine(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   headrace::cli::installInterruptHandler();
+  headrace::InterruptionSource interruption(headrace::cli::isInterruptPending);
   return headrace::cli::runCommandLine(argc, argv);
 }

@@ -2,6 +2,8 @@
 
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/ThreadPool.h"
 #include "target/cpu/OddVectors.h"
@@ -34,6 +36,7 @@ namespace {
 }
 
 void initializeTargets() {
+  CompilerSection section;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -136,11 +139,16 @@ std::vector<std::unique_ptr<llvm::MemoryBuffer>> compileModules(ArrayRef<ModuleO
   initializeTargets();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
   FileCache cache = FileCache::user("o");
+  CompilerSection::Pause pause; // its threads are in sections of their own
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
+        CompilerSection section;
         std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
-        for (int64_t i = begin; i < end; ++i)
+        for (int64_t i = begin; i < end; ++i) {
+          pollInterruption();
+          CompilerSection::yieldToFork();
           objects[i] = findOrCompile(modules[i], *machine, processor, cache);
+        }
       });
   cache.trim();
   return objects;
@@ -209,6 +217,7 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects = compileModules(modules, processor);
 
+  CompilerSection section;
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
     fail("cannot link generated code", created.takeError());
