@@ -121,7 +121,7 @@ CHANGES = {
     "operands missing": for_each_step(lambda step: step["operands"].clear()),
     "operands swapped": for_each_step(lambda step: step["operands"].reverse()),
     "inputs swapped": for_each_step(
-        lambda step: step["operands"].insert(0, step["operands"].pop(-2))
+        lambda step: step["operands"].__setitem__(slice(-1), step["operands"][-2::-1])
     ),
     "operand out of range": for_each_step(lambda step: step["operands"].append(999)),
     "kernel of another step": for_each_step(lambda step: step.update(symbol="nothing")),
@@ -235,3 +235,43 @@ def test_a_file_that_is_changed_while_it_is_in_use(change, package, tmp_path, im
             file.write(bytes(path.stat().st_size))
     assert (model(images[:3]) == expected).all()
     assert model(images[:1]).shape == (1, 10)
+
+
+@pytest.mark.parametrize("when", ["before it is compiled", "after a call"])
+def test_a_large_file_that_is_changed_while_it_is_in_use(when, tmp_path) -> None:
+    """It is mapped: to read what was truncated would be the end of the process."""
+    onnx = pytest.importorskip("onnx")
+    weights, rows = tmp_path / "weights.bin", 70 << 12
+    with weights.open("wb") as file:
+        file.seek(rows * 256 - 4)
+        file.write(np.float32(3).tobytes())
+    table = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, name="w", dims=[rows, 64])
+    table.data_location = onnx.TensorProto.EXTERNAL
+    table.external_data.add(key="location", value="weights.bin")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["w", "i"], ["y"])],
+        "table",
+        [helper.make_tensor_value_info("i", kinds.INT64, ["n"])],
+        [helper.make_tensor_value_info("y", kinds.FLOAT, ["n", 64])],
+        [table],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "table.onnx").write_bytes(model.SerializeToString())
+    loaded = hr.load(tmp_path / "table.onnx")
+    last = np.array([rows - 1, 0])
+    if when == "after a call":
+        assert (loaded(last)[:, -1] == [3, 0]).all()
+    os.truncate(weights, 1000)
+    for _ in range(2):
+        with pytest.raises(hr.IoError, match=r"weights\.bin: the file was changed while it was in"):
+            loaded(last)
+
+
+def test_names_that_are_none(digits_path, tmp_path) -> None:
+    with pytest.raises(hr.IoError, match="expected the path of a model, got an empty one"):
+        hr.load("")
+    with pytest.raises(hr.IoError, match="expected the name of a file to write, got an empty one"):
+        hr.write_package(digits_path, "", processors=["native"])
+    with pytest.raises(hr.IoError, match="expected the name of a file, got a folder"):
+        hr.write_package(digits_path, tmp_path, processors=["native"])

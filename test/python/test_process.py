@@ -137,7 +137,7 @@ def test_a_child_of_a_busy_parent(digits_path, network) -> None:
                 model(images)
 
         threads = [threading.Thread(target=call) for _ in range(2)]
-        threads.append(threading.Thread(target=lambda: busy(*inputs)))
+        threads.append(threading.Thread(target=lambda: busy(*inputs), daemon=True))
         for thread in threads:
             thread.start()
 
@@ -146,13 +146,13 @@ def test_a_child_of_a_busy_parent(digits_path, network) -> None:
             assert np.allclose(hr.load(MODEL)(images), expected)
             fresh(5)(np.ones((2, 8), np.float32))
 
-        for _ in range(4):
-            time.sleep(0.05)
+        for _ in range(2):
+            time.sleep(0.1)
             assert in_child(run_and_compile) == 0
         assert threads[-1].is_alive(), "it was compiled too soon to tell anything"
         print(in_child(lambda: busy(*inputs)))
         stop = True
-        for thread in threads:
+        for thread in threads[:2]:
             thread.join()
         """,
         digits_path,
