@@ -179,8 +179,8 @@ static Model readModelBytes(std::string_view file, TensorSource &source) {
   if (file.starts_with("PK\x03\x04"))
     throw Error(
         ErrorKind::InvalidFile,
-        "expected an ONNX model, found a zip archive; a package of Headrace is opened under "
-        "a name that ends in .hrpkg");
+        "expected a package under a name that ends in .hrpkg only, else an ONNX model; found a zip "
+        "archive");
   EncodedModel encoded = readFields({file.data(), file.size()});
   try {
     return readParts(encoded, source);
