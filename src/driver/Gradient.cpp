@@ -153,7 +153,8 @@ void differentiateEntry(LevelOneProgram &program, const GradientOptions &options
 
 /// A program of one function of the module, as its entry.
 LevelOneProgram extracted(LevelOneProgram &program, StringRef name) {
-  LevelOneProgram result{program.name + " (" + name.str() + ")", program.context, {}};
+  LevelOneProgram result{
+      program.name + " (" + name.str() + ")", program.context, {}, program.files};
   result.module = ModuleOp::create(program.module->getLoc());
   auto function = program.module->lookupSymbol<func::FuncOp>(name).clone();
   function.setName("main");

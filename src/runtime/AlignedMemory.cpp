@@ -1,6 +1,7 @@
 #include "runtime/AlignedMemory.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 #include "runtime/Sanitized.h"
 
 #include <cstdlib>
@@ -56,7 +57,7 @@ private:
     void *memory;
     size_t bytes;
   };
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::list<Block> blocks;
   size_t total = 0;
 };

@@ -4,6 +4,7 @@
 #include "runtime/BindingCache.h"
 #include "runtime/Error.h"
 #include "runtime/IdlePool.h"
+#include "runtime/Interruption.h"
 #include "runtime/Library.h"
 #include "runtime/ProgramRunner.h"
 #include "runtime/Sanitized.h"
@@ -115,6 +116,7 @@ HostRunner::HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
 void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
                      std::vector<double> *stepMicroseconds) {
   using Clock = std::chrono::steady_clock;
+  requireFilesUnchanged();
   auto lease = scratches.take([] { return std::make_unique<Scratch>(); });
   Scratch &scratch = *lease;
   scratch.alignedInputs.clear();
@@ -135,6 +137,7 @@ void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   if (stepMicroseconds)
     stepMicroseconds->assign(program.steps.size(), 0);
   for (size_t i = 0; i < program.steps.size(); ++i) {
+    pollInterruption();
     auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
     runStep(i, binding->steps[i], scratch, workspace, pool);
     if (stepMicroseconds)

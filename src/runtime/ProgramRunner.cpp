@@ -13,8 +13,14 @@ std::string describe(Place place) {
 
 } // namespace
 
-ProgramRunner::ProgramRunner(Program givenProgram) : program(std::move(givenProgram)) {
+ProgramRunner::ProgramRunner(Program givenProgram)
+    : program(std::move(givenProgram)), files(filesHolding(program.constants)) {
   verifyProgram(program);
+}
+
+void ProgramRunner::requireFilesUnchanged() const {
+  for (const std::shared_ptr<const MappedFile> &file : files)
+    file->requireUnchanged();
 }
 
 void ProgramRunner::enqueue(std::span<const Tensor>, std::span<Tensor>, void *,

@@ -1,6 +1,7 @@
 #include "script/BlockRunner.h"
 
 #include "frontend/script/graph/DagBuilder.h"
+#include "runtime/Interruption.h"
 
 #include "script/Cost.h"
 #include "script/FreeVariables.h"
@@ -144,6 +145,7 @@ void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
       variables.erase(found);
   }
   for (const PlanStep &step : plan.steps) {
+    pollInterruption();
     if (step.segment < 0)
       runNode(plan, step, symbols, values, context);
     else if (plan.segments[step.segment].code)

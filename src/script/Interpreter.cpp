@@ -1,5 +1,7 @@
 #include "script/Interpreter.h"
 
+#include "runtime/Interruption.h"
+
 #include <algorithm>
 
 namespace headrace::script {
@@ -38,12 +40,14 @@ bool Interpreter::condition(const Operand &operand, const Environment &variables
 }
 
 void Interpreter::run(const Block &block, Environment &variables) {
+  pollInterruption();
   if (auto *straight = block.as<StraightBlock>()) {
     runner.run(*straight, variables, *context);
   } else if (auto *choice = block.as<IfBlock>()) {
     run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
   } else if (auto *loop = block.as<WhileBlock>()) {
     while (true) {
+      pollInterruption();
       run(loop->header, variables);
       if (!condition(loop->condition, variables))
         break;
@@ -76,6 +80,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
     double at = from + static_cast<double>(i) * step;
     if (!(step > 0 ? at <= to : at >= to))
       break;
+    pollInterruption();
     variables[loop.variable] = whole ? Value(static_cast<int64_t>(at)) : Value(at);
     run(loop.body, variables);
   }

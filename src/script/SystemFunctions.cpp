@@ -160,6 +160,8 @@ Value listAssign(HostCall &call) {
 // --- Files -------------------------------------------------------------------------------------
 
 std::filesystem::path pathOf(const HostCall &call, const std::string &name) {
+  if (name.empty())
+    call.fail("expected the name of a file, found an empty text");
   std::filesystem::path path(name);
   return path.is_absolute() ? path : call.context.folder / path;
 }

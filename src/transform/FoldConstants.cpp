@@ -13,6 +13,7 @@
 // and read than to compute; such operators stay.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
+#include "runtime/Interruption.h"
 #include "transform/ConstantMovement.h"
 #include "transform/Passes.h"
 
@@ -119,6 +120,8 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     SmallVector<hr::OperatorInterface> operators;
     getOperation().walk([&](hr::OperatorInterface op) { operators.push_back(op); });
     for (hr::OperatorInterface op : operators) {
+      if (isInterrupted())
+        return;
       // The compiler's framework passes no exceptions on.
       try {
         if (ElementsAttr value = valueOf(op))

@@ -2,6 +2,8 @@
 
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/Sanitized.h"
 #include "runtime/ThreadPool.h"
@@ -36,6 +38,7 @@ namespace {
 }
 
 void initializeTargets() {
+  CompilerSection section;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -148,11 +151,16 @@ compileModules(ArrayRef<ModuleOp> modules, const Processor &processor, Runs runs
   initializeTargets();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
   FileCache cache = FileCache::user("o");
+  CompilerSection::Pause pause; // its threads are in sections of their own
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
+        CompilerSection section;
         std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
-        for (int64_t i = begin; i < end; ++i)
+        for (int64_t i = begin; i < end; ++i) {
+          pollInterruption();
+          CompilerSection::yieldToFork();
           objects[i] = findOrCompile(modules[i], *machine, processor, cache, runs);
+        }
       });
   cache.trim();
   return objects;
@@ -222,6 +230,7 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects =
       compileModules(modules, processor, Runs::Here);
 
+  CompilerSection section;
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
     fail("cannot link generated code", created.takeError());
