@@ -208,5 +208,5 @@ def attention(
         scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))
     if attn_mask is not None:
         scores = c.map("add", scores, attn_mask)
-    weights = c.cast(c.builder.softmax(c.widened(scores), 3, False), c.builder.dtype(scores))
+    weights = c.builder.softmax(scores, 3, False)
     return c.builder.contract("bhqk,bhkd->bhqd", weights, value), None

@@ -76,10 +76,13 @@ def variance(
     name = c.node.target.overloadpacket.__name__
     results = c.value if name == "var_mean" else (c.value,)
     shape = c.sizes(results[0].shape)
-    spread, mean = moments(c, x, axes, 1 if correction is None else correction)
+    # How many elements there are may be no number of half precision.
+    spread, mean = moments(c, c.widened(x), axes, 1 if correction is None else correction)
     if name == "std":
         spread = c.map("sqrt", spread)
-    spread, mean = c.builder.reshape(spread, shape), c.builder.reshape(mean, shape)
+    spread, mean = (
+        c.cast(c.builder.reshape(each, shape), c.builder.dtype(x)) for each in (spread, mean)
+    )
     return (spread, mean) if name == "var_mean" else spread
 
 
@@ -94,17 +97,15 @@ def vector_norm(
     raise Unsupported(f"a norm of order {order}")
 
 
-# Softmax and normalizations: what they compute on the way is in f32 where tensors are of half its
-# width, as in PyTorch's own kernels.
-
-
 @aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int", "_safe_softmax")
 def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
     log = "log" in c.node.target.overloadpacket.__name__
     if c.rank(x) == 0:
         return c.full(0 if log else 1, c.dtype, [])
-    wide = c.widened(c.cast(x, c.dtype))
-    return c.cast(c.builder.softmax(wide, c.axis(axis, c.rank(x)), log), c.dtype)
+    return c.builder.softmax(c.cast(x, c.dtype), c.axis(axis, c.rank(x)), log)
+
+
+# Normalizations: parameters and running statistics may be wider than what is normalized.
 
 
 @aten("native_layer_norm")
