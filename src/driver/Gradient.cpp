@@ -129,6 +129,11 @@ void differentiateEntry(LevelOneProgram &program, const GradientOptions &options
   PassManager manager(program.context.get(), ModuleOp::getOperationName());
   OpPassManager &passes = manager.nest<func::FuncOp>();
   passes.addPass(createVerifyLevel1Pass());
+  // Gradients of half precision are computed in single, too. Products stay as narrow as the target
+  // may want them.
+  ComputeInSinglePassOptions single;
+  single.products = false;
+  passes.addPass(createComputeInSinglePass(single));
   passes.addPass(createSimplifyAlgebraPass());
   passes.addPass(createMergeMapsPass());
   passes.addPass(createCSEPass());

@@ -67,6 +67,7 @@ public:
 
   void addSchedulePasses(OpPassManager &manager) const override {
     manager.addPass(createCudaSplitResultsPass());
+    manager.addPass(createCudaSumInSinglePass());
     CudaAttachSchedulePassOptions options;
     options.warpgroups = architecture.name == "sm_90a";
     manager.addPass(createCudaAttachSchedulePass(options));
