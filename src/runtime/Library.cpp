@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/OpenBlas.h"
+#include "runtime/ValueCheck.h"
 
 #include <array>
 #include <cstring>
@@ -28,8 +29,11 @@ struct Routine {
   LibraryFn function;
 };
 
-constexpr std::array<Routine, 2> routines = {{
+constexpr std::array<Routine, 5> routines = {{
     {"copy", "", copyBytes},
+    {"check.index", "", runCheckStep},
+    {"check.divisor", "", runCheckStep},
+    {"check.target", "", runCheckStep},
     {"openblas.sgemm", "openblas", openBlasSgemm},
 }};
 
