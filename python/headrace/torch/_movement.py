@@ -149,14 +149,14 @@ def pad(c: Context, x: Tensor, pads: Sequence[int], value: Any = 0) -> Tensor:
 
 @aten("embedding")
 def embedding(c: Context, table: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
-    return c.builder.gather(table, indices, 0)
+    return c.builder.gather(table, indices, 0, False)
 
 
 @aten("index_select")
 def index_select(c: Context, x: Tensor, axis: int, indices: Tensor) -> Tensor:
     if c.rank(x) == 0:
         raise Unsupported("index_select of a scalar")
-    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)))
+    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)), False)
 
 
 @aten("index.Tensor")
@@ -166,7 +166,7 @@ def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     masks = any(c.builder.dtype(indices[i]) == "bool" for i in given)
     if len(given) != 1 or masks:
         raise Unsupported("indexing by masks or by several tensors")
-    return c.builder.gather(x, indices[given[0]], given[0])
+    return c.builder.gather(x, indices[given[0]], given[0], True)
 
 
 # Tensors made from nothing
