@@ -48,7 +48,9 @@ typedef enum headrace_status {
   HEADRACE_MISSING_INPUT = 6,
   HEADRACE_IO_ERROR = 7,
   HEADRACE_OUT_OF_MEMORY = 8,
-  HEADRACE_INTERNAL_ERROR = 9 /* please report it */
+  HEADRACE_INTERNAL_ERROR = 9,   /* please report it */
+  HEADRACE_OUT_OF_RANGE = 10,    /* the data hold an index or a class that does not exist */
+  HEADRACE_DIVISION_BY_ZERO = 11 /* the data make integers be divided by 0 */
 } headrace_status;
 
 /* Types of elements. Half precision is passed as its bits, bool as bytes of 0 or 1. */

@@ -86,9 +86,12 @@ nb::list enqueue(Model &model, const nb::list &values, const nb::callable &conve
   std::vector<Tensor> outputs(model.outputs().size());
   unlocked([&] {
     auto handle = reinterpret_cast<cuda::Stream>(stream);
-    model.compile(inputs)->enqueue(inputs, outputs, handle);
-    if (wait)
+    std::shared_ptr<const Executable> executable = model.compile(inputs);
+    executable->enqueue(inputs, outputs, handle);
+    if (wait) {
       cuda::waitFor(handle);
+      executable->raiseDataErrors();
+    }
   });
   nb::list list;
   for (Tensor &output : outputs)

@@ -36,7 +36,7 @@ std::string nameOf(Location location) {
 /// Reads, writes and work of one operator on its own.
 void addOperator(MovementReport &report, Operation &op, bool isOutput) {
   auto candidate = dyn_cast<hr::OperatorInterface>(op);
-  if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp>(op))
+  if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op))
     return;
   report.kernels += 1;
   auto bytes = [](Value value) {

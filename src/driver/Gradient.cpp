@@ -176,8 +176,8 @@ std::vector<std::string> commonOperators(func::FuncOp forward, func::FuncOp back
   std::vector<std::string> common;
   for (Operation &op : backward.getBody().front().without_terminator()) {
     std::string name = operatorName(&op);
-    if (!isa<hr::ConstantOp, hr::ReshapeOp, hr::BroadcastOp>(op) && names.contains(name) &&
-        !llvm::is_contained(common, name))
+    if (!isa<hr::ConstantOp, hr::ReshapeOp, hr::BroadcastOp, hr::CheckOp>(op) &&
+        names.contains(name) && !llvm::is_contained(common, name))
       common.push_back(name);
   }
   return common;

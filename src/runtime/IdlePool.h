@@ -34,6 +34,13 @@ public:
     return Lease(make().release(), {this});
   }
 
+  /// Calls `visit` for each that no call has at the moment.
+  template <class Visit> void forEachIdle(const Visit &visit) {
+    std::lock_guard lock(mutex);
+    for (const std::unique_ptr<T> &item : idle)
+      visit(*item);
+  }
+
 private:
   ForkSafeMutex mutex;
   std::vector<std::unique_ptr<T>> idle;

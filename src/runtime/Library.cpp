@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/OpenBlas.h"
+#include "runtime/ValueCheck.h"
 
 #include <algorithm>
 #include <array>
@@ -39,8 +40,13 @@ struct Routine {
   std::string (*fault)(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes);
 };
 
-constexpr std::array<Routine, 2> routines = {{
+constexpr LibraryShape checkShape = {
+    .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
+constexpr std::array<Routine, 5> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
+    {"check.index", "", runCheckStep, checkShape, checkStepFault},
+    {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
+    {"check.target", "", runCheckStep, checkShape, checkStepFault},
     {"openblas.sgemm", "openblas", openBlasSgemm, {3, 12}, openBlasSgemmFault},
 }};
 

@@ -16,6 +16,7 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// The routine of that name; null when it is unknown or its library is not on this machine.
 ///
 /// "copy": operand 0 to operand 1; parameters: bytes.
+/// "check.index", "check.divisor", "check.target": throw Error (ValueCheck.h).
 /// "openblas.sgemm": C = op(A) op(B), row-major f32, operands A, B, C; parameters: batch, m, n, k,
 ///   transA, transB, strideA, strideB, strideC (elements from one matrix of the batch to the next,
 ///   0 = shared), lda, ldb, ldc.
@@ -26,6 +27,13 @@ LibraryFn findLibraryRoutine(std::string_view name);
 /// What the routine of that name takes; none where it is unknown.
 struct LibraryShape {
   size_t operands, parameters;
+  bool takesSizes = false; // any number of them, as further parameters
+  bool writes = true;      // its last operand
+
+  bool fits(const Step &step) const {
+    return step.operands.size() == operands && (takesSizes ? step.parameters.size() >= parameters
+                                                           : step.parameters.size() == parameters);
+  }
 };
 std::optional<LibraryShape> libraryShape(std::string_view name);
 

@@ -135,17 +135,19 @@ private:
                   (buffer.firstStep <= position && position <= buffer.lastStep),
               name + " uses buffer " + std::to_string(id) + " outside its lifetime");
     }
-    const BufferInfo &last = program.buffers[static_cast<size_t>(step.operands.back())];
-    require(last.kind == BufferInfo::Kind::Output || last.kind == BufferInfo::Kind::Temporary,
-            name + " writes to what is only read");
+    std::optional<LibraryShape> shape;
     if (step.kind == Step::Kind::Library)
-      if (std::optional<LibraryShape> shape = libraryShape(step.symbol))
-        require(step.operands.size() == shape->operands &&
-                    step.parameters.size() == shape->parameters,
-                name + " calls '" + step.symbol + "' with " + std::to_string(step.operands.size()) +
-                    " operands and " + std::to_string(step.parameters.size()) +
-                    " parameters, which takes " + std::to_string(shape->operands) + " and " +
-                    std::to_string(shape->parameters));
+      shape = libraryShape(step.symbol);
+    const BufferInfo &last = program.buffers[static_cast<size_t>(step.operands.back())];
+    require((shape && !shape->writes) || last.kind == BufferInfo::Kind::Output ||
+                last.kind == BufferInfo::Kind::Temporary,
+            name + " writes to what is only read");
+    if (shape)
+      require(shape->fits(step), name + " calls '" + step.symbol + "' with " +
+                                     std::to_string(step.operands.size()) + " operands and " +
+                                     std::to_string(step.parameters.size()) +
+                                     " parameters, which takes " + std::to_string(shape->operands) +
+                                     " and " + std::to_string(shape->parameters));
     for (const Launch &launch : step.launches)
       verifyLaunch(launch, step);
   }

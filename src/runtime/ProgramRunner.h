@@ -24,6 +24,7 @@ public:
                    std::vector<double> *stepMicroseconds) = 0;
   virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
                        const CallAllocator *allocator);
+  virtual void raiseDataErrors() {}
   virtual std::vector<std::string> stepNotes() const { return {}; }
 
   Program program;
