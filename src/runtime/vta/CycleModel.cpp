@@ -144,11 +144,11 @@ private:
   Span spanOf(const Instruction &instruction, int64_t start) const {
     int64_t bytes = transferredBytes(instruction, configuration);
     if (bytes == 0)
-      return {start, start, start + computeCycles(instruction)};
+      return {start, 0, start + computeCycles(instruction)};
     int64_t asks = start + constants.latency;
     int64_t granted = reads(instruction) ? std::max(asks, readPortFree) : asks;
-    return {start, granted,
-            granted + (bytes + constants.bytesPerCycle - 1) / constants.bytesPerCycle};
+    int64_t cycles = (bytes + constants.bytesPerCycle - 1) / constants.bytesPerCycle;
+    return {start, granted - asks, granted + cycles};
   }
 
   // Takes the tokens; says which queue kept the module waiting longest.
@@ -178,12 +178,10 @@ private:
       return false;
     }
     account(lane, instruction, span.start);
-    bool transfers = transferredBytes(instruction, configuration) > 0;
-    int64_t contention = transfers ? span.granted - span.start - constants.latency : 0;
     lane.pending.pop_front();
     lane.use.instructions += 1;
-    lane.use.port += contention;
-    lane.use.busy += span.end - span.start - contention;
+    lane.use.port += span.port;
+    lane.use.busy += span.end - span.start - span.port;
     lane.free = span.end;
     if (reads(instruction))
       readPortFree = span.end;

@@ -18,10 +18,10 @@ struct CycleConstants {
 /// Bytes that the instruction moves between DRAM and chip.
 int64_t transferredBytes(const Instruction &instruction, const Configuration &configuration);
 
-/// The cycles of one instruction. A transfer waits for its port from `start` + latency to
-/// `granted`; others have granted == start.
+/// The cycles of one instruction. In `port` of them a transfer waits for another through the same
+/// port.
 struct Span {
-  int64_t start = -1, granted = -1, end = -1;
+  int64_t start = -1, port = 0, end = -1;
   bool ran() const { return end >= 0; }
 };
 

@@ -71,7 +71,7 @@ std::string InstructionSet::disassemble(const Instruction &instruction) const {
   constexpr size_t titleWidth = 13;
   line.resize(std::max(line.size(), titleWidth), ' ');
   for (const Field &field : fieldsOf(instruction.op()))
-    if (!isShownOtherwise(field))
+    if (!isShownOtherwise(field) && instruction.*field.member != 0)
       line += " " + std::string(field.name) + "=" + std::to_string(instruction.*field.member);
   std::string tokens = tokensOf(instruction);
   line += tokens.empty() ? "" : " ; " + tokens;

@@ -105,7 +105,8 @@ public:
   Decoded decode(const Word &word) const;
   MicroOp decode(uint32_t microOp) const;
 
-  /// One line: "LOAD   INP sram_base=0 dram_base=64 ... ; pop compute->load".
+  /// One line, without the fields that are 0: "LOAD INP      dram_base=64 x_size=4 ; pop
+  /// compute->load".
   std::string disassemble(const Instruction &instruction) const;
 
   std::span<const Field> fieldsOf(Opcode opcode) const;

@@ -105,7 +105,7 @@ void append(Simulation &simulation, const Schedule &schedule, size_t first) {
   int64_t origin = simulation.cycles;
   for (size_t i = 0; i < schedule.spans.size(); ++i)
     if (const Span &span = schedule.spans[i]; span.ran())
-      simulation.spans[first + i] = {origin + span.start, origin + span.granted, origin + span.end};
+      simulation.spans[first + i] = {origin + span.start, span.port, origin + span.end};
   simulation.cycles += schedule.cycles;
   for (size_t m = 0; m < schedule.modules.size(); ++m)
     add(simulation.modules[m], schedule.modules[m]);

@@ -15,14 +15,16 @@ struct Kind {
 };
 
 // What is told apart by colour, in the order of the legend.
-constexpr std::array<Kind, 8> kinds = {{{"load inputs", "#4c78a8"},
+constexpr std::array<Kind, 9> kinds = {{{"load inputs", "#4c78a8"},
                                         {"load weights", "#72b7b2"},
                                         {"load accumulators", "#9ecae9"},
                                         {"load micro-ops", "#bab0ac"},
                                         {"GEMM", "#f58518"},
                                         {"ALU", "#54a24b"},
                                         {"store", "#b279a2"},
-                                        {"tokens only", "#d8d8d8"}}};
+                                        {"tokens only", "#d8d8d8"},
+                                        {"waits for the port", "#f2dede"}}};
+constexpr size_t waitsForPort = 8;
 
 size_t kindOf(const Instruction &instruction) {
   if (instruction.movesNothing() || instruction.op() == Opcode::Finish)
@@ -130,29 +132,43 @@ private:
     text(left - 10, atY + 33, number(100 * simulation.utilization(module)) + "% busy",
          "text-anchor=\"end\" font-size=\"11\" fill=\"#777\"");
     box(left, atY, plotWidth, laneHeight, "#f6f6f6");
-    std::optional<size_t> kind;
-    double begin = 0, end = 0;
-    auto flush = [&] {
-      if (kind)
-        box(begin, atY, std::max(end - begin, 0.3), laneHeight, kinds[*kind].colour);
-    };
+    Bar bar;
     for (size_t i = 0; i < simulation.instructions.size(); ++i) {
       const Instruction &instruction = simulation.instructions[i];
-      if (instruction.module() != module || !simulation.spans[i].ran())
+      const Span &span = simulation.spans[i];
+      if (instruction.module() != module || !span.ran())
         continue;
-      double from = x(simulation.spans[i].start), to = x(simulation.spans[i].end);
-      constexpr double visible = 0.25;
-      if (kind == kindOf(instruction) && from - end < visible && to - from < 4 * visible) {
-        end = to;
-        continue;
-      }
-      flush();
-      kind = kindOf(instruction);
-      begin = from;
-      // A hairline tells neighbours apart where there is room for it.
-      end = to - from > 3 ? to - 0.5 : to;
+      if (span.port > 0)
+        extend(bar, {waitsForPort, x(span.start), x(span.start + span.port)}, atY);
+      extend(bar, {kindOf(instruction), x(span.start + span.port), x(span.end)}, atY);
     }
-    flush();
+    draw(bar, atY);
+  }
+
+  struct Bar {
+    size_t kind = kinds.size(); ///< none yet
+    double begin = 0, end = 0;
+  };
+
+  void draw(const Bar &bar, double atY) {
+    if (bar.kind == kinds.size())
+      return;
+    double width = bar.end - bar.begin;
+    // A hairline tells neighbours apart where there is room for it.
+    box(bar.begin, atY, width > 3 ? width - 0.5 : std::max(width, 0.3), laneHeight,
+        kinds[bar.kind].colour);
+  }
+
+  // What is too short to be seen alone joins its neighbour of the same kind.
+  void extend(Bar &bar, const Bar &next, double atY) {
+    constexpr double visible = 0.25;
+    if (bar.kind == next.kind && next.begin - bar.end < visible &&
+        next.end - next.begin < 4 * visible) {
+      bar.end = next.end;
+      return;
+    }
+    draw(bar, atY);
+    bar = next;
   }
 
   void drawLegend() {
@@ -160,7 +176,7 @@ private:
     for (const Kind &kind : kinds) {
       box(atX, 222, 12, 12, kind.colour);
       text(atX + 17, 232, std::string(kind.name));
-      atX += 40 + 6.6 * static_cast<double>(kind.name.size());
+      atX += 36 + 6.6 * static_cast<double>(kind.name.size());
     }
   }
 
@@ -206,7 +222,7 @@ std::string timelineTrace(const Simulation &simulation) {
                       {"cat", kinds[kindOf(instruction)].name},
                       {"ts", span.start},
                       {"dur", span.end - span.start},
-                      {"args", {{"instruction", i}, {"transfer_from", span.granted}}}});
+                      {"args", {{"instruction", i}, {"waits_for_port", span.port}}}});
   }
   Json document = {{"traceEvents", std::move(events)},
                    {"otherData", {{"time_unit", "a microsecond is a cycle"}}}};

@@ -142,11 +142,9 @@ TEST(VtaInstructionSet, Disassembly) {
   alu.iterIn = 64;
   alu.dstFactorIn = 1;
   alu.popPrev = alu.pushNext = 1;
-  EXPECT_EQ(
-      set.disassemble(alu),
-      "ALU SHR       reset=0 uop_begin=0 uop_end=1 iter_out=2 iter_in=64 dst_factor_out=0 "
-      "dst_factor_in=1 "
-      "src_factor_out=0 src_factor_in=0 use_imm=1 imm=-3 ; pop load->compute, push compute->store");
+  EXPECT_EQ(set.disassemble(alu),
+            "ALU SHR       uop_end=1 iter_out=2 iter_in=64 dst_factor_in=1 use_imm=1 imm=-3 "
+            "; pop load->compute, push compute->store");
   Instruction finish;
   finish.opcode = 3;
   EXPECT_EQ(set.disassemble(finish), "FINISH");
