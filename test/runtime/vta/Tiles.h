@@ -27,7 +27,10 @@ struct Tiled {
 
   bool fits(const Tile &tile, const Configuration &configuration, int64_t reserved) const {
     auto room = [&](Memory memory) { return static_cast<int64_t>(configuration.depth(memory)); };
-    return blocksOf(height, tile.rows) * blocksOf(width, tile.columns) >= sharing &&
+    int64_t spots = blocksOf(height, tile.rows) * blocksOf(width, tile.columns);
+    // Two tiles for each of several threads: while one is stored, the next is computed.
+    int64_t wanted = threads == 1 ? 1 : 2 * threads;
+    return spots >= sharing && spots * blocksOf(out, tile.out) >= wanted &&
            across(tile.rows) * across(tile.columns) * tile.in <= room(Memory::Inp) / threads &&
            tile.out * tile.in * window * window <= room(Memory::Wgt) / 2 &&
            tile.out * tile.rows * tile.columns <= (room(Memory::Acc) - reserved) / threads;
