@@ -82,19 +82,7 @@ std::optional<Violation> first(const ValueCheck &check, const void *data, int64_
 
 constexpr size_t fixedParameters = 5; // sizes follow
 
-bool isInteger(int64_t type) {
-  if (type < 0 || type > static_cast<int64_t>(DType::U64))
-    return false;
-  switch (static_cast<DType>(type)) {
-  case DType::F16:
-  case DType::BF16:
-  case DType::F32:
-  case DType::F64:
-    return false;
-  default:
-    return true;
-  }
-}
+bool isInteger(int64_t type) { return type >= 0 && type <= static_cast<int64_t>(DType::U64); }
 
 /// How many elements a check's parameters speak of; none where they are not sound.
 std::optional<int64_t> elementsOf(std::span<const int64_t> parameters) {
