@@ -4,6 +4,7 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
+#include "runtime/Text.h"
 #include "runtime/ThreadPool.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
@@ -118,7 +119,7 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
       return success();
     std::string name = nameOf(diagnostic.getLocation());
     if (!name.empty() && refused.empty())
-      refused = "operator '" + name + "': " + diagnostic.str();
+      refused = "operator " + inQuotes(name) + ": " + diagnostic.str();
     else if (broken.empty())
       broken = diagnostic.str();
     return success();

@@ -62,7 +62,9 @@ class Builder:
         self.made += 1
         return f"{prefix}{self.made}"
 
-    def elements(self, dtype, shape, low: float, high: float, grid: float, special: bool) -> np.ndarray:
+    def elements(
+        self, dtype, shape, low: float, high: float, grid: float, special: bool
+    ) -> np.ndarray:
         if dtype == BOOL:
             return self.random.integers(0, 2, shape).astype(bool)
         first, last = int(np.ceil(low / grid)), int(np.floor(high / grid))
@@ -76,7 +78,9 @@ class Builder:
             data = np.where(places, np.array(odd)[picks].astype(dtype), data)
         return np.asarray(data, dtype=dtype)
 
-    def leaf(self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None) -> Value:
+    def leaf(
+        self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None
+    ) -> Value:
         """A new input or initializer; open sizes make it an input."""
         if grid is None:
             grid = 0.25 if dtype in MANTISSA else 1.0
@@ -210,6 +214,7 @@ class Builder:
             self.feeds,
             {v.name: v.error for v in self.values},
             {v.name for v in self.values if v.special},
+            {v.name: v.dtype for v in self.values},
             self.operators,
         )
 
