@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
-from values import BOOL, LARGEST, MANTISSA, Program, Range, Value
+from values import ANY, BOOL, LARGEST, MANTISSA, Program, Range, Value
 
 SIZES = [1, 2, 2, 3, 3, 4, 5, 7, 8, 17]
 SYMBOLS = "nmk"
@@ -23,6 +23,9 @@ class Builder:
         self.has_empty = self.chance(0.06)
         self.special = self.chance(0.2)
         self.symbols = {name: self.size() for name in SYMBOLS}
+        # What a program mostly has, so that its operators find each other's results.
+        self.usual_types = [self.choose(ANY), self.choose(ANY), BOOL]
+        self.usual_dims = self.dims(self.integer(1, 3))
         self.values: list[Value] = []
         self.nodes: list[onnx.NodeProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
@@ -148,7 +151,12 @@ class Builder:
         if fits and self.chance(0.75):
             # The latest most often, so that graphs are deep.
             return fits[-1] if self.chance(0.5) else self.choose(fits)
-        dtype = self.choose(list(dtypes))
+        usual = [dtype for dtype in self.usual_types if dtype in dtypes]
+        dtype = self.choose(usual if usual and self.chance(0.8) else list(dtypes))
+        if dims is None and self.chance(0.6):
+            trial = Value("", dtype, self.usual_dims, self.shape_of(self.usual_dims))
+            if (ranks is None or trial.rank in ranks) and (accept is None or accept(trial)):
+                dims = self.usual_dims
         if dims is None:
             for _ in range(20):
                 dims = self.dims(self.choose(list(ranks or (0, 1, 2, 2, 3, 4))))
