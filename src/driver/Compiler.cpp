@@ -7,6 +7,7 @@
 #include "runtime/Error.h"
 #include "runtime/ForkSafety.h"
 #include "runtime/Interruption.h"
+#include "runtime/Text.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
@@ -120,7 +121,7 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
       return success();
     std::string name = nameOf(diagnostic.getLocation());
     if (!name.empty() && refused.empty())
-      refused = "operator '" + name + "': " + diagnostic.str();
+      refused = "operator " + inQuotes(name) + ": " + diagnostic.str();
     else if (broken.empty())
       broken = diagnostic.str();
     return success();

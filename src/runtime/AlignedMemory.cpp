@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <list>
 #include <mutex>
+#include <unistd.h>
 
 namespace headrace {
 namespace {
@@ -77,6 +78,14 @@ void FreeMemory::operator()(void *memory) const {
     std::free(memory);
 }
 
+/// More than the machine has is refused at once: a system that promises it would end the process
+/// when the memory is first used.
+static bool exceedsMachine(size_t bytes) {
+  static const long pages = ::sysconf(_SC_PHYS_PAGES), pageBytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && pageBytes > 0 &&
+         bytes / static_cast<size_t>(pageBytes) > static_cast<size_t>(pages);
+}
+
 AlignedMemory allocateAligned(size_t bytes, const char *what) {
   if (checksAccesses) {
     void *exact = nullptr;
@@ -93,7 +102,7 @@ AlignedMemory allocateAligned(size_t bytes, const char *what) {
     if (memory)
       return {static_cast<std::byte *>(memory), FreeMemory{blockBytes}};
   }
-  if (rounded >= bytes)
+  if (rounded >= bytes && !exceedsMachine(rounded))
     memory = std::aligned_alloc(memoryAlignment, rounded);
   if (!memory)
     throw Error(ErrorKind::InvalidArgument, std::string(what) + ": expected to allocate " +

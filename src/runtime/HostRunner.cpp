@@ -44,6 +44,38 @@ struct Scratch {
   std::vector<Tensor> alignedInputs;
 };
 
+Tensor allocateOutput(const TensorSpec &spec, const Shape &shape) {
+  try {
+    return Tensor::allocate(spec.dtype, shape);
+  } catch (const Error &error) {
+    throw Error(error.kind(),
+                "output '" + spec.name + "' of " + shapeString(shape) + ": " + error.what());
+  }
+}
+
+constexpr const char *kTemporaries = "intermediate results";
+
+// Names the largest temporary where there is no memory for all of them.
+std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding &binding) {
+  try {
+    return scratch.arena.reserve(binding.plan.totalBytes, kTemporaries);
+  } catch (const Error &error) {
+    int64_t most = 0;
+    std::string step;
+    for (const BufferInfo &buffer : program.buffers) {
+      if (buffer.kind != BufferInfo::Kind::Temporary)
+        continue;
+      int64_t bytes = buffer.bytes.evaluate(binding.symbols);
+      if (bytes > most) {
+        most = bytes;
+        step = program.steps[buffer.firstStep].name;
+      }
+    }
+    throw Error(error.kind(), std::string(error.what()) + "; " + std::to_string(most) +
+                                  " of them hold a result of '" + step + "'");
+  }
+}
+
 bool isElementAligned(const Tensor &tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data()) % sizeOf(tensor.dtype()) == 0;
 }
@@ -150,7 +182,7 @@ void HostRunner::prepareOutputs(const Binding &binding, std::span<Tensor> output
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorSpec &spec = program.outputs[i];
     if (!outputs[i])
-      outputs[i] = Tensor::allocate(spec.dtype, binding.outputShapes[i]);
+      outputs[i] = allocateOutput(spec, binding.outputShapes[i]);
     else if (!isElementAligned(outputs[i]))
       throw Error(ErrorKind::InvalidArgument, "output '" + spec.name +
                                                   "': expected memory aligned to " +
@@ -160,9 +192,7 @@ void HostRunner::prepareOutputs(const Binding &binding, std::span<Tensor> output
 
 void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
                                 std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  const char *what = "intermediate results";
-  std::byte *arena =
-      checksAccesses ? nullptr : scratch.arena.reserve(binding.plan.totalBytes, what);
+  std::byte *arena = checksAccesses ? nullptr : reserveArena(scratch, program, binding);
   scratch.apart.clear();
   scratch.buffers.resize(program.buffers.size());
   for (size_t id = 0; id < program.buffers.size(); ++id) {
@@ -186,7 +216,7 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
     case BufferInfo::Kind::Temporary:
       if (checksAccesses) {
         auto bytes = static_cast<size_t>(buffer.bytes.evaluate(scratch.symbols));
-        scratch.apart.push_back(allocateAligned(bytes, what));
+        scratch.apart.push_back(allocateAligned(bytes, kTemporaries));
         scratch.buffers[id] = scratch.apart.back().get();
       } else {
         scratch.buffers[id] = arena + binding.plan.offsets[id];

@@ -110,3 +110,31 @@ def test_values_read_twice_at_each_step_do_not_double_the_work(load):
     rowwise = np.random.default_rng(2).standard_normal((100, 8)).astype(np.float32)
     centered = rowwise - rowwise.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(load(rows)(rowwise), centered, atol=1e-5)
+
+
+def test_results_beyond_the_machine_name_themselves(load):
+    """Nothing of that size is touched: a system that promises the memory would end the process."""
+    size = ("s", np.array([1, 1 << 33], np.int64))
+    node = helper.make_node("Expand", ["x", "s"], ["y"], name="wide")
+    with pytest.raises(headrace.Error, match=r"output 'y' of .*34359738368 bytes"):
+        load(model([node], [1], ["y"], [size]))(np.ones(1, np.float32))
+
+
+def test_temporaries_beyond_the_machine_name_their_node(load):
+    nodes = [
+        helper.make_node("Expand", ["x", "s"], ["e"]),
+        helper.make_node("Transpose", ["e"], ["t"], perm=[1, 0]),
+        helper.make_node("MatMul", ["t", "e"], ["m"], name="square"),
+        helper.make_node("ReduceSum", ["m"], ["y"]),
+    ]
+    size = ("s", np.array([1, 1 << 20], np.int64))
+    with pytest.raises(headrace.Error, match="intermediate results.*'square'"):
+        load(model(nodes, [1], ["y"], [size]))(np.ones(1, np.float32))
+
+
+def test_messages_quote_a_part_of_long_text(load):
+    equation = "i" * 100_000 + "...->i"
+    node = helper.make_node("Einsum", ["x"], ["y"], equation=equation, name="n" * 100_000)
+    with pytest.raises(headrace.Error) as raised:
+        load(model([node], [1], ["y"]))
+    assert len(str(raised.value)) < 1000

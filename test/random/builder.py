@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
-from values import BOOL, LARGEST, MANTISSA, Program, Range, Value
+from values import ANY, BOOL, LARGEST, MANTISSA, Program, Range, Value
 
 SIZES = [1, 2, 2, 3, 3, 4, 5, 7, 8, 17]
 SYMBOLS = "nmk"
@@ -23,6 +23,9 @@ class Builder:
         self.has_empty = self.chance(0.06)
         self.special = self.chance(0.2)
         self.symbols = {name: self.size() for name in SYMBOLS}
+        # What a program mostly has, so that its operators find each other's results.
+        self.usual_types = [self.choose(ANY), self.choose(ANY), BOOL]
+        self.usual_dims = self.dims(self.integer(1, 3))
         self.values: list[Value] = []
         self.nodes: list[onnx.NodeProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
@@ -62,7 +65,9 @@ class Builder:
         self.made += 1
         return f"{prefix}{self.made}"
 
-    def elements(self, dtype, shape, low: float, high: float, grid: float, special: bool) -> np.ndarray:
+    def elements(
+        self, dtype, shape, low: float, high: float, grid: float, special: bool
+    ) -> np.ndarray:
         if dtype == BOOL:
             return self.random.integers(0, 2, shape).astype(bool)
         first, last = int(np.ceil(low / grid)), int(np.floor(high / grid))
@@ -76,7 +81,9 @@ class Builder:
             data = np.where(places, np.array(odd)[picks].astype(dtype), data)
         return np.asarray(data, dtype=dtype)
 
-    def leaf(self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None) -> Value:
+    def leaf(
+        self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None
+    ) -> Value:
         """A new input or initializer; open sizes make it an input."""
         if grid is None:
             grid = 0.25 if dtype in MANTISSA else 1.0
@@ -144,7 +151,12 @@ class Builder:
         if fits and self.chance(0.75):
             # The latest most often, so that graphs are deep.
             return fits[-1] if self.chance(0.5) else self.choose(fits)
-        dtype = self.choose(list(dtypes))
+        usual = [dtype for dtype in self.usual_types if dtype in dtypes]
+        dtype = self.choose(usual if usual and self.chance(0.8) else list(dtypes))
+        if dims is None and self.chance(0.6):
+            trial = Value("", dtype, self.usual_dims, self.shape_of(self.usual_dims))
+            if (ranks is None or trial.rank in ranks) and (accept is None or accept(trial)):
+                dims = self.usual_dims
         if dims is None:
             for _ in range(20):
                 dims = self.dims(self.choose(list(ranks or (0, 1, 2, 2, 3, 4))))
@@ -210,6 +222,7 @@ class Builder:
             self.feeds,
             {v.name: v.error for v in self.values},
             {v.name for v in self.values if v.special},
+            {v.name: v.dtype for v in self.values},
             self.operators,
         )
 

@@ -266,7 +266,9 @@ def extreme(op: str, f):
 
 def relu(b: Builder) -> Value:
     x = b.pick(NUMBERS, calm=not b.special)
-    return b.node("Relu", [x], x.dtype, x.dims, Range(0, max(x.high, 0), x.grid, x.error, x.special))
+    return b.node(
+        "Relu", [x], x.dtype, x.dims, Range(0, max(x.high, 0), x.grid, x.error, x.special)
+    )
 
 
 def prelu(b: Builder) -> Value:

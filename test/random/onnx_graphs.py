@@ -32,7 +32,10 @@ def generate(seed: int) -> Program:
     """Seeds go through all operators in turn, so that each has its share."""
     b = Builder(seed)
     wanted = [NAMES[seed % len(NAMES)]]
-    wanted += [b.choose(NAMES) for _ in range(b.integer(0, 5))]
+    # Mostly small ones, which compile quickly; one in five is large enough for several kernels.
+    wanted += [
+        b.choose(NAMES) for _ in range(b.integer(6, 14) if b.chance(0.2) else b.integer(0, 3))
+    ]
     b.random.shuffle(wanted)
     for op in wanted:
         for _ in range(4):

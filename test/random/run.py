@@ -41,7 +41,12 @@ class Outcome:
 
 def start_child(target: str) -> Child:
     # One thread each: the jobs share the cores. Kernels are not kept, because none comes again.
-    environment = {**os.environ, "HEADRACE_THREADS": "1", "HEADRACE_CACHE_DIR": "", "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "HEADRACE_THREADS": "1",
+        "HEADRACE_CACHE_DIR": "",
+        "OMP_NUM_THREADS": "1",
+    }
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve", "--target", target],
         stdin=subprocess.PIPE,
@@ -109,7 +114,7 @@ def fails_in_child(program) -> bool:
 
     done = subprocess.run(
         [sys.executable, __file__, "--one"],
-        input=pickle.dumps((program.model.SerializeToString(), program.feeds, program.tolerances, program.special)),
+        input=pickle.dumps((program.model.SerializeToString(), program.feeds, program.tolerances, program.special, program.types)),
         capture_output=True,
         env={**os.environ, "HEADRACE_THREADS": "1"},
         timeout=SECONDS_FOR_ONE,
@@ -125,8 +130,8 @@ def check_one() -> int:
     from check import check
     from values import Program
 
-    model, feeds, tolerances, special = pickle.load(sys.stdin.buffer)  # our own process's
-    verdict = check(Program(0, onnx.load_from_string(model), feeds, tolerances, special))
+    model, *rest = pickle.load(sys.stdin.buffer)  # our own process's
+    verdict = check(Program(0, onnx.load_from_string(model), *rest))
     return 1 if verdict.kind == "wrong" else 0
 
 
@@ -140,12 +145,17 @@ def save_small(seed: int, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"seed{seed}.onnx"
     onnx.save(small.model, path)
-    np.savez(path.with_suffix(".npz"), **{name: np.asarray(x, np.float64) for name, x in small.feeds.items()})
+    np.savez(
+        path.with_suffix(".npz"),
+        **{name: np.asarray(x, np.float64) for name, x in small.feeds.items()},
+    )
     return path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

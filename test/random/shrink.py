@@ -39,6 +39,7 @@ def with_model(program: Program, model: onnx.ModelProto, feeds: dict) -> Program
         {name: value for name, value in feeds.items() if name in names},
         program.tolerances,
         program.special,
+        program.types,
     )
 
 

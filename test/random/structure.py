@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 from builder import Builder, Skip, onnx_type
-from elementwise import broadcast
 from onnx import helper
-from values import ANY, BOOL, FLOATS, INTEGERS, MANTISSA, NUMBERS, Range, Value
+from values import ANY, BOOL, FLOATS, INTEGERS, NUMBERS, Range, Value
 
 
 def same(x: Value) -> Range:
@@ -135,7 +134,10 @@ def slice_node(b: Builder) -> Value:
             continue
         size = x.shape[axis]
         if isinstance(x.dims[axis], int):
-            start, end = b.integer(-size - 1, size + 1), b.choose([b.integer(-size - 1, size + 1), 2**40])
+            start, end = (
+                b.integer(-size - 1, size + 1),
+                b.choose([b.integer(-size - 1, size + 1), 2**40]),
+            )
             step = b.choose([1, 1, 2, 3, -1, -2])
             if step < 0 and b.chance(0.5):
                 end = -(2**40)
@@ -157,7 +159,9 @@ def slice_node(b: Builder) -> Value:
 
 
 def split(b: Builder) -> Value:
-    x = anything(b, ranks=(1, 2, 3), accept=lambda v: any(isinstance(d, int) and d > 1 for d in v.dims))
+    x = anything(
+        b, ranks=(1, 2, 3), accept=lambda v: any(isinstance(d, int) and d > 1 for d in v.dims)
+    )
     axis = b.choose([i for i, d in enumerate(x.dims) if isinstance(d, int) and d > 1])
     first = b.integer(1, x.shape[axis] - 1)
     sizes = [first, x.shape[axis] - first]
@@ -170,7 +174,17 @@ def split(b: Builder) -> Value:
         axis=axis - x.rank if b.chance(0.5) else axis,
     )  # fmt: skip
     b.values.append(
-        Value(second, x.dtype, tuple(dims[1]), b.shape_of(dims[1]), x.low, x.high, x.grid, x.error, x.special)
+        Value(
+            second,
+            x.dtype,
+            tuple(dims[1]),
+            b.shape_of(dims[1]),
+            x.low,
+            x.high,
+            x.grid,
+            x.error,
+            x.special,
+        )
     )
     return made
 
@@ -210,10 +224,14 @@ def pad(b: Builder) -> Value:
 
 
 def gather(b: Builder) -> Value:
-    x = anything(b, ranks=(1, 2, 3), accept=lambda v: any(isinstance(d, int) and d > 0 for d in v.dims))
+    x = anything(
+        b, ranks=(1, 2, 3), accept=lambda v: any(isinstance(d, int) and d > 0 for d in v.dims)
+    )
     axis = b.choose([i for i, d in enumerate(x.dims) if isinstance(d, int) and d > 0])
     size = x.shape[axis]
-    indices = b.leaf(np.dtype(b.choose([np.int64, np.int32])), b.dims(b.integer(0, 2)), -size, size - 1)
+    indices = b.leaf(
+        np.dtype(b.choose([np.int64, np.int32])), b.dims(b.integer(0, 2)), -size, size - 1
+    )
     dims = [*x.dims[:axis], *indices.dims, *x.dims[axis + 1 :]]
     at = axis - x.rank if b.chance(0.5) else axis
     return b.node("Gather", [x, indices], x.dtype, dims, same(x), axis=at)
@@ -325,24 +343,25 @@ def einsum(b: Builder) -> Value:
     i, j = x.dims
     kind = b.integer(0, 3)
     if kind == 0:
-        return b.node(
-            "Einsum", [x], x.dtype, [j, i], same(x), equation="ij->ji"
-        )
+        return b.node("Einsum", [x], x.dtype, [j, i], same(x), equation="ij->ji")
     if kind == 1:
         terms = max(x.shape[1], 1)
         result = Range(x.low * terms, x.high * terms, x.grid, x.error * terms)
         result.low, result.high = -result.bound, result.bound
         return b.node(
-            "Einsum", [x], x.dtype, [i], result.rounded(x.dtype, x.is_exact, terms), equation="ij->i"
+            "Einsum",
+            [x],
+            x.dtype,
+            [i],
+            result.rounded(x.dtype, x.is_exact, terms),
+            equation="ij->i",
         )
     if kind == 2:
         y = b.pick([x.dtype], dims=[j, b.dims(1)[0]], low=-8, high=8)
         result = summed(b, x, y, x.shape[1])
         return b.node("Einsum", [x, y], x.dtype, [i, y.dims[1]], result, equation="ij,jk->ik")
     y = b.pick([x.dtype], dims=[i, j], low=-8, high=8)
-    return b.node(
-        "Einsum", [x, y], x.dtype, [i], summed(b, x, y, x.shape[1]), equation="bj,bj->b"
-    )
+    return b.node("Einsum", [x, y], x.dtype, [i], summed(b, x, y, x.shape[1]), equation="bj,bj->b")
 
 
 # Windows
@@ -391,7 +410,9 @@ def conv(b: Builder) -> Value:
             result.low + bias.low, result.high + bias.high, min(result.grid, bias.grid),
             result.error + bias.error,
         ).rounded(x.dtype, result.error == 0 and bias.is_exact)  # fmt: skip
-    return b.node("Conv", inputs, x.dtype, [batch, features, *out], result, group=groups, **attributes)
+    return b.node(
+        "Conv", inputs, x.dtype, [batch, features, *out], result, group=groups, **attributes
+    )
 
 
 def max_pool(b: Builder) -> Value:
@@ -427,7 +448,9 @@ def global_pool(op: str):
     def make(b: Builder) -> Value:
         (batch, channels), sizes = image(b, b.integer(1, 2))
         x = b.pick(FLOATS, dims=[batch, channels, *sizes])
-        error = x.error if op == "GlobalMaxPool" else x.error + product(sizes) * max(x.bound, 2.0**-10)
+        error = (
+            x.error if op == "GlobalMaxPool" else x.error + product(sizes) * max(x.bound, 2.0**-10)
+        )
         result = Range(x.low, x.high, x.grid, error)
         return b.node(op, [x], x.dtype, [batch, channels, *[1] * len(sizes)], result)
 
@@ -505,7 +528,13 @@ def group_norm(b: Builder) -> Value:
     scale, bias = (b.pick([x.dtype], dims=[count], low=-4, high=4) for _ in range(2))
     result = normalized(b, x, scale, bias, each * product(sizes))
     return b.node(
-        "GroupNormalization", [x, scale, bias], x.dtype, x.dims, result, num_groups=groups, epsilon=0.5
+        "GroupNormalization",
+        [x, scale, bias],
+        x.dtype,
+        x.dims,
+        result,
+        num_groups=groups,
+        epsilon=0.5,
     )
 
 
@@ -558,7 +587,13 @@ def reduction(op: str):
         low, high = {"ReduceLogSum": (0.25, 8), "ReduceL2": (0.25, 8), "ReduceProd": (-2, 2)}.get(
             op, (-8, 8)
         )
-        needs_element = op not in ("ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2")
+        needs_element = op not in (
+            "ReduceSum",
+            "ReduceProd",
+            "ReduceSumSquare",
+            "ReduceL1",
+            "ReduceL2",
+        )
         x = b.pick(
             REDUCTIONS[op], ranks=(0, 1, 2, 3, 4), low=low, high=high,
             accept=lambda v: not (needs_element and 0 in v.shape),

@@ -74,7 +74,11 @@ class Range:
         """Adds what rounding `work` times costs, unless the result fits the type exactly."""
         if dtype not in MANTISSA:
             return self
-        if exact_inputs and self.error == 0 and self.bound / self.grid < 2.0 ** (MANTISSA[dtype] - 1):
+        if (
+            exact_inputs
+            and self.error == 0
+            and self.bound / self.grid < 2.0 ** (MANTISSA[dtype] - 1)
+        ):
             return self
         self.error += work * max(self.bound, 2.0**-14)
         return self
@@ -90,4 +94,5 @@ class Program:
     # Of every value, also of those that are no outputs: shrinking makes outputs of them.
     tolerances: dict[str, float] = field(default_factory=dict)
     special: set[str] = field(default_factory=set)
+    types: dict[str, np.dtype] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
