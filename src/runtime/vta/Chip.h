@@ -13,7 +13,7 @@ class Dram {
 public:
   explicit Dram(const Program &program);
 
-  /// The region that has these bytes; throws Fault where none has, naming `what`.
+  /// Throws Fault, of `what`, where the bytes are not all of one buffer or may not be written.
   void check(uint64_t offset, uint64_t bytes, bool writes, size_t instruction,
              const std::string &what) const;
 
