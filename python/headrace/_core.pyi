@@ -7,6 +7,8 @@ import numpy as np
 
 __version__: str
 
+def command_line(words: Sequence[str], /) -> int: ...
+
 class DeviceArray:
     @property
     def shape(self) -> tuple[int, ...]: ...

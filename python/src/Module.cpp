@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   headrace::python::registerExpressions(module);
   headrace::python::registerGraph(module);
   headrace::python::registerSchedules(module);
+  headrace::python::registerCommandLine(module);
 }

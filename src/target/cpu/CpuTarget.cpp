@@ -88,6 +88,7 @@ public:
     manager.addPass(createCSEPass());
     manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
     manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass());
+    manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
     manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
     CpuCheckKernelPassOptions options;
     options.vectorBytes = machine().vectorBytes;

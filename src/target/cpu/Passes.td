@@ -42,6 +42,10 @@ def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
   let summary = "takes temporaries inside a kernel from a workspace of fixed size";
 }
 
+def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {
+  let summary = "checks that results share memory neither with each other nor with operands";
+}
+
 def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
   let summary = "notes where a kernel's inner loops fell out of registers";
   let options = [
