@@ -11,8 +11,9 @@ from cases import AGGREGATES, BINARY, SCALARS, UNARY
 class Expressions:
     """Random expressions: matrices of 3 x 5 that sizes always fit."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, matrices: str = "AABIISSTTLZ") -> None:
         self.random = random.Random(seed)
+        self.matrices = matrices
 
     def scalar(self, depth: int) -> str:
         pick = self.random.random()
@@ -25,12 +26,12 @@ class Expressions:
         return "(" + template.format(self.scalar(depth - 1), self.scalar(depth - 1)) + ")"
 
     def name(self) -> str:
-        return self.random.choice("AABIISSTTLZ")
+        return self.random.choice(self.matrices)
 
     def matrix(self, depth: int) -> str:
         pick = self.random.random()
         if depth == 0 or pick < 0.1:
-            return self.random.choice([*"AABIISSTTLZ", "(U %*% t(V))"])
+            return self.random.choice([*self.matrices, "(U %*% t(V))"])
         if pick < 0.35:
             template = self.random.choice(
                 [t for t in UNARY if t not in ("exp({})", "sinh({})", "cosh({})")]
