@@ -542,8 +542,8 @@ def test_writes_that_fail_name_the_file_and_leave_nothing(tmp_path):
 def test_names_that_are_none(tmp_path):
     script = tmp_path / "s.dml"
     for code, expected in {
-        "write(matrix(1, 2, 2), '')": "expected the name of a file, found an empty text",
-        "X = read('')\nprint(sum(X))": "expected the name of a file, found an empty text",
+        "write(matrix(1, 2, 2), '')": "expected a file's name, found \"\"",
+        "X = read('')\nprint(sum(X))": "expected a file's name, found \"\"",
         f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a folder",
         f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a folder",
         f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",
