@@ -200,14 +200,10 @@ void Chip::loadRow(const Instruction &instruction, size_t element, uint64_t dram
   case Memory::Acc:
     std::memcpy(acc.data() + element * size, from, count * size);
     break;
-  case Memory::Acc8: {
-    auto *to = accumulator(element);
-    for (size_t i = 0; i < count * size; ++i) {
-      int32_t wide = static_cast<int8_t>(from[i]);
-      std::memcpy(to + 4 * i, &wide, 4);
-    }
+  case Memory::Acc8: // signs are extended
+    std::copy_n(reinterpret_cast<const int8_t *>(from), count * size,
+                reinterpret_cast<int32_t *>(accumulator(element)));
     break;
-  }
   case Memory::Uop:
     for (size_t i = 0; i < count; ++i) {
       uint32_t bits = 0;

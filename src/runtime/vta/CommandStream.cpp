@@ -96,6 +96,7 @@ void CommandStream::run(const MicroCode &code) {
 
 void CommandStream::emit(const MicroCode &code, const Sweep &sweep) {
   std::vector<uint32_t> body;
+  body.reserve(sweep.body.size());
   for (const MicroOp &op : sweep.body)
     body.push_back(set.encode(op));
   MicroOpBuffer::Place place = microOps.place(body);
