@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from headrace.errors import DivisionByZeroError, OutOfRangeError
 from headrace.torch._lower import Program
 from headrace.torch._runnable import Runnable
 
@@ -117,6 +118,8 @@ class Function(torch.autograd.Function):
                 found = every
                 if wanted is not training.wanted:
                     found = [every[training.wanted.index(i)] for i in wanted]
+            except (OutOfRangeError, DivisionByZeroError):
+                raise  # the data are at fault
             except Exception as reason:
                 carrier.call.give_up(reason)
                 found = carrier.call.gradients(list(gradients), wanted, False)

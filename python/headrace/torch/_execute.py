@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from headrace.errors import Error
+from headrace.errors import DivisionByZeroError, Error, OutOfRangeError
 from headrace.torch._autograd import Call, Function, Training
 from headrace.torch._context import Unsupported
 from headrace.torch._lower import Program
@@ -42,8 +42,10 @@ class Executor:
             return self.module.forward(*args)
         try:
             return self.run(args)
+        except (OutOfRangeError, DivisionByZeroError):
+            raise  # the data are at fault, as they would be in eager mode
         except Exception as reason:
-            # Where the data are at fault, PyTorch says so itself.
+            # Where anything else is at fault, PyTorch says so itself.
             results = self.module.forward(*args)
             self.give_up(reason)
             return results

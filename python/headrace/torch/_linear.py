@@ -208,9 +208,8 @@ def attention(
         mask = c.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
         scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))
     if attn_mask is None:
-        weights = c.builder.softmax(c.widened(scores), 3, False)
+        weights = c.builder.softmax(scores, 3, False)
     else:
         scores = c.map("add", scores, attn_mask)
         weights = masked_softmax(c, scores, 3)
-    weights = c.cast(weights, c.builder.dtype(scores))
     return c.builder.contract("bhqk,bhkd->bhqd", weights, value), None

@@ -152,7 +152,7 @@ def embedding(
     c: Context, table: Tensor, indices: Tensor, padding: int = -1, by_frequency: bool = False,
     sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    rows = c.builder.gather(table, indices, 0)
+    rows = c.builder.gather(table, indices, 0, False)
     if not c.differentiates:
         return rows
     if by_frequency or sparse:
@@ -168,7 +168,7 @@ def embedding(
 def index_select(c: Context, x: Tensor, axis: int, indices: Tensor) -> Tensor:
     if c.rank(x) == 0:
         raise Unsupported("index_select of a scalar")
-    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)))
+    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)), False)
 
 
 @aten("index.Tensor")
@@ -178,7 +178,7 @@ def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     masks = any(c.builder.dtype(indices[i]) == "bool" for i in given)
     if len(given) != 1 or masks:
         raise Unsupported("indexing by masks or by several tensors")
-    return c.builder.gather(x, indices[given[0]], given[0])
+    return c.builder.gather(x, indices[given[0]], given[0], True)
 
 
 # Tensors made from nothing

@@ -84,10 +84,13 @@ def variance(
     name = c.node.target.overloadpacket.__name__
     results = c.value if name == "var_mean" else (c.value,)
     shape = c.sizes(results[0].shape)
-    spread, mean = moments(c, x, axes, 1 if correction is None else correction)
+    # How many elements there are may be no number of half precision.
+    spread, mean = moments(c, c.widened(x), axes, 1 if correction is None else correction)
     if name == "std":
         spread = root(c, spread)
-    spread, mean = c.builder.reshape(spread, shape), c.builder.reshape(mean, shape)
+    spread, mean = (
+        c.cast(c.builder.reshape(each, shape), c.builder.dtype(x)) for each in (spread, mean)
+    )
     return (spread, mean) if name == "var_mean" else spread
 
 
@@ -102,25 +105,20 @@ def vector_norm(
     raise Unsupported(f"a norm of order {order}")
 
 
-# Softmax and normalizations: what they compute on the way is in f32 where tensors are of half its
-# width, as in PyTorch's own kernels.
-
-
 @aten("_safe_softmax")
 def safe_softmax(c: Context, x: Tensor, axis: int, dtype: Any = None) -> Tensor:
     if c.rank(x) == 0:
         x = c.cast(x, c.dtype)
         return c.select(c.map("equal", x, float("-inf")), 0, 1, c.dtype)
-    return c.cast(masked_softmax(c, c.cast(x, c.dtype), c.axis(axis, c.rank(x))), c.dtype)
+    return masked_softmax(c, c.cast(x, c.dtype), c.axis(axis, c.rank(x)))
 
 
 def masked_softmax(c: Context, x: Tensor, axis: int) -> Tensor:
     """0 where x is -inf: in rows that are nothing else, too, and so are the gradients."""
-    wide = c.widened(x)
-    dtype = c.builder.dtype(wide)
+    dtype = c.builder.dtype(x)
     least = torch.finfo(TYPES[dtype]).min
-    finite = c.builder.softmax(c.map("max", wide, least), axis, False)
-    return c.select(c.map("equal", wide, float("-inf")), 0, finite, dtype)
+    finite = c.builder.softmax(c.map("max", x, least), axis, False)
+    return c.select(c.map("equal", x, float("-inf")), 0, finite, dtype)
 
 
 @aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int")
@@ -128,8 +126,10 @@ def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
     log = "log" in c.node.target.overloadpacket.__name__
     if c.rank(x) == 0:
         return c.full(0 if log else 1, c.dtype, [])
-    wide = c.widened(c.cast(x, c.dtype))
-    return c.cast(c.builder.softmax(wide, c.axis(axis, c.rank(x)), log), c.dtype)
+    return c.builder.softmax(c.cast(x, c.dtype), c.axis(axis, c.rank(x)), log)
+
+
+# Normalizations: parameters and running statistics may be wider than what is normalized.
 
 
 @aten("native_layer_norm")
