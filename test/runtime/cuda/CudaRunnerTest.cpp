@@ -315,6 +315,8 @@ TEST_F(CudaTest, NothingIsLeftBehind) {
       executable.run(std::vector{counting(8)});
     EXPECT_GT(fake->memoryUsed, 0);
     EXPECT_EQ(fake->liveHostMemory, 0); // there is nothing to check
+  }
+  {
     Executable checked(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
     checked.run(std::vector{counting(8), indicesWith(8)});
     EXPECT_GT(fake->liveHostMemory, 0);
