@@ -138,8 +138,9 @@ HEADRACE_API headrace_status headrace_output_shape(const headrace_program *progr
                                                    size_t input_count, size_t output,
                                                    int64_t *shape);
 
-/* Computes all outputs into the caller's memory, which must not overlap the inputs. An output whose
- * `shape` is null is taken to have the size the program gives it. */
+/* Computes all outputs into the caller's memory. An output whose `shape` is null is taken to have
+ * the size the program gives it. HEADRACE_INVALID_ARGUMENT where the memory of one overlaps that of
+ * an input or of another output. */
 HEADRACE_API headrace_status headrace_run(const headrace_program *program,
                                           const headrace_tensor *inputs, size_t input_count,
                                           const headrace_tensor *outputs, size_t output_count);

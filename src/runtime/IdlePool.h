@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/ForkSafety.h"
+
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -40,7 +42,7 @@ public:
   }
 
 private:
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<std::unique_ptr<T>> idle;
 };
 

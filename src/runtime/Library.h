@@ -3,6 +3,7 @@
 #include "runtime/Program.h"
 #include "runtime/ThreadPool.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,6 +23,24 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);
+
+/// What the routine of that name takes; none where it is unknown.
+struct LibraryShape {
+  size_t operands, parameters;
+  bool takesSizes = false; // any number of them, as further parameters
+  bool writes = true;      // its last operand
+
+  bool fits(const Step &step) const {
+    return step.operands.size() == operands && (takesSizes ? step.parameters.size() >= parameters
+                                                           : step.parameters.size() == parameters);
+  }
+};
+std::optional<LibraryShape> libraryShape(std::string_view name);
+
+/// What is wrong with a library step for these values of its parameters and sizes of its operands,
+/// in bytes: it would leave them. Empty where nothing is.
+std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
+                         std::span<const int64_t> operandBytes);
 
 /// Whether the library ("openblas") can be loaded here.
 bool libraryAvailable(std::string_view library);

@@ -80,6 +80,21 @@ std::optional<Violation> first(const ValueCheck &check, const void *data, int64_
   return Violation{found, static_cast<int64_t>(values[found])};
 }
 
+constexpr size_t fixedParameters = 5; // sizes follow
+
+bool isInteger(int64_t type) { return type >= 0 && type <= static_cast<int64_t>(DType::U64); }
+
+/// How many elements a check's parameters speak of; none where they are not sound.
+std::optional<int64_t> elementsOf(std::span<const int64_t> parameters) {
+  if (parameters.size() < fixedParameters || !isInteger(parameters[0]))
+    return std::nullopt;
+  int64_t count = 1;
+  for (int64_t size : parameters.subspan(fixedParameters))
+    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+      return std::nullopt;
+  return count;
+}
+
 std::string positionText(int64_t position, std::span<const int64_t> shape) {
   std::string text;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -148,27 +163,33 @@ std::vector<DimExpr> checkParameters(DType type, DimExpr low, DimExpr high,
 }
 
 CheckStep readCheckStep(const Step &step, std::span<const int64_t> parameters) {
-  CheckStep result;
   const auto *kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindText &known) {
     return step.symbol == known.symbol;
   });
-  constexpr size_t fixed = 5;
-  bool sound = kind != kinds.end() && step.operands.size() == 1 && parameters.size() >= fixed &&
-               parameters[0] >= 0 && parameters[0] <= static_cast<int64_t>(DType::U64);
-  if (sound) {
-    result.check = {kind->kind, step.name, parameters[1], parameters[2], std::nullopt};
-    result.type = static_cast<DType>(parameters[0]);
-    if (parameters[3] != 0)
-      result.check.excepted = parameters[4];
-    result.shape = parameters.subspan(fixed);
-    for (int64_t size : result.shape)
-      sound &= size >= 0 && !__builtin_mul_overflow(result.count, size, &result.count);
-  }
-  if (!sound)
+  if (kind == kinds.end() || step.operands.size() != 1 || !elementsOf(parameters))
     throw InternalError("step '" + step.name +
                         "': a check takes a tensor of integers, its type, "
                         "bounds, exception and sizes");
+  CheckStep result;
+  result.check = {kind->kind, step.name, parameters[1], parameters[2], std::nullopt};
+  result.type = static_cast<DType>(parameters[0]);
+  if (parameters[3] != 0)
+    result.check.excepted = parameters[4];
+  result.shape = parameters.subspan(fixedParameters);
+  result.count = *elementsOf(parameters);
   return result;
+}
+
+std::string checkStepFault(std::span<const int64_t> parameters,
+                           std::span<const int64_t> operandBytes) {
+  std::optional<int64_t> count = elementsOf(parameters);
+  if (!count)
+    return "checks no tensor of integers";
+  auto bytes = static_cast<int64_t>(sizeOf(static_cast<DType>(parameters[0])));
+  if (*count > operandBytes[0] / bytes)
+    return "checks " + std::to_string(*count) + " elements of " + std::to_string(operandBytes[0]) +
+           " bytes";
+  return "";
 }
 
 void runCheckStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,

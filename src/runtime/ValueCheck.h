@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,6 +62,11 @@ std::vector<DimExpr> checkParameters(DType type, DimExpr low, DimExpr high,
                                      const std::vector<DimExpr> &dims);
 /// Throws InternalError where the step is no sound check.
 CheckStep readCheckStep(const Step &step, std::span<const int64_t> parameters);
+
+/// What is wrong with such a step's parameters, for an operand of that many bytes; empty where
+/// nothing is.
+std::string checkStepFault(std::span<const int64_t> parameters,
+                           std::span<const int64_t> operandBytes);
 
 /// The routine behind those steps (see Library.h). Throws Error.
 void runCheckStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,

@@ -5,8 +5,14 @@ using namespace mlir;
 namespace headrace {
 
 Value ScalarMath::numberOf(Type type, double value) {
-  if (isa<FloatType>(type))
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    bool isRounded = false;
+    APFloat(value).convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &isRounded);
+    // Half precision is computed in single (ComputeInSingle), with all the digits that has.
+    if (isRounded && floating.getWidth() < 32)
+      return op<arith::TruncFOp>(type, numberOf(builder.getF32Type(), value));
     return op<arith::ConstantOp>(builder.getFloatAttr(type, value));
+  }
   return op<arith::ConstantOp>(builder.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 

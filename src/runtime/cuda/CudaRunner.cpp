@@ -175,6 +175,7 @@ void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
   std::shared_ptr<const DeviceBinding> binding =
       bindings.find(scratch.symbols, [&] { return steps.bind(scratch.symbols); });
   checkOutputs(binding->common.outputShapes, outputs);
+  checkApart(inputs, outputs);
 
   Current current(device);
   Stream stream = order.stream.value_or(scratch.own);

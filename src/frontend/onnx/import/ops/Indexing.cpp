@@ -1,5 +1,6 @@
 // Parts of tensors, and tensors put together from parts.
 #include "frontend/onnx/import/Operators.h"
+#include "runtime/Text.h"
 
 using namespace mlir;
 
@@ -188,7 +189,7 @@ static void importPad(NodeContext &c) {
   Value input = c.input(0);
   std::string mode = c.node.getString("mode", "constant");
   if (mode != "constant")
-    c.fail(ErrorKind::Unsupported, "padding mode '{0}' is not supported", mode);
+    c.fail(ErrorKind::Unsupported, "padding mode {0} is not supported", inQuotes(mode));
   SymbolicShape shape = c.shape(0);
   int64_t rank = shape.size();
   auto pads = c.integersOf("pads", 1).value_or(std::vector<int64_t>());
