@@ -30,6 +30,7 @@ static headrace::Program checkedProgram() {
   program.outputs = {{"y", DType::I64, {n}}};
   program.buffers = {buffer(BufferInfo::Kind::Input, 0, bytes),
                      buffer(BufferInfo::Kind::Output, 0, bytes)};
+  program.buffers[0].dtype = program.buffers[1].dtype = DType::I64;
   auto add = [&](std::string name, std::string symbol, std::vector<int> operands,
                  std::vector<DimExpr> parameters) {
     Step &step = program.steps.emplace_back();
