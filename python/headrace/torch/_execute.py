@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from headrace.errors import Error
+from headrace.errors import DivisionByZeroError, Error, OutOfRangeError
 from headrace.torch._autograd import Call, Function, Training
 from headrace.torch._context import Unsupported
 from headrace.torch._lower import Program
@@ -41,8 +41,9 @@ class Executor:
             return self.module.forward(*args)
         try:
             return self.run(args)
+        except (OutOfRangeError, DivisionByZeroError):
+            raise  # the data are at fault; on a device maybe those of the call before
         except Exception as reason:
-            # Where the data are at fault, PyTorch says so itself.
             results = self.module.forward(*args)
             self.give_up(reason)
             return results
