@@ -28,8 +28,10 @@ def numbers(array: np.ndarray, kind: str) -> np.ndarray:
     return array
 
 
-def difference(found: np.ndarray, expected: np.ndarray, kind: str) -> str:
-    """What is wrong, in a few words; empty where nothing is."""
+def difference(
+    found: np.ndarray, expected: np.ndarray, kind: str, allowed: float | None = None
+) -> str:
+    """What is wrong, in a few words; empty where nothing is. `allowed`: how far off, for this program."""
     if found.shape != expected.shape:
         return f"shape {found.shape}, expected {expected.shape}"
     found, expected = numbers(found, kind), numbers(expected, kind)
@@ -37,7 +39,10 @@ def difference(found: np.ndarray, expected: np.ndarray, kind: str) -> str:
         wrong = int((found != expected).sum())
         return f"{wrong} of {found.size} differ" if wrong else ""
     tolerance = TOLERANCE.get(kind, 1e-9)
-    close = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if allowed is None or np.isinf(allowed):
+        close = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+    else:
+        close = np.isclose(found, expected, rtol=0, atol=allowed, equal_nan=True)
     if close.all():
         return ""
     first = np.argwhere(~close)[0]
@@ -52,8 +57,9 @@ def check(runtime: Runtime, folder: Path, entry: dict) -> str:
         program = runtime.open(folder / f"{entry['file']}.hrpkg")
         for _ in range(3):  # one by one, recorded, replayed
             outputs = program.run_typed(inputs, entry["inputs"], entry["outputs"])
+            allowed = entry.get("tolerances", [None] * len(outputs))
             for i, (found, kind) in enumerate(zip(outputs, entry["outputs"])):
-                if wrong := difference(found, arrays[f"out{i}"], kind):
+                if wrong := difference(found, arrays[f"out{i}"], kind, allowed[i]):
                     return wrong
     except RuntimeFailure as failure:
         return str(failure)

@@ -1,6 +1,7 @@
 """Operators on a device: small programs with inputs and what the reference evaluation makes of them.
 
-Those of the tests of ONNX operators, and each kind of kernel at sizes around the borders of its tiles.
+Those of the tests of ONNX operators, each kind of kernel at sizes around the borders of its tiles, and
+random graphs.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import headrace as hr
 import ml_dtypes
 import numpy as np
+import onnx
 from onnx import helper
 
 root = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(root / "test/python"))
+sys.path[:0] = [str(root / "test/python"), str(root / "test/random")]
 
 from onnx_cases import Case, normal, one  # noqa: E402
 from onnx_compute_cases import compute_cases  # noqa: E402
+from onnx_graphs import generate  # noqa: E402
 from onnx_movement_cases import movement_cases  # noqa: E402
+from values import Program, epsilon  # noqa: E402
 
+RANDOM_GRAPHS = 300
 ROW_LENGTHS = (1, 2, 3, 7, 31, 32, 33, 100, 128, 509, 1000, 1025, 1536, 2047, 2048, 4100, 9001)
 LONG_ROWS = (40_000, 65_536)
 MATRICES = (
@@ -51,7 +57,43 @@ CONVOLUTIONS = (  # channels, size, kernels, window, stride, padding, groups
 )
 
 
-def cases() -> Iterator[Case]:
+@dataclass
+class RandomGraph:
+    """A program of the random tests, as a case."""
+
+    program: Program
+
+    @property
+    def name(self) -> str:
+        return f"random_{self.program.seed}"
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        return self.program.feeds
+
+    def save(self, folder: Path) -> Path:
+        onnx.save(self.program.model, folder / "model.onnx")
+        return folder / "model.onnx"
+
+    def tolerances(self) -> list[float]:
+        """How far each output may be off, or infinity where NaN and the largest numbers meet rounding."""
+        allowed = []
+        for output in self.program.model.graph.output:
+            error = self.program.tolerances[output.name]
+            dtype = self.program.types[output.name]
+            odd = output.name in self.program.special and error > 0
+            allowed.append(float("inf") if odd else 8 * error * epsilon(dtype))
+        return allowed
+
+
+def random_graphs(count: int) -> Iterator[RandomGraph]:
+    """Those without inputs are constants, which no device computes."""
+    programs = (generate(seed) for seed in itertools.count())
+    with_inputs = (program for program in programs if program.feeds)
+    yield from map(RandomGraph, itertools.islice(with_inputs, count))
+
+
+def cases(random: int = RANDOM_GRAPHS) -> Iterator[Case | RandomGraph]:
     yield from compute_cases()
     yield from movement_cases()
     yield from rows()
@@ -59,6 +101,7 @@ def cases() -> Iterator[Case]:
     yield from products()
     yield from heads()
     yield from convolutions()
+    yield from random_graphs(random)
 
 
 def varied(*shape: int) -> np.ndarray:
@@ -186,6 +229,8 @@ def write(kit: Path, target: str) -> int:
                 "outputs": [y.dtype.name for y in results],
             }
         )
+        if isinstance(case, RandomGraph):
+            made[-1]["tolerances"] = case.tolerances()
     (folder / "index.json").write_text(json.dumps(made))
     print(f"operators: {len(made)} programs")
     return left_out

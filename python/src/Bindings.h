@@ -20,6 +20,7 @@ void registerScript(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);
+void registerCommandLine(nanobind::module_ &module);
 
 inline Settings makeSettings(const std::string &target, const std::string &expansion,
                              size_t planCacheSize) {

@@ -1,23 +1,20 @@
 #include "runtime/AlignedMemory.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Sanitized.h"
 
 #include <cstdlib>
 #include <list>
 #include <mutex>
+#include <unistd.h>
 
 namespace headrace {
 namespace {
 
 constexpr size_t worthKeeping = size_t{256} << 10;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keepsBlocks = false; // reuse would hide use after free
-#elif defined(__has_feature)
-constexpr bool keepsBlocks = !__has_feature(address_sanitizer);
-#else
-constexpr bool keepsBlocks = true;
-#endif
+constexpr bool keepsBlocks = !checksAccesses; // reuse would hide use after free
 
 /// Freed blocks, most recently freed first.
 class BlockStore {
@@ -61,7 +58,7 @@ private:
     void *memory;
     size_t bytes;
   };
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::list<Block> blocks;
   size_t total = 0;
 };
@@ -81,7 +78,20 @@ void FreeMemory::operator()(void *memory) const {
     std::free(memory);
 }
 
+/// More than the machine has is refused at once: a system that promises it would end the process
+/// when the memory is first used.
+static bool exceedsMachine(size_t bytes) {
+  static const long pages = ::sysconf(_SC_PHYS_PAGES), pageBytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && pageBytes > 0 &&
+         bytes / static_cast<size_t>(pageBytes) > static_cast<size_t>(pages);
+}
+
 AlignedMemory allocateAligned(size_t bytes, const char *what) {
+  if (checksAccesses) {
+    void *exact = nullptr;
+    if (posix_memalign(&exact, memoryAlignment, bytes) == 0)
+      return {static_cast<std::byte *>(exact), FreeMemory{bytes}};
+  }
   size_t rounded = (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
   if (rounded == 0)
     rounded = memoryAlignment;
@@ -92,7 +102,7 @@ AlignedMemory allocateAligned(size_t bytes, const char *what) {
     if (memory)
       return {static_cast<std::byte *>(memory), FreeMemory{blockBytes}};
   }
-  if (rounded >= bytes)
+  if (rounded >= bytes && !exceedsMachine(rounded))
     memory = std::aligned_alloc(memoryAlignment, rounded);
   if (!memory)
     throw Error(ErrorKind::InvalidArgument, std::string(what) + ": expected to allocate " +

@@ -10,9 +10,12 @@
 //
 // Why: the work is done once at compile time instead of in every run.
 // When it hurts: a result far larger than its operands (a broadcast, a pad) would cost more to keep
-// and read than to compute; such operators stay.
+// and read than to compute; such operators stay. So do those that would take memory or time out of
+// proportion to the constants that the program has: a few bytes of a file can describe a tensor of
+// any size, and folding must not build it.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
+#include "runtime/Interruption.h"
 #include "transform/ConstantMovement.h"
 #include "transform/Passes.h"
 
@@ -27,8 +30,11 @@ namespace headrace {
 
 namespace {
 
-/// How many bytes folding may add to the program per operator.
-constexpr int64_t kMaxGrowth = 16 << 20;
+/// How many bytes one operator may add to the program, or need beside stored constants to be
+/// evaluated; and all operators together, besides as much as the program's own constants.
+constexpr int64_t kMaxGrowth = 16 << 20, kMaxTotalGrowth = 256 << 20;
+/// How many scalar operations evaluating an operator may take, besides some for each stored byte.
+constexpr int64_t kMaxOperations = 1 << 28, kOperationsPerByte = 256;
 
 DType referenceType(DType type) {
   switch (type) {
@@ -63,16 +69,35 @@ int64_t storedBytes(ElementsAttr value) {
   return elements * static_cast<int64_t>(sizeOf(toDType(value.getElementType())));
 }
 
-bool growsTooMuch(RankedTensorType result, ArrayRef<ElementsAttr> operands) {
-  int64_t growth = *constantValue(byteCount(result));
+int64_t storedBytes(ArrayRef<ElementsAttr> values) {
+  int64_t total = 0;
+  for (ElementsAttr value : values)
+    total += storedBytes(value);
+  return total;
+}
+
+/// The bytes by which the operands, each element written out, and the result exceed what is stored.
+/// Sizes are counted as floats: two large ones have a product beyond any integer.
+double growth(RankedTensorType result, ArrayRef<ElementsAttr> operands) {
+  double bytes = static_cast<double>(*constantValue(byteCount(result)));
   for (ElementsAttr operand : operands)
-    growth -= storedBytes(operand);
-  return growth > kMaxGrowth;
+    if (operand.isSplat())
+      bytes += static_cast<double>(operand.getNumElements()) *
+               static_cast<double>(sizeOf(toDType(operand.getElementType())));
+  return bytes - static_cast<double>(storedBytes(operands));
+}
+
+bool takesTooLong(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands) {
+  auto operations = constantValue(op.getMovement().operations(op->getContext()));
+  return !operations || *operations < 0 ||
+         *operations - kMaxOperations > kOperationsPerByte * storedBytes(operands);
 }
 
 /// Movement of a constant in its own type; null where the operator computes.
 ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
-  if (isa<hr::TransposeOp, hr::ReshapeOp, hr::BroadcastOp, hr::SliceOp>(op))
+  // A broadcast of one number is read as that number; as a constant it could become a buffer.
+  bool staysSmall = !isa<hr::BroadcastOp>(op) || growth(type, operand) <= kMaxGrowth;
+  if (isa<hr::TransposeOp, hr::ReshapeOp, hr::BroadcastOp, hr::SliceOp>(op) && staysSmall)
     if (SplatElementsAttr splat = asSplat(operand))
       return splat.resizeSplat(type);
   if (isa<hr::ReshapeOp>(op))
@@ -94,8 +119,9 @@ ElementsAttr evaluate(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands,
   return tensorAttribute(result.converted(toDType(type.getElementType())), type);
 }
 
-/// The value of an operator of constants; null where it is not one or better stays.
-ElementsAttr valueOf(hr::OperatorInterface op) {
+/// The value of an operator of constants; null where it is not one or better stays. `room`: the
+/// bytes that may still be added to the program.
+ElementsAttr valueOf(hr::OperatorInterface op, double &room) {
   SmallVector<ElementsAttr> operands;
   for (Value operand : op->getOperands()) {
     auto constant = operand.getDefiningOp<hr::ConstantOp>();
@@ -109,21 +135,32 @@ ElementsAttr valueOf(hr::OperatorInterface op) {
   if (operands.size() == 1)
     if (ElementsAttr moved = move(op, operands.front(), type))
       return moved;
-  if (growsTooMuch(type, operands))
+  double added = growth(type, operands);
+  if (added > kMaxGrowth || added > room || takesTooLong(op, operands))
     return {};
+  room -= std::max(added, 0.0);
   return evaluate(op, operands, type);
 }
 
 struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
   void runOnOperation() override {
     SmallVector<hr::OperatorInterface> operators;
-    getOperation().walk([&](hr::OperatorInterface op) { operators.push_back(op); });
+    double room = kMaxTotalGrowth;
+    getOperation().walk([&](hr::OperatorInterface op) {
+      operators.push_back(op);
+      if (auto constant = dyn_cast<hr::ConstantOp>(op.getOperation()))
+        room += static_cast<double>(storedBytes(constant.getValue()));
+    });
     for (hr::OperatorInterface op : operators) {
+      if (isInterrupted())
+        return;
       // The compiler's framework passes no exceptions on.
       try {
-        if (ElementsAttr value = valueOf(op))
+        if (ElementsAttr value = valueOf(op, room))
           replaceWithConstant(op, value);
       } catch (const std::exception &error) {
+        if (isa<hr::CheckOp>(op))
+          continue; // stays, and fails when the program runs
         op.emitError("cannot evaluate an operator of constants: ") << error.what();
         return signalPassFailure();
       }

@@ -48,14 +48,14 @@ KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops) : loops(loops)
     walkFromRoot();
 }
 
-bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
-  if (keepsAxes() || !structured || !op.isStructured() || doesNothing(op))
+bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
+  if (keepsAxes() || !structured || !hasRoomFor(1) || !op.isStructured() || doesNothing(op))
     return false;
   KernelGroup before = *this;
   if (!walk && !escapes) {
     Movement m = op.getMovement();
     std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-    if (domain && pays(op, *domain)) {
+    if (domain && pays(op, *domain, perRow)) {
       add(op, m, *domain);
       return true;
     }
@@ -72,6 +72,11 @@ bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
     *this = before;
   }
   return false;
+}
+
+bool KernelGroup::hasRoomFor(size_t more) const {
+  constexpr size_t kMostOperators = 128;
+  return operators.size() + more <= kMostOperators;
 }
 
 void KernelGroup::join(hr::OperatorInterface op) {
@@ -197,18 +202,20 @@ void KernelGroup::assign(Value value, const Refs &refs) {
   known->second = both;
 }
 
-/// A reduction along rows that keeps its dimension, or element-wise work on one's result.
-static bool computesPerRow(Operation *op) {
-  if (isa<hr::ReduceOp>(op))
-    return true;
-  if (!isa<hr::MapOp>(op))
-    return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    return producer && operand.getType() == op->getResult(0).getType() &&
-           computesPerRow(producer) &&
-           llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
-  });
+llvm::DenseSet<Operation *> findRowWork(Block &body) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation &op : body) {
+    auto followsRowWork = [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && operand.getType() == op.getResult(0).getType() &&
+             found.contains(producer) &&
+             llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
+    };
+    if (isa<hr::ReduceOp>(op) ||
+        (isa<hr::MapOp>(op) && llvm::any_of(op.getOperands(), followsRowWork)))
+      found.insert(&op);
+  }
+  return found;
 }
 
 /// Whether every element is read where it is computed, the dimensions in their order.
@@ -227,8 +234,23 @@ static bool readsInPlace(hr::OperatorInterface op, Value value) {
   });
 }
 
+/// How often tiling writes the operator before equal tiles are found: once per way to the root.
+/// That doubles with each operator that is read by a reduction and by what reads its result.
+uint64_t KernelGroup::copiesOf(Operation *op) const {
+  llvm::DenseMap<Operation *, uint64_t> copies{{root(), 1}};
+  auto countUses = [&](Operation *producer) {
+    uint64_t total = 0;
+    for (Operation *user : producer->getUsers())
+      total = llvm::SaturatingAdd(total, copies.lookup(user));
+    return total;
+  };
+  for (hr::OperatorInterface member : llvm::drop_begin(operators))
+    copies[member] = countUses(member);
+  return countUses(op);
+}
+
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
-bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
+bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
     if (ref.isUnknown())
       return false;
@@ -263,12 +285,14 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
     return (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
            covered.size() == axes.size();
 
-  bool hasReduction =
-      computesPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
-        return isa<hr::ReduceOp>(other.getOperation());
-      });
+  bool hasReduction = perRow || llvm::any_of(operators, [](hr::OperatorInterface other) {
+                        return isa<hr::ReduceOp>(other.getOperation());
+                      });
   if (!hasReduction)
     return full;
+  constexpr uint64_t kMostCopies = 64;
+  if (copiesOf(op) > kMostCopies)
+    return false;
 
   // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
   ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;

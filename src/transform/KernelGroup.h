@@ -56,8 +56,9 @@ public:
   explicit KernelGroup(hr::OperatorInterface root, Loops loops = Loops::Shared);
 
   /// Adds a producer of which the group reads the result; false (and no change) where its loops
-  /// cannot be shared or sharing would not pay. `escapes`: others read the result as well.
-  bool tryJoin(hr::OperatorInterface op, bool escapes);
+  /// cannot be shared or sharing would not pay. `escapes`: others read the result as well;
+  /// `perRow`: it is among what findRowWork found.
+  bool tryJoin(hr::OperatorInterface op, bool escapes, bool perRow);
   /// Takes over the operators of a group that reads the same rows; false (and no change) where they
   /// cannot walk together.
   bool tryMerge(const KernelGroup &other);
@@ -95,7 +96,11 @@ private:
   void assign(mlir::Value value, const Refs &refs);
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
-  bool pays(hr::OperatorInterface op, const Refs &domain) const;
+  bool pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const;
+  uint64_t copiesOf(mlir::Operation *op) const;
+  /// Deciding on one more operator and compiling it take time in proportion to those that are
+  /// there; beyond some hundreds a store and a load cost less than either.
+  bool hasRoomFor(size_t more) const;
 
   void walkFromRoot();
   bool place(hr::OperatorInterface op);
@@ -126,6 +131,10 @@ bool isAnchor(mlir::Operation *op);
 
 /// Whether the kernels that read the slice take it themselves, as a view: nothing is copied.
 bool isReadInPlace(hr::SliceOp slice);
+
+/// The operators that compute a value for each row: reductions, and element-wise work of the same
+/// shape on their results.
+llvm::DenseSet<mlir::Operation *> findRowWork(mlir::Block &body);
 
 /// Maps and computes that combine nothing.
 bool isElementwise(mlir::Operation *op);

@@ -11,11 +11,13 @@
 //   }
 //   %y = hr.launch @relu(%x)
 //
-// Kernels with equal bodies share one module: a network repeats its blocks, and compiling is what
-// takes time. Modules are compiled independently, so on all cores.
+// What a kernel yields twice becomes one result: functions that differ in the program may be found
+// equal in the kernel. Kernels with equal bodies share one module: a network repeats its blocks,
+// and compiling is what takes time. Modules are compiled independently, so on all cores.
 #include "transform/Passes.h"
 #include "transform/recipe/KernelModel.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -50,6 +52,52 @@ std::string fingerprint(hr::KernelOp kernel) {
   return text;
 }
 
+/// Whether both are the same value: one value, or results of a loop that stores one value in the
+/// same places of both.
+bool areEqual(Value a, Value b) {
+  auto loop = a.getDefiningOp<scf::ForallOp>();
+  if (a == b || !loop || loop != b.getDefiningOp<scf::ForallOp>())
+    return a == b;
+  auto storeOf = [&](Value result) {
+    OpOperand *start = loop.getTiedOpOperand(cast<OpResult>(result));
+    auto stores = loop.getCombiningOps(loop.getTiedBlockArgument(start));
+    return stores.size() == 1 ? dyn_cast<tensor::ParallelInsertSliceOp>(stores.front()) : nullptr;
+  };
+  auto first = storeOf(a), second = storeOf(b);
+  return first && second && a.getType() == b.getType() && first.getSource() == second.getSource() &&
+         first.getMixedOffsets() == second.getMixedOffsets() &&
+         first.getMixedSizes() == second.getMixedSizes() &&
+         first.getMixedStrides() == second.getMixedStrides();
+}
+
+/// The kernel with every value it yields as one result.
+hr::KernelOp withoutEqualResults(OpBuilder &b, hr::KernelOp kernel) {
+  auto yield = cast<hr::YieldOp>(kernel.getBody().front().getTerminator());
+  SmallVector<unsigned> place; // of each result among those that stay
+  SmallVector<Value> yielded;
+  SmallVector<Type> types;
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    auto *known = llvm::find_if(yielded, [&](Value other) { return areEqual(other, value); });
+    place.push_back(known - yielded.begin());
+    if (known != yielded.end())
+      continue;
+    yielded.push_back(value);
+    types.push_back(kernel->getResult(i).getType());
+  }
+  if (yielded.size() == place.size())
+    return kernel;
+  b.setInsertionPoint(kernel);
+  OperationState state(kernel.getLoc(), kernel->getName(), kernel->getOperands(), types,
+                       kernel->getAttrs());
+  state.addRegion()->takeBody(kernel.getBody());
+  auto fewer = cast<hr::KernelOp>(b.create(state));
+  yield->setOperands(yielded);
+  for (auto [result, at] : llvm::zip_equal(kernel->getResults(), place))
+    result.replaceAllUsesWith(fewer->getResult(at));
+  kernel.erase();
+  return fewer;
+}
+
 MemRefType memoryOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
@@ -67,6 +115,7 @@ ModuleOp outline(OpBuilder &b, hr::KernelOp kernel, StringRef symbol) {
   for (Value value : yield.getValues())
     types.push_back(memoryOf(value.getType()));
   auto func = inner.create<func::FuncOp>(loc, symbol, inner.getFunctionType(types, {}));
+  func->setAttr(kResultsAttr, inner.getI64IntegerAttr(yield.getValues().size()));
   // Which sizes the symbolic dimensions of an argument have.
   SmallVector<Type> outer(kernel->getOperandTypes());
   llvm::append_range(outer, kernel->getResultTypes());
@@ -105,7 +154,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     OpBuilder b(program.getContext());
     SmallVector<hr::KernelOp> kernels;
     program.walk([&](hr::KernelOp kernel) { kernels.push_back(kernel); });
-    for (hr::KernelOp kernel : kernels) {
+    for (hr::KernelOp each : kernels) {
+      hr::KernelOp kernel = withoutEqualResults(b, each);
       FlatSymbolRefAttr &symbol = known[fingerprint(kernel)];
       if (!symbol) {
         b.setInsertionPointToEnd(program.getBody());

@@ -5,16 +5,18 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace headrace {
 namespace {
 
-/// Constants and reshapes move nothing and stay between kernels; slices that are views go into the
-/// kernels that read them.
+/// Constants, reshapes and checks move nothing and stay between kernels; slices that are views go
+/// into the kernels that read them.
 bool isFree(Operation *op) {
   auto slice = dyn_cast<hr::SliceOp>(op);
-  return isa<hr::ConstantOp, hr::ReshapeOp>(op) || (slice && isReadInPlace(slice));
+  return isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op) || (slice && isReadInPlace(slice));
 }
 
 int64_t bytesOf(Value value) {
@@ -42,14 +44,13 @@ public:
   Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
               KernelGroup::Loops loops)
       : body(function.getBody().front()), schedule(schedule), loops(loops),
-        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())) {}
+        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), rowWork(findRowWork(body)) {}
 
   SmallVector<KernelGroup> run() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (auto candidate = dyn_cast<hr::OperatorInterface>(&op); candidate && !isFree(&op))
         assign(candidate);
-    while (mergeOnce())
-      ;
+    mergeAll();
     return inOrder();
   }
 
@@ -66,7 +67,7 @@ private:
                                   [&](Operation *user) { return !groups[reader].contains(user); });
       if (escapes && reaches(usersOutside(op, reader), reader))
         continue;
-      if (groups[reader].tryJoin(op, escapes)) {
+      if (groups[reader].tryJoin(op, escapes, rowWork.contains(op))) {
         groupOf[op] = reader;
         return;
       }
@@ -157,42 +158,66 @@ private:
     return saved * kWorthwhilePart >= std::min(ofA.bytes, ofB.bytes);
   }
 
-  /// Groups that read or compute what this one reads.
+  /// Groups that read or compute what this one reads, and those that read what it computes. A value
+  /// that very many read (one weight throughout a network) suggests a few of them, not every pair.
   llvm::SmallSetVector<size_t, 8> neighbours(size_t group) const {
+    constexpr size_t kMostReaders = 16;
     llvm::SmallSetVector<size_t, 8> result;
+    auto consider = [&](Operation *op) {
+      auto found = groupOf.find(op);
+      return found != groupOf.end() && found->second != group && result.insert(found->second);
+    };
     for (hr::OperatorInterface op : groups[group].getOperators())
       for (Value operand : op->getOperands()) {
-        for (Operation *user : operand.getUsers())
-          if (auto found = groupOf.find(user); found != groupOf.end() && found->second < group)
-            result.insert(found->second);
+        size_t readers = 0;
+        for (Operation *user : operand.getUsers()) {
+          readers += consider(user);
+          if (readers == kMostReaders)
+            break;
+        }
         if (Operation *producer = operand.getDefiningOp())
-          if (auto found = groupOf.find(producer); found != groupOf.end() && found->second < group)
-            result.insert(found->second);
+          consider(producer);
       }
     for (hr::OperatorInterface op : groups[group].getOperators())
       for (Operation *user : op->getUsers())
-        if (auto found = groupOf.find(user); found != groupOf.end() && found->second < group)
-          result.insert(found->second);
+        consider(user);
     return result;
   }
 
-  bool mergeOnce() {
-    for (size_t later = 0; later < groups.size(); ++later) {
-      if (merged.contains(later))
+  /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
+  /// changed can accept what it refused before.
+  void mergeAll() {
+    std::set<size_t> pending;
+    for (size_t i = 0; i < groups.size(); ++i)
+      pending.insert(i);
+    while (!pending.empty()) {
+      size_t later = *pending.begin();
+      pending.erase(pending.begin());
+      std::optional<size_t> earlier = mergeIntoEarlier(later);
+      if (!earlier)
         continue;
-      for (size_t earlier : neighbours(later)) {
-        if (!mergingPays(groups[earlier], groups[later]) || reachesThroughOthers(earlier, later) ||
-            reachesThroughOthers(later, earlier))
-          continue;
-        if (!groups[earlier].tryMerge(groups[later]))
-          continue;
-        for (hr::OperatorInterface op : groups[later].getOperators())
-          groupOf[op] = earlier;
-        merged.insert(later);
-        return true;
-      }
+      pending.insert(*earlier);
+      for (size_t other : neighbours(*earlier))
+        if (other > *earlier)
+          pending.insert(other);
     }
-    return false;
+  }
+
+  std::optional<size_t> mergeIntoEarlier(size_t later) {
+    for (size_t earlier : neighbours(later)) {
+      if (earlier > later || !mergingPays(groups[earlier], groups[later]))
+        continue;
+      // Ways through other groups come last: looking for them walks the program.
+      KernelGroup both = groups[earlier];
+      if (!both.tryMerge(groups[later]) || reachesThroughOthers(earlier, later) ||
+          reachesThroughOthers(later, earlier))
+        continue;
+      groups[earlier] = std::move(both);
+      for (hr::OperatorInterface op : groups[later].getOperators())
+        groupOf[op] = earlier;
+      return earlier;
+    }
+    return std::nullopt;
   }
 
   /// Every group after those it reads from.
@@ -225,9 +250,9 @@ private:
   KernelGroup::Loops loops;
   llvm::StringSet<> scheduled;
   llvm::StringMap<size_t> scheduledGroup;
+  llvm::DenseSet<Operation *> rowWork;
   SmallVector<KernelGroup> groups;
   llvm::DenseMap<Operation *, size_t> groupOf;
-  llvm::DenseSet<size_t> merged;
 };
 
 } // namespace

@@ -17,5 +17,7 @@ namespace headrace {
 
 /// Argument attribute of an outlined kernel: its sizes as expressions of the program's symbols.
 inline constexpr llvm::StringLiteral kSizesAttr = "hr.sizes";
+/// How many of an outlined kernel's arguments, the last of those in memory, are its results.
+inline constexpr llvm::StringLiteral kResultsAttr = "hr.results";
 
 } // namespace headrace

@@ -285,7 +285,8 @@ bool KernelGroup::mergeElementwise(const KernelGroup &other) {
 }
 
 bool KernelGroup::tryMerge(const KernelGroup &other) {
-  if (!structured || !other.structured || keepsAxes() || other.keepsAxes())
+  if (!structured || !other.structured || keepsAxes() || other.keepsAxes() ||
+      !hasRoomFor(other.operators.size()))
     return false;
   if (loops == Loops::Whole)
     return mergeElementwise(other);

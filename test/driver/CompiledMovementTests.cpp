@@ -68,6 +68,23 @@ TEST(CompiledMovement, TransposesOfSquaresOfVectors) {
   p.check();
 }
 
+/// Which dimensions a view drops is not told by its strides where it takes steps.
+TEST(CompiledMovement, SlicesOfSingleElementsWithSteps) {
+  for (Type element : {Type(), Type(Float64Type::get(CompiledProgram().context()))}) {
+    CompiledProgram p;
+    Value x = p.input({5, 3, 3, 3}, element);
+    p.output(p.transpose(slice(p, x, {4, 0, 0, 0}, {1, 1, 3, 1}, {1, 3, 1, 3}), {0, 3, 1, 2}));
+    p.output(p.transpose(slice(p, x, {0, 2, 0, 0}, {1, 1, 1, 1}, {5, 1, 1, 3}), {3, 1, 2, 0}));
+    p.output(p.transpose(slice(p, x, {1, 0, 2, 0}, {3, 2, 1, 2}, {1, 2, 1, 2}), {3, 2, 1, 0}));
+    p.output(p.transpose(slice(p, x, {0, 0, 1, 2}, {4, 9, 1, 1}, {2, 1, 2, 1}), {2, 1, 0, 3}));
+    Value y = p.input({4, 3, 7}, element);
+    p.output(p.transpose(slice(p, y, {1, 1, 0}, {1, 1, 3}, {1, 1, 3}), {2, 1, 0}));
+    p.output(p.transpose(slice(p, y, {0, 1, 0}, {3, 3, 3}, {2, 1, 3}), {2, 0, 1}));
+    p.output(p.transpose(slice(p, y, {0, 0, 1}, {1, 2, 7}, {4, 2, 1}), {1, 2, 0}));
+    p.check();
+  }
+}
+
 TEST(CompiledMovement, Slices) {
   CompiledProgram p;
   Value x = p.input({17, 97});

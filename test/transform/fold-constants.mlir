@@ -52,17 +52,40 @@ func.func @chain() -> tensor<2x1xf32> {
 
 // -----
 
-// 64 MiB from two floats: cheaper to compute. A repeated element stays one element.
+// 64 MiB from two floats: cheaper to compute; from one, too, because a constant may become a buffer.
 // CHECK-LABEL: func.func @growth
 // CHECK: hr.constant dense<[1.000000e+00, 2.000000e+00]>
 // CHECK-NEXT: hr.broadcast
-// CHECK-NEXT: hr.constant dense<3.000000e+00> : tensor<8388608x2xf32>
+// CHECK-NEXT: hr.constant dense<3.000000e+00> : tensor<2xf32>
+// CHECK-NEXT: hr.broadcast
 func.func @growth() -> (tensor<8388608x2xf32>, tensor<8388608x2xf32>) {
   %a = hr.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %0 = hr.broadcast %a : (tensor<2xf32>) -> tensor<8388608x2xf32>
   %b = hr.constant dense<3.0> : tensor<2xf32>
   %1 = hr.broadcast %b : (tensor<2xf32>) -> tensor<8388608x2xf32>
   return %0, %1 : tensor<8388608x2xf32>, tensor<8388608x2xf32>
+}
+
+// -----
+
+// A sum over a number that is repeated 2^29 times needs all of them written out.
+// CHECK-LABEL: func.func @large_operand
+// CHECK: hr.reduce
+func.func @large_operand() -> tensor<f32> {
+  %a = hr.constant dense<1.0> : tensor<536870912xf32>
+  %0 = hr.reduce sum %a axes [0] {keep_dims = false} : (tensor<536870912xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A repeated element stays one element.
+// CHECK-LABEL: func.func @repeated
+// CHECK: hr.constant dense<3.000000e+00> : tensor<1024x2xf32>
+func.func @repeated() -> tensor<1024x2xf32> {
+  %b = hr.constant dense<3.0> : tensor<2xf32>
+  %1 = hr.broadcast %b : (tensor<2xf32>) -> tensor<1024x2xf32>
+  return %1 : tensor<1024x2xf32>
 }
 
 // -----

@@ -39,6 +39,13 @@ Value ScalarMath::remainder(Value a, Value b) {
   return op<arith::RemSIOp>(a, safeDivisor(b));
 }
 
+/// MLIR's function divides 1 by the base there; any other base but 1 and -1 gives 0, too.
+Value ScalarMath::integerPower(Value base, Value exponent) {
+  Value traps =
+      op<arith::AndIOp>(compare(Compare::Equal, base, number(base, 0)), isNegative(exponent));
+  return op<math::IPowIOp>(select(traps, number(base, 2), base), exponent);
+}
+
 Value ScalarMath::neg(Value a) {
   return isa<FloatType>(a.getType()) ? op<arith::NegFOp>(a) : sub(number(a, 0), a);
 }

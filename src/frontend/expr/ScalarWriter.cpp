@@ -15,9 +15,11 @@ Value ScalarWriter::write(const Expr &expr) {
   return value;
 }
 
-Value ScalarWriter::writeIndex(const Expr &expr) {
-  Value value = math.convert(write(expr), builder.getI64Type());
-  return math.op<arith::IndexCastOp>(builder.getIndexType(), value);
+Value ScalarWriter::writeIndex(const Expr &expr) { return asIndex(write(expr)); }
+
+Value ScalarWriter::asIndex(Value integer) {
+  return math.op<arith::IndexCastOp>(builder.getIndexType(),
+                                     math.convert(integer, builder.getI64Type()));
 }
 
 Value ScalarWriter::create(const Expr &expr) {
@@ -158,7 +160,7 @@ Value ScalarWriter::binary(const Expr &expr, Value a, Value b) {
 Value ScalarWriter::power(const Expr &expr, Value a, Value b) {
   const Expr &exponent = expr.operands()[1];
   if (!isFloat(expr.dtype()))
-    return math.op<math::IPowIOp>(a, b);
+    return math.integerPower(a, b);
   if (exponent.op() == Op::Number && (exponent->number == 2 || exponent->number == 3)) {
     Value square = math.mul(a, a);
     return exponent->number == 2 ? square : math.mul(square, a);

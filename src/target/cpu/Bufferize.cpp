@@ -55,6 +55,58 @@ void dropPadGuards(RewriterBase &rewriter, ModuleOp module) {
   }
 }
 
+/// Equal empty and filled tensors became one value on the way, but what is computed into them needs
+/// memory of its own: one destination handed to two results makes them one buffer, and one that is
+/// also what its result is inserted into makes a value its own operand.
+void separateDestinations(RewriterBase &rewriter, ModuleOp module) {
+  SmallVector<Operation *> starts;
+  module.walk([&](Operation *op) {
+    if (isa<tensor::EmptyOp, linalg::FillOp>(op) && op->getNumResults() == 1)
+      starts.push_back(op);
+  });
+  auto isDestination = [](Operation *start, OpOperand &use) {
+    if (isa<tensor::EmptyOp>(start))
+      return true;
+    auto user = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+    return (user && user.isDpsInit(&use)) || isa<LoopLikeOpInterface>(use.getOwner());
+  };
+  // Backwards: a fill in two places asks for two empty tensors.
+  for (Operation *start : llvm::reverse(starts)) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : start->getUses())
+      if (isDestination(start, use))
+        uses.push_back(&use);
+    rewriter.setInsertionPoint(start);
+    bool keepsOne = static_cast<size_t>(llvm::range_size(start->getUses())) == uses.size();
+    for (OpOperand *use : ArrayRef(uses).drop_back(keepsOne && !uses.empty()))
+      use->set(rewriter.clone(*start)->getResult(0));
+  }
+}
+
+/// A view that takes steps and drops dimensions is taken in two: MLIR tells which dimensions were
+/// dropped by comparing the strides of view and source, which steps make different.
+///
+///   %v = memref.subview %m[4, 0, 0, %i] [1, 3, 1, 1] [1, 1, 3, 1] : ... to memref<3x1xf64>
+///   %w = memref.subview %m[4, 0, 0, %i] [1, 3, 1, 1] [1, 1, 3, 1] : ... to memref<1x3x1x1xf64>
+///   %v = memref.subview %w[0, 0, 0, 0] [1, 3, 1, 1] [1, 1, 1, 1] : ... to memref<3x1xf64>
+void dropDimensionsWithoutSteps(RewriterBase &rewriter, ModuleOp module) {
+  SmallVector<memref::SubViewOp> views;
+  module.walk([&](memref::SubViewOp view) {
+    if (view.getType().getRank() < view.getSourceType().getRank() && !view.hasUnitStride())
+      views.push_back(view);
+  });
+  for (memref::SubViewOp view : views) {
+    rewriter.setInsertionPoint(view);
+    Location loc = view.getLoc();
+    SmallVector<OpFoldResult> sizes = view.getMixedSizes();
+    auto whole = rewriter.create<memref::SubViewOp>(loc, view.getSource(), view.getMixedOffsets(),
+                                                    sizes, view.getMixedStrides());
+    SmallVector<OpFoldResult> zeros(sizes.size(), rewriter.getIndexAttr(0)),
+        ones(sizes.size(), rewriter.getIndexAttr(1));
+    rewriter.replaceOpWithNewOp<memref::SubViewOp>(view, view.getType(), whole, zeros, sizes, ones);
+  }
+}
+
 /// What was computed in place leaves a copy of a buffer onto itself.
 void removeSelfCopies(RewriterBase &rewriter, ModuleOp module) {
   DominanceInfo dominance(module);
@@ -82,12 +134,14 @@ struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
       if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
         return signalPassFailure();
     }
+    separateDestinations(rewriter, module);
     bufferization::OneShotBufferizationOptions options = bufferizationOptions();
     bufferization::OneShotAnalysisState state(module, options);
     if (failed(bufferization::analyzeOp(module, state)) ||
         failed(bufferization::eliminateEmptyTensors(rewriter, module, state)) ||
         failed(bufferization::runOneShotBufferize(module, options)))
       return signalPassFailure();
+    dropDimensionsWithoutSteps(rewriter, module);
     removeSelfCopies(rewriter, module);
   }
 };

@@ -40,6 +40,11 @@ def CpuDistributeGridPass : Pass<"cpu-distribute-grid", "::mlir::func::FuncOp"> 
 
 def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
   let summary = "takes temporaries inside a kernel from a workspace of fixed size";
+  let options = [Option<"apart", "apart", "bool", "false", "leaves each an allocation of its own">];
+}
+
+def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {
+  let summary = "checks that results share memory neither with each other nor with operands";
 }
 
 def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {

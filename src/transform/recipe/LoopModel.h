@@ -168,8 +168,9 @@ private:
   void tensorize(Stage &stage, const RecipeStep &step);
   void checkNesting(const Stage &stage) const;
   void checkVector(const Stage &stage, int loop) const;
-  std::vector<std::optional<int64_t>> regionInside(const Stage &stage, const std::string &outer,
-                                                   int position) const;
+  using Region = std::vector<std::optional<int64_t>>;
+  const Region &regionInside(const Stage &stage, const std::string &outer, int position,
+                             std::map<const Stage *, Region> &known) const;
 
   std::vector<Stage> stages;
   Recipe applied;

@@ -8,17 +8,22 @@
 
 namespace headrace {
 
-/// How much of each axis of `stage` one iteration of the loop at `position` of `outer` needs.
-std::vector<std::optional<int64_t>>
-LoopModel::regionInside(const Stage &stage, const std::string &outer, int position) const {
-  std::vector<std::optional<int64_t>> region;
+/// How much of each axis of `stage` one iteration of the loop at `position` of `outer` needs;
+/// `known` holds those found so far, because many ways can lead from one stage to another.
+const LoopModel::Region &LoopModel::regionInside(const Stage &stage, const std::string &outer,
+                                                 int position,
+                                                 std::map<const Stage *, Region> &known) const {
+  auto found = known.find(&stage);
+  if (found != known.end())
+    return found->second;
+  Region region;
   for (const StageAxis &axis : stage.axes)
     region.push_back(axis.extent);
   if (stage.name == outer) {
     for (int i = 0; i <= position; ++i)
       for (const LoopPart &part : stage.loops[i].parts)
         region[part.axis] = part.step;
-    return region;
+    return known[&stage] = region;
   }
   for (size_t dim = 0; dim < stage.result.size(); ++dim) {
     int axis = stage.result[dim];
@@ -29,7 +34,7 @@ LoopModel::regionInside(const Stage &stage, const std::string &outer, int positi
       for (const StageRead &read : reader.reads) {
         if (read.source != stage.name)
           continue;
-        std::vector<std::optional<int64_t>> around = regionInside(reader, outer, position);
+        const Region &around = regionInside(reader, outer, position, known);
         std::optional<int64_t> span = 1;
         if (read.irregular)
           span = stage.axes[axis].extent;
@@ -43,7 +48,7 @@ LoopModel::regionInside(const Stage &stage, const std::string &outer, int positi
       needed = std::min(*needed, *stage.axes[axis].extent);
     region[axis] = needed;
   }
-  return region;
+  return known[&stage] = region;
 }
 
 void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
@@ -82,7 +87,8 @@ void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
     }
   if (!isRead)
     throw Refusal{inQuotes(outer.name) + " does not read " + inQuotes(stage.name)};
-  std::vector<std::optional<int64_t>> region = regionInside(stage, outer.name, position);
+  std::map<const Stage *, Region> known;
+  const Region &region = regionInside(stage, outer.name, position, known);
   for (size_t i = 0; i < region.size(); ++i)
     stage.axes[i].extent = region[i];
   stage.place = {step.target, step.axes.empty() ? "" : step.axes[0]};

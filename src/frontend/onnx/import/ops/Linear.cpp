@@ -1,6 +1,7 @@
 // Products of matrices and tensors, all written as contractions.
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
+#include "runtime/Text.h"
 
 using namespace mlir;
 
@@ -62,7 +63,8 @@ static Equation parseEquation(NodeContext &c) {
   std::string text = c.node.getString("equation", "");
   llvm::erase(text, ' ');
   if (text.find('.') != std::string::npos)
-    c.fail(ErrorKind::Unsupported, "an ellipsis in the equation '{0}' is not supported", text);
+    c.fail(ErrorKind::Unsupported, "an ellipsis in the equation {0} is not supported",
+           inQuotes(text));
   auto [left, right] = StringRef(text).split("->");
   SmallVector<StringRef> parts;
   left.split(parts, ',');
@@ -84,8 +86,8 @@ static void checkLetters(NodeContext &c, StringRef letters, const char *what) {
   for (char letter : letters)
     if (!llvm::isAlpha(letter) || letters.count(letter) != 1)
       c.fail(ErrorKind::Unsupported,
-             "expected letters that differ for each dimension of {0} in the equation, found '{1}'",
-             what, letters);
+             "expected letters that differ for each dimension of {0} in the equation, found {1}",
+             what, inQuotes(letters));
 }
 
 static void importEinsum(NodeContext &c) {
@@ -108,7 +110,8 @@ static void importEinsum(NodeContext &c) {
   checkLetters(c, equation.result, "the result");
   for (char letter : equation.result)
     if (letters.find(letter) == std::string::npos)
-      c.fail(ErrorKind::InvalidModel, "the result's '{0}' is a dimension of no input", letter);
+      c.fail(ErrorKind::InvalidModel, "the result's {0} is a dimension of no input",
+             inQuotes({&letter, 1}));
 
   if (count == 2)
     return c.result(contract(c, inputs[0], inputs[1], equation.operands[0], equation.operands[1],

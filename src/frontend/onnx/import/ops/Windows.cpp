@@ -1,5 +1,6 @@
 // Convolution and pooling: a window that slides over the spatial dimensions.
 #include "frontend/onnx/import/Operators.h"
+#include "runtime/Text.h"
 
 using namespace mlir;
 
@@ -61,7 +62,7 @@ static Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
   else if (mode == "VALID")
     window.pads.assign(2 * rank, 0);
   else if (mode != "NOTSET")
-    c.fail(ErrorKind::InvalidModel, "attribute 'auto_pad': found unknown mode '{0}'", mode);
+    c.fail(ErrorKind::InvalidModel, "attribute 'auto_pad': found unknown mode {0}", inQuotes(mode));
   return window;
 }
 

@@ -1,0 +1,13 @@
+"""The command `headrace`, as `python -m headrace`: for users who installed the package alone."""
+
+import sys
+
+from headrace import _core
+
+
+def main() -> int:
+    return _core.command_line(["headrace", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

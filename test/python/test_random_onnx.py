@@ -1,0 +1,40 @@
+"""Random ONNX graphs: compiled, by the reference evaluation, and by ONNX Runtime (test/random)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("headrace")
+pytest.importorskip("onnxruntime")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "random"))
+
+from onnx_graphs import NAMES, accepted_operators, generate  # noqa: E402
+from run import run_seeds  # noqa: E402
+
+COUNT = 20_000 if os.environ.get("HEADRACE_LARGE_TESTS") else 2000
+
+
+def test_every_accepted_operator_has_a_generator() -> None:
+    assert accepted_operators() == set(NAMES)
+
+
+def test_every_operator_is_met() -> None:
+    met = set().union(*(generate(seed).operators for seed in range(1000)))
+    assert met == set(NAMES)
+
+
+def test_a_seed_is_a_program() -> None:
+    first, second = generate(7), generate(7)
+    assert first.model.SerializeToString() == second.model.SerializeToString()
+    assert all((first.feeds[name] == second.feeds[name]).all() for name in first.feeds)
+
+
+def test_random_graphs() -> None:
+    outcome = run_seeds(range(COUNT), jobs=os.cpu_count() or 1)
+    assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
+    # The generator knows what the compiler accepts, so that nearly all of them are compiled.
+    assert outcome.kinds["refused"] < COUNT // 20

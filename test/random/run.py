@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Random ONNX graphs, compiled and compared with the reference evaluation and ONNX Runtime.
+
+    python test/random/run.py --count 2000 --seed 0 --jobs 2
+
+Every program runs in a child process, so that a crash costs one seed and is reported as that seed's.
+Failing programs are made small and saved as .onnx with their inputs beside them (--save).
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import selectors
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+SECONDS_FOR_ONE = 60
+
+
+@dataclass
+class Child:
+    """A process that checks the seeds it is told, a line of verdict for each."""
+
+    process: subprocess.Popen
+    seed: int | None = None
+
+
+@dataclass
+class Outcome:
+    kinds: collections.Counter = field(default_factory=collections.Counter)
+    failures: dict[int, str] = field(default_factory=dict)
+    refusals: collections.Counter = field(default_factory=collections.Counter)
+
+
+def start_child(target: str) -> Child:
+    # One thread each: the jobs share the cores. Kernels are not kept, because none comes again.
+    environment = {
+        **os.environ,
+        "HEADRACE_THREADS": "1",
+        "HEADRACE_CACHE_DIR": "",
+        "OMP_NUM_THREADS": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--serve", "--target", target],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    return Child(process)
+
+
+def serve() -> None:
+    from check import check
+    from onnx_graphs import generate
+
+    for line in sys.stdin:
+        verdict = check(generate(int(line)))
+        print(json.dumps([verdict.kind, verdict.message]), flush=True)
+
+
+def run_seeds(seeds, jobs: int, target: str = "cpu") -> Outcome:
+    outcome, waiting = Outcome(), iter(seeds)
+    selector = selectors.DefaultSelector()
+
+    def give_next(child: Child) -> None:
+        child.seed = next(waiting, None)
+        if child.seed is None:
+            child.process.stdin.close()
+            child.process.wait()
+            return
+        selector.register(child.process.stdout, selectors.EVENT_READ, child)
+        child.process.stdin.write(f"{child.seed}\n")
+        child.process.stdin.flush()
+
+    def note(seed: int, kind: str, message: str) -> None:
+        outcome.kinds[kind] += 1
+        if kind == "wrong":
+            outcome.failures[seed] = message
+            print(f"seed {seed}: {message}", flush=True)
+        elif kind == "refused":
+            outcome.refusals[message.split(": ", 2)[-1]] += 1
+
+    for _ in range(jobs):
+        give_next(start_child(target))
+    while selector.get_map():
+        ready = selector.select(SECONDS_FOR_ONE)
+        hung = [key.data for key in selector.get_map().values()] if not ready else []
+        for child in [key.data for key, _ in ready] + hung:
+            selector.unregister(child.process.stdout)
+            line = "" if hung else child.process.stdout.readline()
+            if line:
+                note(child.seed, *json.loads(line))
+                give_next(child)
+                continue
+            child.process.kill()
+            status = child.process.wait()
+            note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
+            give_next(start_child(target))
+    return outcome
+
+
+def fails_in_child(program) -> bool:
+    """Whether the program fails, found in a process that may crash."""
+    import pickle
+
+    done = subprocess.run(
+        [sys.executable, __file__, "--one"],
+        input=pickle.dumps((program.model.SerializeToString(), program.feeds, program.tolerances, program.special, program.types)),
+        capture_output=True,
+        env={**os.environ, "HEADRACE_THREADS": "1"},
+        timeout=SECONDS_FOR_ONE,
+        check=False,
+    )  # fmt: skip
+    return done.returncode != 0
+
+
+def check_one() -> int:
+    import pickle
+
+    import onnx
+    from check import check
+    from values import Program
+
+    model, *rest = pickle.load(sys.stdin.buffer)  # our own process's
+    verdict = check(Program(0, onnx.load_from_string(model), *rest))
+    return 1 if verdict.kind == "wrong" else 0
+
+
+def save_small(seed: int, folder: Path) -> Path:
+    import numpy as np
+    import onnx
+    from onnx_graphs import generate
+    from shrink import shrink
+
+    small = shrink(generate(seed), fails_in_child)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"seed{seed}.onnx"
+    onnx.save(small.model, path)
+    np.savez(
+        path.with_suffix(".npz"),
+        **{name: np.asarray(x, np.float64) for name, x in small.feeds.items()},
+    )
+    return path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--target", default="cpu")
+    parser.add_argument("--save", type=Path, default=Path("build/random-failures"))
+    parser.add_argument("--no-shrink", action="store_true", help="report failing seeds as they are")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return 0
+    if options.one:
+        return check_one()
+    outcome = run_seeds(
+        range(options.seed, options.seed + options.count), options.jobs, options.target
+    )
+    if not options.no_shrink:
+        for seed in list(outcome.failures)[:20]:
+            path = save_small(seed, options.save)
+            print(f"seed {seed}: saved {path}")
+            import onnx
+
+            print(onnx.printer.to_text(onnx.load(path)))
+    print(dict(outcome.kinds))
+    for reason, count in outcome.refusals.most_common(12):
+        print(f"refused {count} times: {reason}")
+    return 1 if outcome.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

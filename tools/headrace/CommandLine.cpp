@@ -1,0 +1,124 @@
+// The command line: parses it, does what it asks, turns every error into one line and a code.
+#include "CommandLine.h"
+
+#include "runtime/Error.h"
+#include "runtime/Interruption.h"
+
+#include "Commands.h"
+#include "Console.h"
+#include "Interrupt.h"
+#include "RunScript.h"
+#include "Text.h"
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <new>
+
+namespace headrace::cli {
+
+namespace {
+
+enum ExitCode { success = 0, userError = 1, wrongUsage = 2, internalError = 70 };
+
+int fail(int code, std::string_view message) {
+  clearStatus();
+  std::fflush(stdout);
+  fmt::print(stderr, "headrace: {} {}\n", styled(stderr, Style::Red, "error:"), printable(message));
+  return code;
+}
+
+int failInScript(std::string_view message) {
+  size_t end = message.find('\n');
+  fail(userError, message.substr(0, end));
+  while (end != std::string_view::npos) {
+    message.remove_prefix(end + 1);
+    end = message.find('\n');
+    fmt::print(stderr, "{}\n", printable(message.substr(0, end)));
+  }
+  return userError;
+}
+
+int failUsage(const CLI::App &app, std::string message) {
+  if (!message.empty())
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  // Where a command was chosen, its help is the one to read.
+  std::vector<const CLI::App *> chosen =
+      app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+  std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
+  return fail(wrongUsage, fmt::format("{} (see headrace{} --help)", message, command));
+}
+
+void describe(CLI::App &app) {
+  app.description(
+      "Headrace compiles machine-learning models by the data they move, and runs them.");
+  app.set_version_flag("--version", "headrace " HEADRACE_VERSION, "Show the version");
+  app.set_help_flag("-h,--help", "Show this help");
+  app.footer("Examples:\n"
+             "  headrace run examples/digits/digits.onnx --random 0\n"
+             "      run the model on random numbers and show its outputs\n"
+             "  headrace explain examples/digits/digits.onnx --size batch=16\n"
+             "      show its kernels, the data they move, and what fusion saved\n"
+             "  headrace bench examples/digits/digits.onnx --profile\n"
+             "      time it, kernel by kernel\n"
+             "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
+             "      compile it ahead of time; run, explain and bench take packages, too\n\n"
+             "headrace COMMAND --help says more about a command.\n"
+             "Exit codes: 0 done, 1 error or mismatch, 2 wrong usage, 70 internal error,\n"
+             "130 interrupted.");
+}
+
+// What was printed must have arrived: a full disk or a closed pipe is an error.
+int flushOutput(int code) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    return fail(userError, fmt::format("cannot write the output: {}", std::strerror(errno)));
+  return code;
+}
+
+} // namespace
+
+int runCommandLine(int argc, char **argv) {
+  installInterruptHandler();
+  InterruptionSource interruption(isInterruptPending);
+  CLI::App app("", "headrace");
+  describe(app);
+  Action action;
+  addRunCommand(app, action);
+  addCompileCommand(app, action);
+  addBenchCommand(app, action);
+  addExplainCommand(app, action);
+  addVtaCommand(app, action);
+  try {
+    std::vector<std::string> words = withLongDashes(argc, argv);
+    std::ranges::reverse(words); // as CLI11 wants them
+    app.parse(words);
+    if (!action) {
+      fmt::print("{}", app.help());
+      return flushOutput(success);
+    }
+    return flushOutput(action());
+  } catch (const CLI::Success &request) { // --help, --version
+    return flushOutput(app.exit(request));
+  } catch (const CLI::ParseError &error) {
+    return failUsage(app, error.what());
+  } catch (const UsageError &error) {
+    return failUsage(app, error.what());
+  } catch (const ScriptError &error) {
+    return failInScript(error.what());
+  } catch (const Error &error) {
+    return fail(userError, error.what());
+  } catch (const Interrupted &) {
+    clearStatus();
+    return interruptedCode;
+  } catch (const std::bad_alloc &) {
+    return fail(userError, "not enough memory");
+  } catch (const InternalError &error) {
+    return fail(internalError, error.what());
+  } catch (const std::exception &error) {
+    return fail(internalError, InternalError(error.what()).what());
+  }
+}
+
+} // namespace headrace::cli
