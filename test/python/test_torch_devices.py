@@ -73,6 +73,13 @@ def test_other_element_types(dtype: torch.dtype) -> None:
         assert ".target sm_" in model.ir("llvm", [])
 
 
+@pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
+def test_gradients_of_overlapping_windows(pool: Any) -> None:
+    program = lowered(lambda x: pool(x, 3, 2, 1), torch.randn(2, 4, 14, 14))
+    _, backward, _, _ = program.model.forward_and_backward(program.names, None)
+    assert ".target sm_" in backward.ir("llvm", [])
+
+
 def test_running_statistics_are_written_back() -> None:
     create, shape = MODELS["convnet"]
     module = create().train()

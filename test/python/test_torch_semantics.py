@@ -383,6 +383,10 @@ EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
         lambda w, i: F.embedding(i, w, padding_idx=1),
         (normal(5, 3), torch.tensor([0, 1, 1, 2, 4])),
     ),
+    "logarithms of rows that see nothing": (
+        lambda x: torch.where(NO_ROW[0, 0], x, -torch.inf).log_softmax(-1),
+        (normal(4, 4),),
+    ),
     "masked softmax": (
         lambda x: torch.where(NO_ROW[1, 0], x * 2, -torch.inf).softmax(-1) @ x,
         (normal(4, 4),),
@@ -441,3 +445,37 @@ def test_a_backward_pass_that_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPa
         y.sum().backward()
     assert_same(x.grad, x.detach().cos(), strides=False)
     assert_same(run(x), x.sin())
+
+
+# Networks of all kinds
+
+
+def random_network(seed: int) -> torch.nn.Module:
+    """Layers that keep the last dimension, in any order."""
+    nn, width = torch.nn, 6
+    choices: list[Callable[[], torch.nn.Module]] = [
+        lambda: nn.Linear(width, width), lambda: nn.LayerNorm(width), lambda: nn.ReLU(inplace=True),
+        lambda: nn.GELU(), lambda: nn.Softmax(-1), lambda: nn.BatchNorm1d(width), lambda: nn.Hardtanh(),
+        lambda: nn.Dropout(0.0), lambda: nn.Tanh(), lambda: nn.RMSNorm(width), lambda: nn.Softplus(),
+    ]  # fmt: skip
+    picked = torch.randint(len(choices), (5,), generator=torch.Generator().manual_seed(seed))
+    return nn.Sequential(nn.Linear(width, width), *(choices[i]() for i in picked)).double()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_networks_at_any_batch(seed: int) -> None:
+    """Also of inputs in other orders, empty or repeated, with some parameters frozen."""
+    module = random_network(seed)
+    next(module.parameters()).requires_grad_(False)
+    twin = copy.deepcopy(module)
+    run = compiled(module)
+    wide = normal(6, 7).t()
+    for x in (normal(5, 6), normal(3, 6), wide, normal(1, 6).expand(4, 6), normal(8, 12)[:, ::2]):
+        found, wanted = with_gradients(run, x), with_gradients(twin, x)
+        assert_same(found[0], wanted[0], strides=False)
+        assert_same(found[1], wanted[1], strides=False)
+    module.eval(), twin.eval()
+    for batch in (4, 1, 0):
+        x = normal(batch, 6)
+        assert_same(with_gradients(run, x), with_gradients(twin, x), strides=False)
+    assert_same(list(module.buffers()), list(twin.buffers()))

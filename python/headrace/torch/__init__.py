@@ -1,5 +1,11 @@
 """PyTorch's face of Headrace: `torch.compile(model, backend="headrace")`."""
 
+import torch._dynamo.trace_rules
+
 from headrace.torch._backend import FallbackWarning, backend
+
+# A function that is being traced may call `backward`, and with it what runs programs.
+for name in ("headrace.torch", "headrace._tensors"):
+    torch._dynamo.trace_rules.add(name)
 
 __all__ = ["FallbackWarning", "backend"]

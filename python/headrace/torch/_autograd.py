@@ -27,10 +27,9 @@ class Training:
         floats = {"f16", "bf16", "f32", "f64"}
         kinds = [dtype for _, dtype, _ in program.model.outputs]
         self.floats = [i for i, dtype in enumerate(kinds) if dtype in floats]
-        outputs = len(program.outputs)
-        self.plain = [
-            i for i in range(self.results) if i >= outputs or not program.outputs[i].differentiable
-        ]
+        self.differentiable = [i for i, out in enumerate(program.outputs) if out.differentiable]
+        self.plain = [i for i in range(self.results) if i not in self.differentiable]
+        self.arranged = [i for i, out in enumerate(program.outputs) if out.order is not None]
 
     def reaches(self, wanted: int, given: list[int]) -> bool:
         """Whether autograd leads from one of these outputs to the input."""
@@ -94,20 +93,19 @@ class Function(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         results = outputs[: training.results]
         ctx.shapes = [results[i].shape for i in training.floats]
-        for i, output in enumerate(training.program.outputs):
-            results[i] = output.arrange(results[i])
+        for i in training.arranged:
+            results[i] = training.program.outputs[i].arrange(results[i])
         if training.plain:
             ctx.mark_non_differentiable(*(results[i] for i in training.plain))
         return tuple(results)
 
     @staticmethod
-    @torch._dynamo.disable  # `backward` may be called from a function that is being traced
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         training, (*kept, carrier) = ctx.training, ctx.saved_tensors
-        given = [i for i, gradient in enumerate(gradients) if gradient is not None]
-        wanted = [
-            i for i in training.wanted if ctx.needs_input_grad[i + 2] and training.reaches(i, given)
-        ]
+        wanted = training.wanted
+        if any(gradients[i] is None for i in training.differentiable):
+            given = [i for i in training.differentiable if gradients[i] is not None]
+            wanted = [i for i in wanted if training.reaches(i, given)]
         results: list[torch.Tensor | None] = [None] * (ctx.inputs + 2)
         if not wanted:
             return tuple(results)
@@ -115,8 +113,10 @@ class Function(torch.autograd.Function):
             found = carrier.call.gradients(list(gradients), wanted, True)
         else:
             try:
-                every = training.backward([*kept, *materialized(ctx, gradients, kept)])
-                found = [every[training.wanted.index(i)] for i in wanted]
+                every = training.backward([*kept, *materialized(ctx, gradients)])
+                found = every
+                if wanted is not training.wanted:
+                    found = [every[training.wanted.index(i)] for i in wanted]
             except Exception as reason:
                 carrier.call.give_up(reason)
                 found = carrier.call.gradients(list(gradients), wanted, False)
@@ -125,7 +125,7 @@ class Function(torch.autograd.Function):
         return tuple(results)
 
 
-def materialized(ctx: Any, gradients: Any, kept: list[torch.Tensor]) -> list[torch.Tensor]:
+def materialized(ctx: Any, gradients: Any) -> list[torch.Tensor]:
     """The gradients of the program's outputs as it has them, zeros among them."""
     training = ctx.training
     outputs = training.program.outputs

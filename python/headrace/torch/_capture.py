@@ -36,11 +36,21 @@ def capture(module: fx.GraphModule) -> Capture:
         raise Unsupported("a graph without tensors")
     results = find_results(module)
     mutated: list[int] = []
-    run = functional(GraphInterpreter(module, torch.is_grad_enabled()), results, mutated)
+
+    def trace() -> fx.GraphModule:
+        run = functional(GraphInterpreter(module, recording), results, mutated)
+        return make_fx(run, decomposition_table=decompositions())(*fakes)
+
+    recording = torch.is_grad_enabled()
     # cuDNN's normalization changes running statistics without saying so.
-    plain_norms = torch.backends.cudnn.flags(enabled=False)
-    with torch.no_grad(), plain_norms, mode, enable_python_dispatcher():
-        traced = make_fx(run, decomposition_table=decompositions())(*fakes)
+    with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), mode:
+        try:
+            traced = trace()
+        except RuntimeError:
+            # Some of PyTorch's operators in place know open sizes in Python alone, which takes
+            # others apart further than need be.
+            with enable_python_dispatcher():
+                traced = trace()
     traced.graph.eliminate_dead_code(is_impure_node=has_effect)
     found = list(traced.graph.output_node().args[0])
     kept = len(found) - len(mutated)

@@ -10,6 +10,7 @@ from headrace.torch._context import (
     FUNCTIONS,
     Context,
     Tensor,
+    Unsupported,
     aten,
     dtype_name,
     overloads,
@@ -101,6 +102,9 @@ def div(c: Context, a: Any, b: Any, rounding_mode: str | None = None) -> Tensor:
 
 @aten("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
 def power(c: Context, base: Any, exponent: Any) -> Tensor:
+    whole = not c.value.is_floating_point()
+    if whole and (isinstance(exponent, (Tensor, torch.SymInt)) or exponent < 0):
+        raise Unsupported("powers of integers by what may be negative")
     plain = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
     if not isinstance(exponent, (Tensor, torch.SymInt, torch.SymFloat)):
         if exponent == 1:

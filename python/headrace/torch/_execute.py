@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -67,7 +68,7 @@ class Executor:
         elif wanted:
             call = self.record(args)
         if wanted:
-            with torch.enable_grad():
+            with nullcontext() if torch.is_grad_enabled() else torch.enable_grad():
                 outputs = Function.apply(self.training(wanted), call, *inputs)
         else:
             outputs = self.inference(inputs)
