@@ -48,7 +48,9 @@ typedef enum headrace_status {
   HEADRACE_MISSING_INPUT = 6,
   HEADRACE_IO_ERROR = 7,
   HEADRACE_OUT_OF_MEMORY = 8,
-  HEADRACE_INTERNAL_ERROR = 9 /* please report it */
+  HEADRACE_INTERNAL_ERROR = 9,   /* please report it */
+  HEADRACE_OUT_OF_RANGE = 10,    /* the data hold an index or a class that does not exist */
+  HEADRACE_DIVISION_BY_ZERO = 11 /* the data make integers be divided by 0 */
 } headrace_status;
 
 /* Types of elements. Half precision is passed as its bits, bool as bytes of 0 or 1. */
@@ -136,8 +138,9 @@ HEADRACE_API headrace_status headrace_output_shape(const headrace_program *progr
                                                    size_t input_count, size_t output,
                                                    int64_t *shape);
 
-/* Computes all outputs into the caller's memory, which must not overlap the inputs. An output whose
- * `shape` is null is taken to have the size the program gives it. */
+/* Computes all outputs into the caller's memory. An output whose `shape` is null is taken to have
+ * the size the program gives it. HEADRACE_INVALID_ARGUMENT where the memory of one overlaps that of
+ * an input or of another output. */
 HEADRACE_API headrace_status headrace_run(const headrace_program *program,
                                           const headrace_tensor *inputs, size_t input_count,
                                           const headrace_tensor *outputs, size_t output_count);

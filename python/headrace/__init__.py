@@ -72,6 +72,7 @@ from headrace._session import InferenceSession, SessionOptions
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
 from headrace.errors import (
+    DivisionByZeroError,
     Error,
     InternalError,
     InvalidArgumentError,
@@ -80,6 +81,7 @@ from headrace.errors import (
     InvalidScriptError,
     IoError,
     MissingInputError,
+    OutOfRangeError,
     ShapeMismatchError,
     TypeMismatchError,
     UnsupportedError,
@@ -88,6 +90,7 @@ from headrace.errors import (
 __all__ = [
     "Axis",
     "DeviceArray",
+    "DivisionByZeroError",
     "Error",
     "Explanation",
     "ForwardBackward",
@@ -103,6 +106,7 @@ __all__ = [
     "LaunchSchedule",
     "MissingInputError",
     "Model",
+    "OutOfRangeError",
     "Phase",
     "Script",
     "Schedule",

@@ -7,6 +7,7 @@ was expected and what was found. An `InternalError` is a defect of Headrace: ple
 from __future__ import annotations
 
 __all__ = [
+    "DivisionByZeroError",
     "Error",
     "InternalError",
     "InvalidArgumentError",
@@ -15,6 +16,7 @@ __all__ = [
     "InvalidScriptError",
     "IoError",
     "MissingInputError",
+    "OutOfRangeError",
     "ShapeMismatchError",
     "TypeMismatchError",
     "UnsupportedError",
@@ -59,6 +61,14 @@ class MissingInputError(Error):
 
 class IoError(Error, OSError):
     """A file cannot be opened, read or written."""
+
+
+class OutOfRangeError(Error, IndexError):
+    """The data of a run hold an index or a class that does not exist."""
+
+
+class DivisionByZeroError(Error, ZeroDivisionError):
+    """The data of a run make integers be divided by 0."""
 
 
 class InternalError(RuntimeError):

@@ -2,6 +2,7 @@
 
 #include "runtime/Error.h"
 
+#include "Interpreter.h"
 #include <cstring>
 #include <nanobind/ndarray.h>
 
@@ -61,10 +62,7 @@ Tensor borrow(AnyArray array, DType type) {
   if (array.device_type() == nb::device::cuda::value)
     place.device = array.device_id();
   // The last copy of a tensor may go away in a thread that does not hold the interpreter.
-  std::shared_ptr<const void> owner(new AnyArray(std::move(array)), [](const AnyArray *held) {
-    nb::gil_scoped_acquire interpreter;
-    delete held;
-  });
+  std::shared_ptr<const void> owner(new AnyArray(std::move(array)), deleteLocked<const AnyArray>);
   return Tensor::borrow(type, std::move(shape), data, std::move(owner), place);
 }
 

@@ -3,6 +3,7 @@
 
 #include "Arrays.h"
 #include "Bindings.h"
+#include "Interpreter.h"
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -57,8 +58,9 @@ DeviceArray toDevice(nb::handle value, const std::string &elementType) {
   TensorSpec spec{"array", *parseDType(elementType), {}};
   nb::object fits = nb::cpp_function([](nb::handle array, size_t) { return nb::borrow(array); });
   Tensor tensor = tensorFromPython(value, spec, 0, fits);
-  nb::gil_scoped_release unlocked;
-  return {cuda::toDevice(cuda::Device::get(cuda::chosenDevice()), tensor), /*stream=*/0};
+  return unlocked([&]() -> DeviceArray {
+    return {cuda::toDevice(cuda::Device::get(cuda::chosenDevice()), tensor), /*stream=*/0};
+  });
 }
 
 } // namespace
@@ -75,12 +77,8 @@ void registerDeviceArrays(nb::module_ &module) {
       .def_prop_ro("stream", [](const DeviceArray &array) { return array.stream; })
       .def("dlpack", &toDlpack)
       .def("to_numpy", [](const DeviceArray &array) {
-        Tensor copy;
-        {
-          nb::gil_scoped_release unlocked;
-          copy = cuda::toHost(array.tensor, streamOf(array.stream));
-        }
-        return tensorToNumpy(std::move(copy));
+        return tensorToNumpy(
+            unlocked([&] { return cuda::toHost(array.tensor, streamOf(array.stream)); }));
       });
   module.def("to_device", &toDevice);
 }

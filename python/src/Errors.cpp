@@ -29,6 +29,10 @@ const char *classOf(ErrorKind kind) {
     return "MissingInputError";
   case ErrorKind::Io:
     return "IoError";
+  case ErrorKind::OutOfRange:
+    return "OutOfRangeError";
+  case ErrorKind::DivisionByZero:
+    return "DivisionByZeroError";
   }
   return "Error";
 }

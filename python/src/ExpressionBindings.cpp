@@ -3,6 +3,7 @@
 #include "runtime/Error.h"
 
 #include "Bindings.h"
+#include "Interpreter.h"
 #include <nanobind/operators.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -60,8 +61,7 @@ std::shared_ptr<Model> compileStages(const std::vector<Stage> &outputs, const st
                                      size_t planCacheSize, const std::string &recipe) {
   Settings settings = makeSettings(target, expansion, planCacheSize);
   settings.recipe = recipe;
-  nb::gil_scoped_release release;
-  return makeModel(outputs, name, settings);
+  return unlocked([&] { return makeModel(outputs, name, settings); });
 }
 
 } // namespace

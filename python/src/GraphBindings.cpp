@@ -78,6 +78,7 @@ void registerGraph(nb::module_ &module) {
       .def("concat", &GraphBuilder::concat)
       .def("pad", &GraphBuilder::pad)
       .def("gather", &GraphBuilder::gather)
+      .def("targets", &GraphBuilder::targets)
       .def("reduce", &GraphBuilder::reduce)
       .def("softmax", &GraphBuilder::softmax)
       .def("layer_norm", &GraphBuilder::layerNorm, nb::arg(), nb::arg(), nb::arg().none(),

@@ -6,6 +6,7 @@
 
 #include "Arrays.h"
 #include "Bindings.h"
+#include "Interpreter.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -20,12 +21,6 @@ namespace headrace::python {
 namespace {
 
 using Sizes = std::vector<std::optional<int64_t>>;
-
-// Runs without the interpreter's lock, so that other Python threads go on.
-template <class Work> auto unlocked(Work work) {
-  nb::gil_scoped_release release;
-  return work();
-}
 
 // A package that the caller opened already, or null.
 std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
@@ -43,7 +38,7 @@ std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *pa
 
 // None where the file is no package.
 std::shared_ptr<const Package> openPackage(const std::filesystem::path &path) {
-  return unlocked([&] { return Package::looksLikeOne(path) ? Package::open(path) : nullptr; });
+  return unlocked([&] { return Package::isNamedLikeOne(path) ? Package::open(path) : nullptr; });
 }
 
 nb::list specsToPython(const std::vector<TensorSpec> &specs,
@@ -91,9 +86,12 @@ nb::list enqueue(Model &model, const nb::list &values, const nb::callable &conve
   std::vector<Tensor> outputs(model.outputs().size());
   unlocked([&] {
     auto handle = reinterpret_cast<cuda::Stream>(stream);
-    model.compile(inputs)->enqueue(inputs, outputs, handle);
-    if (wait)
+    std::shared_ptr<const Executable> executable = model.compile(inputs);
+    executable->enqueue(inputs, outputs, handle);
+    if (wait) {
       cuda::waitFor(handle);
+      executable->raiseDataErrors();
+    }
   });
   nb::list list;
   for (Tensor &output : outputs)
@@ -125,25 +123,26 @@ nb::list enqueueAt(Model &model, const std::vector<uintptr_t> &addresses,
     auto *address = reinterpret_cast<void *>(nb::cast<uintptr_t>(made[1]));
     if (output >= 0)
       results[static_cast<size_t>(output)] = made[0];
-    std::shared_ptr<nb::object> held(new nb::object(made[0]), [](nb::object *object) {
-      nb::gil_scoped_acquire interpreter;
-      delete object;
-    });
+    std::shared_ptr<nb::object> held(new nb::object(made[0]), deleteLocked<nb::object>);
     return std::shared_ptr<void>(std::move(held), address);
   };
   unlocked([&] {
     std::shared_ptr<const Executable> executable = model.compile(inputs);
     CallAllocator allocator;
     allocator.output = [&](size_t output, const Shape &shape) {
-      nb::gil_scoped_acquire interpreter;
-      std::shared_ptr<void> memory = ask(static_cast<int64_t>(output), nb::tuple(nb::cast(shape)));
+      std::shared_ptr<void> memory;
+      if (!withInterpreter(
+              [&] { memory = ask(static_cast<int64_t>(output), nb::tuple(nb::cast(shape))); }))
+        throw Interrupted();
       const void *address = memory.get();
       return Tensor::borrow(model.outputs()[output].dtype, shape, address, std::move(memory),
                             executable->place());
     };
     allocator.temporary = [&](size_t bytes) {
-      nb::gil_scoped_acquire interpreter;
-      return ask(-1, nb::make_tuple(bytes));
+      std::shared_ptr<void> memory;
+      if (!withInterpreter([&] { memory = ask(-1, nb::make_tuple(bytes)); }))
+        throw Interrupted();
+      return memory;
     };
     executable->enqueue(inputs, outputs, reinterpret_cast<cuda::Stream>(stream), &allocator);
   });

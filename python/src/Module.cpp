@@ -1,12 +1,14 @@
 // The extension module headrace._core: the driver's Model and tensor expressions for the Python
 // files beside it, which give it its public face.
 #include "Bindings.h"
+#include "Interpreter.h"
 
 NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
   // Expressions and programs that are kept until the interpreter ends are no leaks.
   nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
+  headrace::python::registerEnd(module);
   headrace::python::registerDeviceArrays(module);
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);

@@ -3,6 +3,7 @@
 
 #include "Arrays.h"
 #include "Bindings.h"
+#include "Interpreter.h"
 #include "script/PackagedScript.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -96,14 +97,11 @@ std::vector<std::filesystem::path> withDefaults(std::vector<std::filesystem::pat
 
 // The run does not hold the interpreter while it computes.
 std::function<void(const std::string &)> printer(nb::callable print) {
-  auto held =
-      std::shared_ptr<nb::callable>(new nb::callable(std::move(print)), [](nb::callable *callable) {
-        nb::gil_scoped_acquire interpreter;
-        delete callable;
-      });
+  std::shared_ptr<nb::callable> held(new nb::callable(std::move(print)),
+                                     deleteLocked<nb::callable>);
   return [held](const std::string &line) {
-    nb::gil_scoped_acquire interpreter;
-    (*held)(line);
+    if (!withInterpreter([&] { (*held)(line); }))
+      throw Interrupted();
   };
 }
 
@@ -145,8 +143,7 @@ void writeScriptPackage(const std::filesystem::path &path, const std::filesystem
   if (!processors.empty())
     settings.processors = processors;
   settings.sample = {arguments, variablesFromPython(inputs), results, withDefaults(scriptPath)};
-  nb::gil_scoped_release release;
-  CompiledPackage::compile({{path}}, settings).writePackage(output);
+  unlocked([&] { CompiledPackage::compile({{path}}, settings).writePackage(output); });
 }
 
 nb::dict statisticsToPython(const script::Statistics &statistics) {
@@ -185,10 +182,7 @@ void registerScript(nb::module_ &module) {
            [](ScriptSession &session, const nb::dict &inputs,
               const std::map<std::string, std::string> &arguments) {
              Variables variables = variablesFromPython(inputs);
-             nb::gil_scoped_release release;
-             Results results{session.run(variables, arguments)};
-             variables.clear();
-             return results;
+             return unlocked([&] { return Results{session.run(variables, arguments)}; });
            })
       .def_prop_ro("statistics", [](const ScriptSession &session) {
         return statisticsToPython(session.statistics());

@@ -96,6 +96,10 @@ headrace_status statusOf(ErrorKind kind) {
     return HEADRACE_MISSING_INPUT;
   case ErrorKind::Io:
     return HEADRACE_IO_ERROR;
+  case ErrorKind::OutOfRange:
+    return HEADRACE_OUT_OF_RANGE;
+  case ErrorKind::DivisionByZero:
+    return HEADRACE_DIVISION_BY_ZERO;
   }
   return HEADRACE_INTERNAL_ERROR;
 }

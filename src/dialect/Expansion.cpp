@@ -116,24 +116,9 @@ static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
   });
 }
 
-/// Half precision is combined in single: a sum in eight bits of mantissa stops growing at 256.
-static Value reduceInSingle(OpBuilder &b, ReduceOp op) {
-  Location loc = op.getLoc();
-  Value wide = createMap(b, loc, {op.getInput()}, [&](OpBuilder &i, ValueRange v) -> Value {
-    return i.create<arith::ExtFOp>(loc, i.getF32Type(), v[0]);
-  });
-  Value result = b.create<ReduceOp>(loc, wide, op.getKind(), op.getAxes(), op.getKeepDims());
-  Type narrow = cast<RankedTensorType>(op.getType()).getElementType();
-  return createMap(b, loc, {result}, [&](OpBuilder &i, ValueRange v) -> Value {
-    return i.create<arith::TruncFOp>(loc, narrow, v[0]);
-  });
-}
-
 /// A mean is a sum divided by how many elements went into it.
 FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
   Type element = cast<RankedTensorType>(getType()).getElementType();
-  if (element.isF16() || element.isBF16())
-    return reduceInSingle(b, *this);
   if (getKind() != ReduceKind::Mean || !(isa<FloatType>(element) || element.isSignlessInteger()))
     return failure();
   Location loc = getLoc();

@@ -98,6 +98,8 @@ FailureOr<Value> UnpoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
 FailureOr<Value> ScatterAddOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Location loc = getLoc();
   SymbolicShape updates = shapeOf(getUpdates()), result = shapeOf(getResult());
+  if (constantValue(result[1]) == 0)
+    return emitError("expected rows to add to, found none");
   auto index = [&](AffineExpr size) {
     return getValueOrCreateConstantIndexOp(b, loc, sizeOperand(b, loc, size));
   };

@@ -19,6 +19,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace headrace {
+struct ValueCheck;
+} // namespace headrace
+
 #define GET_ATTRDEF_CLASSES
 #include "dialect/HrAttrs.h.inc"
 #include "dialect/HrInterfaces.h.inc"
@@ -43,6 +47,12 @@ inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
 
 /// The user's name of an operator, from its location; its kind where it has none.
 std::string operatorName(mlir::Operation *op);
+
+namespace hr {
+/// Whether no data can break the check: its elements are those of a constant, all of them allowed,
+/// maybe moved.
+bool isAlwaysMet(CheckOp check);
+} // namespace hr
 
 /// The name of a kernel built around `op`: the operator's, with what part of it the kernel does
 /// where the compiler made several of one (padding, a change of layout).

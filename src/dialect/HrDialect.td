@@ -48,6 +48,16 @@ def Hr_PoolKindAttr : EnumAttr<Hr_Dialect, Hr_PoolKind, "pool_kind"> {
   let assemblyFormat = "$value";
 }
 
+def Hr_CheckKind : I32EnumAttr<"CheckKind", "what the elements of a checked tensor are for", [
+    I32EnumAttrCase<"Index", 0, "index">, I32EnumAttrCase<"Divisor", 1, "divisor">,
+    I32EnumAttrCase<"Target", 2, "target">]> {
+  let cppNamespace = "::headrace::hr";
+  let genSpecializedAttr = 0;
+}
+def Hr_CheckKindAttr : EnumAttr<Hr_Dialect, Hr_CheckKind, "check_kind"> {
+  let assemblyFormat = "$value";
+}
+
 def Hr_ChannelLayout : I32EnumAttr<"ChannelLayout", "where the channels of an image stand", [
     I32EnumAttrCase<"First", 0, "channels_first">, I32EnumAttrCase<"Last", 1, "channels_last">]> {
   let cppNamespace = "::headrace::hr";

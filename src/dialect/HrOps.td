@@ -52,6 +52,34 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Hr_CheckOp : Hr_Op<"check", [Pure, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<Hr_OperatorInterface, ["gradient"]>]> {
+  let summary = "its input, whose elements must be allowed; moves nothing";
+  let description = [{
+    Some errors only data can show: an index outside its tensor, a divisor of 0, a class that does
+    not exist. What reads such elements is safe for any of them (it clamps) and takes them through a
+    check, which ends the run with an error that names `subject`, the first element in row-major
+    order that is not allowed, and its position. Indices and targets lie in [low, high), which
+    `bounds` gives as expressions of the symbols, or are `excepted`; divisors are not 0.
+    ```
+    %i = hr.check index %indices in affine_map<()[s0] -> (-s0, s0)> for "node 'embed' (Gather)" : tensor<4xi64>
+    %y = hr.gather %table, %i {axis = 0 : i64} : ...
+    ```
+    It stays what it is at level 2: a step of the program between kernels.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Hr_CheckKindAttr:$kind, AffineMapAttr:$bounds,
+                       StrAttr:$subject, OptionalAttr<I64Attr>:$excepted);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $kind $input `in` $bounds `for` $subject (`except` $excepted^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What it asks for; bounds are those of the symbols, and left out.
+    ::headrace::ValueCheck getCheck();
+  }];
+}
+
 //===--------------------------------------------------------------------------===//
 // Element-wise work, reductions, contractions
 //===--------------------------------------------------------------------------===//
@@ -330,6 +358,7 @@ def Hr_PadOp : Hr_IrregularOp<"pad"> {
 
 def Hr_GatherOp : Hr_IrregularOp<"gather"> {
   let summary = "picks slices of `data` along an axis by index; negative indices count from the end";
+  let description = [{ One outside the axis means its nearest end: `hr.check` makes it an error. }];
   let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` functional-type(operands, results)";

@@ -2,10 +2,12 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 #include "runtime/Text.h"
-#include "runtime/ThreadPool.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
@@ -35,7 +37,7 @@ std::string nameOf(Location location) {
 /// Reads, writes and work of one operator on its own.
 void addOperator(MovementReport &report, Operation &op, bool isOutput) {
   auto candidate = dyn_cast<hr::OperatorInterface>(op);
-  if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp>(op))
+  if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op))
     return;
   report.kernels += 1;
   auto bytes = [](Value value) {
@@ -92,9 +94,9 @@ std::shared_ptr<MLIRContext> makeContext(const Target &target) {
   DialectRegistry registry;
   registry.insert<hr::HrDialect, func::FuncDialect>();
   target.registerDialects(registry);
-  bool threads = ThreadPool::global().threads() > 1;
-  auto context = std::make_shared<MLIRContext>(
-      registry, threads ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+  CompilerSection section;
+  auto context = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  useProcessThreads(*context);
   context->loadAllAvailableDialects();
   return context;
 }
@@ -125,7 +127,12 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
     return success();
   });
   manager.enableVerifier(true);
-  if (succeeded(manager.run(program)))
+  LogicalResult result = [&] {
+    CompilerSection section;
+    return manager.run(program);
+  }();
+  pollInterruption(); // what was skipped is no result
+  if (succeeded(result))
     return;
   if (!refused.empty())
     throw Error(ErrorKind::Unsupported, modelName + ": " + refused);

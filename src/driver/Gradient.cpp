@@ -129,6 +129,11 @@ void differentiateEntry(LevelOneProgram &program, const GradientOptions &options
   PassManager manager(program.context.get(), ModuleOp::getOperationName());
   OpPassManager &passes = manager.nest<func::FuncOp>();
   passes.addPass(createVerifyLevel1Pass());
+  // Gradients of half precision are computed in single, too. Products stay as narrow as the target
+  // may want them.
+  ComputeInSinglePassOptions single;
+  single.products = false;
+  passes.addPass(createComputeInSinglePass(single));
   passes.addPass(createSimplifyAlgebraPass());
   passes.addPass(createMergeMapsPass());
   passes.addPass(createCSEPass());
@@ -153,7 +158,8 @@ void differentiateEntry(LevelOneProgram &program, const GradientOptions &options
 
 /// A program of one function of the module, as its entry.
 LevelOneProgram extracted(LevelOneProgram &program, StringRef name) {
-  LevelOneProgram result{program.name + " (" + name.str() + ")", program.context, {}};
+  LevelOneProgram result{
+      program.name + " (" + name.str() + ")", program.context, {}, program.files};
   result.module = ModuleOp::create(program.module->getLoc());
   auto function = program.module->lookupSymbol<func::FuncOp>(name).clone();
   function.setName("main");
@@ -170,8 +176,8 @@ std::vector<std::string> commonOperators(func::FuncOp forward, func::FuncOp back
   std::vector<std::string> common;
   for (Operation &op : backward.getBody().front().without_terminator()) {
     std::string name = operatorName(&op);
-    if (!isa<hr::ConstantOp, hr::ReshapeOp, hr::BroadcastOp>(op) && names.contains(name) &&
-        !llvm::is_contained(common, name))
+    if (!isa<hr::ConstantOp, hr::ReshapeOp, hr::BroadcastOp, hr::CheckOp>(op) &&
+        names.contains(name) && !llvm::is_contained(common, name))
       common.push_back(name);
   }
   return common;

@@ -5,6 +5,7 @@
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/OnnxReader.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 
 using namespace mlir;
 
@@ -24,7 +25,12 @@ LevelOneProgram importFile(const std::filesystem::path &path, const Settings &se
   std::string name = path.filename().string();
   onnx::Model file = onnx::readModel(path);
   LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
+  CompilerSection section;
   program.module = onnx::importModel(file, *program.context, name);
+  std::vector<Tensor> weights;
+  for (const onnx::Initializer &initializer : file.graph.initializers)
+    weights.push_back(initializer.tensor);
+  program.files = filesHolding(weights);
   return program;
 }
 

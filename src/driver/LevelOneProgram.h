@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/Settings.h"
+#include "runtime/MappedFile.h"
 #include "runtime/Program.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,6 +18,8 @@ struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Those that its constants lie in.
+  std::vector<std::shared_ptr<const MappedFile>> files = {};
 
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;

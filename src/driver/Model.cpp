@@ -9,6 +9,7 @@
 #include "package/Package.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 
 #include <list>
 #include <mutex>
@@ -39,9 +40,13 @@ struct Model::Impl {
 
   /// Versions compiled so far, most recently used first.
   std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
-  mutable std::mutex versionsMutex;
+  mutable ForkSafeMutex versionsMutex;
   /// One compilation at a time in a context, which the models of gradients share.
-  std::shared_ptr<std::mutex> compileMutex = std::make_shared<std::mutex>();
+  std::shared_ptr<LongLock> compileLock;
+
+  explicit Impl(std::string givenName)
+      : name(std::move(givenName)),
+        compileLock(std::make_shared<LongLock>("model '" + name + "'")) {}
 
   void setInterface(const Program &program) {
     interface = program;
@@ -64,6 +69,8 @@ struct Model::Impl {
     if (!source)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");
+    for (const auto &file : source->files)
+      file->requireUnchanged();
     return *source;
   }
 
@@ -78,15 +85,16 @@ struct Model::Impl {
   }
 
   void keep(const Sizes &key, const std::shared_ptr<const Executable> &executable) {
+    decltype(versions) dropped; // outside the lock
     std::lock_guard lock(versionsMutex);
     versions.emplace_front(key, executable);
     while (versions.size() > settings.planCacheSize)
-      versions.pop_back();
+      dropped.splice(dropped.begin(), versions, std::prev(versions.end()));
   }
 };
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
-  if (!Package::looksLikeOne(path)) {
+  if (!Package::isNamedLikeOne(path)) {
     if (!settings.program.empty())
       throw Error(ErrorKind::InvalidArgument, path.filename().string() +
                                                   ": expected a package to choose program '" +
@@ -104,8 +112,7 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
     throw Error(ErrorKind::InvalidArgument,
                 name + ": expected no target, no expansion and no recipe for a package, which is "
                        "compiled already");
-  auto impl = std::make_unique<Impl>();
-  impl->name = name;
+  auto impl = std::make_unique<Impl>(name);
   impl->settings = settings;
   impl->packaged = package.program(settings.program);
   impl->setInterface(impl->packaged->interface());
@@ -115,9 +122,9 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Model::~Model() = default;
 
-Model::Model(LevelOneProgram program, const Settings &settings) : impl(std::make_unique<Impl>()) {
+Model::Model(LevelOneProgram program, const Settings &settings)
+    : impl(std::make_unique<Impl>(program.name)) {
   checkSettings(settings);
-  impl->name = program.name;
   impl->settings = settings;
   impl->setInterface(program.interface());
   impl->source = std::move(program);
@@ -147,11 +154,13 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     key.push_back(size < 2 ? std::optional(size) : std::nullopt);
   if (auto known = impl->find(key))
     return known;
-  std::lock_guard lock(*impl->compileMutex);
+  std::lock_guard lock(*impl->compileLock);
   if (auto known = impl->find(key))
     return known;
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, key);
-  auto executable = Compiler(impl->source->context, impl->settings, impl->name).compile(*program);
+  LevelOneProgram &source = impl->sourceFor("its program");
+  CompilerSection section;
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
+  auto executable = Compiler(source.context, impl->settings, impl->name).compile(*program);
   impl->keep(key, executable);
   return executable;
 }
@@ -163,7 +172,7 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
   LevelOneProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
-  std::lock_guard lock(*impl->compileMutex);
+  std::lock_guard lock(*impl->compileLock);
   return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
                           symbols, keepDouble);
 }
@@ -178,7 +187,8 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
                 "unknown phase '" + phase + "'; the phases are " + names);
   }
   LevelOneProgram &source = impl->sourceFor("its phases");
-  std::lock_guard lock(*impl->compileMutex);
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text;
@@ -194,9 +204,11 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 Explanation Model::explain(const Sizes &sizes) {
   if (impl->packaged)
     return impl->packaged->explain(impl->checked(sizes));
-  std::lock_guard lock(*impl->compileMutex);
-  OwningOpRef<ModuleOp> program = specializeProgram(*impl->source->module, impl->checked(sizes));
-  return Compiler(impl->source->context, impl->settings, impl->name).explain(*program);
+  LevelOneProgram &source = impl->sourceFor("its kernels");
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
+  return Compiler(source.context, impl->settings, impl->name).explain(*program);
 }
 
 size_t Model::compiledVersions() const {
@@ -218,34 +230,38 @@ bool Model::isForDevice() const {
 
 std::shared_ptr<Model> Model::to(const std::string &target) const {
   LevelOneProgram &source = impl->sourceFor("its program for another target");
-  std::lock_guard lock(*impl->compileMutex);
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
   addTarget(*source.context, findTarget(target));
   Settings settings = impl->settings;
   settings.target = target;
-  auto model = derived({impl->name, source.context, source.module->clone()}, settings);
-  model->impl->compileMutex = impl->compileMutex;
+  auto model =
+      derived({impl->name, source.context, source.module->clone(), source.files}, settings);
+  model->impl->compileLock = impl->compileLock;
   return model;
 }
 
 std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
   LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileMutex);
-  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  LevelOneProgram program{impl->name, source.context, source.module->clone(), source.files};
   auto model = derived(differentiated(std::move(program), options), impl->settings);
-  model->impl->compileMutex = impl->compileMutex;
+  model->impl->compileLock = impl->compileLock;
   return model;
 }
 
 ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
   LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileMutex);
-  LevelOneProgram program{impl->name, source.context, source.module->clone()};
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  LevelOneProgram program{impl->name, source.context, source.module->clone(), source.files};
   SplitProgram split = splitByDirection(std::move(program), options);
   ForwardBackward result{derived(std::move(split.forward), impl->settings),
                          derived(std::move(split.backward), impl->settings), std::move(split.kept),
                          std::move(split.computedAgain)};
   for (Model *model : {result.forward.get(), result.backward.get()})
-    model->impl->compileMutex = impl->compileMutex;
+    model->impl->compileLock = impl->compileLock;
   return result;
 }
 

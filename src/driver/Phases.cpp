@@ -21,13 +21,18 @@ bool shapesLoops(const Target &target, const Settings &settings) {
 
 void simplify(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  ComputeInSinglePassOptions single;
+  single.products = !target.machine().isDevice;
   if (shapesLoops(target, settings)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
+    program.addPass(createComputeInSinglePass(single));
     program.addPass(createExpandOperatorsPass());
     return;
   }
   // While a normalization still is one operator, it can move into weights.
   program.addPass(createFoldBatchNormPass());
+  // Half precision is decided here, for every front end.
+  program.addPass(createComputeInSinglePass(single));
   // Coarse operators become maps and reductions, which fuse with their neighbours.
   program.addPass(createExpandOperatorsPass());
   program.addPass(createFoldConstantsPass());

@@ -4,6 +4,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/Error.h"
+#include "runtime/ValueCheck.h"
 
 using namespace mlir;
 
@@ -42,6 +43,7 @@ public:
       llvm::TypeSwitch<Operation *>(&op)
           .Case([&](hr::ConstantOp constant) { addConstant(constant); })
           .Case([&](hr::ReshapeOp view) { buffers[view] = buffers.lookup(view.getInput()); })
+          .Case([&](hr::CheckOp check) { addCheck(check); })
           .Case([&](hr::LaunchOp launch) {
             Step step = makeStep(launch, launch.getName(), launch.getOperators(), launch.getCost());
             step.kind = Step::Kind::Kernel;
@@ -101,6 +103,27 @@ private:
       step.operands.push_back(buffers[result]);
     }
     return step;
+  }
+
+  /// The result is the operand's memory; the step only looks at it.
+  void addCheck(hr::CheckOp op) {
+    ValueCheck check = op.getCheck();
+    TensorSpec spec = specOf(op.getType(), "");
+    int buffer = buffers.lookup(op.getInput());
+    BufferInfo &info = program.buffers[buffer];
+    Step step;
+    step.kind = Step::Kind::Library;
+    step.name = op.getSubject().str();
+    step.symbol = checkSymbol(check.kind);
+    step.operands = {buffer};
+    step.parameters =
+        checkParameters(spec.dtype, toDimExpr(op.getBounds().getResult(0)),
+                        toDimExpr(op.getBounds().getResult(1)), check.excepted, spec.dims);
+    step.operators = {operatorName(op)};
+    step.cost.bytesRead = info.bytes;
+    info.lastStep = static_cast<int>(program.steps.size());
+    program.steps.push_back(std::move(step));
+    buffers[op] = buffer;
   }
 
   /// A temporary that is returned is the output's own memory; anything else is copied there.

@@ -5,6 +5,7 @@
 
 #include "package/Json.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 #include "runtime/RuntimeFunctions.h"
 
 #include <cerrno>
@@ -59,6 +60,7 @@ std::shared_ptr<const Code> Code::load(Bytes object, const std::string &source) 
   writeAll(code->descriptor, object, source);
   ::fcntl(code->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   // The loader knows objects by path: the descriptor stays open so that no other gets its number.
+  CompilerSection section; // the loader has locks, and code may do anything when it is loaded
   std::string path = "/proc/self/fd/" + std::to_string(code->descriptor);
   code->handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!code->handle) {
@@ -76,18 +78,16 @@ std::shared_ptr<const Code> Code::load(Bytes object, const std::string &source) 
 std::shared_ptr<const Code> Code::loadImages(Bytes data, const std::string &source) {
   std::shared_ptr<Code> code(new Code);
   code->forDevice = true;
-  const char *begin = reinterpret_cast<const char *>(data.data());
-  Json json = Json::parse(begin, begin + data.size(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array())
-    fail(ErrorKind::InvalidFile, source, "the package is damaged: its code is no list of images");
   try {
+    Json json = parseJson({reinterpret_cast<const char *>(data.data()), data.size()}, "its code");
+    if (!json.is_array())
+      throw JsonFault("its code is no list of images");
     for (const Json &item : json) {
       DeviceImage image{text(item, "name"), text(item, "text")};
       code->images.emplace(image.name, std::move(image));
     }
   } catch (const JsonFault &fault) {
-    fail(ErrorKind::InvalidFile, source,
-         std::string("the package is damaged: in its code, ") + fault.what());
+    fail(ErrorKind::InvalidFile, source, std::string("the package is damaged: ") + fault.what());
   }
   return code;
 }
@@ -111,7 +111,7 @@ void Code::readTable(const CodeTable &table, const std::string &source) {
          "expected code of interface " + std::to_string(codeAbi) + ", got " +
              std::to_string(table.abi));
   // Linked code has one table for all who open it.
-  static std::mutex mutex;
+  static ForkSafeMutex mutex;
   std::lock_guard lock(mutex);
   for (uint32_t i = 0; i < table.importCount; ++i) {
     void *function = findRuntimeFunction(table.importNames[i]);

@@ -1,6 +1,8 @@
 // Reading JSON that somebody else may have written.
 #pragma once
 
+#include "runtime/JsonNesting.h"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -16,6 +18,16 @@ class JsonFault : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// `what` is the text in messages.
+inline Json parseJson(std::string_view text, const std::string &what) {
+  if (isNestedBeyond(text, maxJsonNesting))
+    throw JsonFault(what + " is no JSON of at most " + std::to_string(maxJsonNesting) + " levels");
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    throw JsonFault(what + " is no JSON");
+  return json;
+}
 
 inline const Json &member(const Json &object, const char *name) {
   auto found = object.is_object() ? object.find(name) : object.end();
@@ -44,7 +56,8 @@ inline int64_t integerOf(const Json &value, int64_t least = INT64_MIN, int64_t m
               (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t{INT64_MAX});
   if (!fits || value.get<int64_t>() < least || value.get<int64_t>() > most)
     throw JsonFault("expected a number from " + std::to_string(least) + " to " +
-                    std::to_string(most) + ", got " + value.dump().substr(0, 40));
+                    std::to_string(most) + ", got " +
+                    (value.is_number() ? value.dump().substr(0, 40) : value.type_name()));
   return value.get<int64_t>();
 }
 

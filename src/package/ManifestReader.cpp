@@ -1,17 +1,19 @@
-#include "package/Checksum.h"
 #include "package/Manifest.h"
+#include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
 #include "runtime/AlignedMemory.h"
 #include "runtime/Error.h"
 
 #include <algorithm>
+#include <set>
 
 namespace headrace {
 
 namespace {
 
-// A manifest is parsed into memory; a hundred times what a large network needs.
-constexpr size_t maxManifestBytes = size_t{256} << 20;
+// A manifest is parsed into memory, of which it can take fifty times its size; ten times what a
+// large network needs.
+constexpr size_t maxManifestBytes = size_t{32} << 20;
 
 /// The constants of a package, checked when they are first asked for.
 class Weights {
@@ -20,8 +22,8 @@ public:
       : pieces(list(json, "pieces")), data(data), owner(std::move(owner)),
         checked(pieces.size(), false) {
     if (static_cast<uint64_t>(integer(json, "bytes", 0)) != data.size())
-      throw JsonFault("expected " + member(json, "bytes").dump() + " bytes of weights, found " +
-                      std::to_string(data.size()));
+      throw JsonFault("expected " + std::to_string(integer(json, "bytes")) +
+                      " bytes of weights, found " + std::to_string(data.size()));
   }
 
   Tensor find(size_t index, DType type, const Shape &shape) {
@@ -35,18 +37,48 @@ public:
     if (!checked[index] && checksum(found) != text(piece[2]))
       throw JsonFault("the checksum of weights " + std::to_string(index) + " differs");
     checked[index] = true;
-    Tensor tensor = Tensor::borrow(type, shape, found.data(), owner);
+    Tensor tensor = borrowed(type, shape, found);
     if (tensor.bytes() != found.size() || offset % static_cast<int64_t>(memoryAlignment) != 0)
       throw JsonFault("weights " + std::to_string(index) + " have another size");
     return tensor;
   }
 
 private:
+  Tensor borrowed(DType type, const Shape &shape, Bytes found) const {
+    try {
+      return Tensor::borrow(type, shape, found.data(), owner);
+    } catch (const Error &error) { // more elements than can be counted
+      throw JsonFault(error.what());
+    }
+  }
+
   const Json &pieces;
   Bytes data;
   std::shared_ptr<const void> owner;
   std::vector<bool> checked;
 };
+
+/// Whether a version computes what the program's interface says: the same inputs and outputs, under
+/// the symbols that are open.
+std::string versionFault(const Program &interface, const PackagedVersion &version) {
+  std::vector<std::string> open;
+  for (size_t i = 0; i < interface.symbols.size(); ++i)
+    if (i < version.sizes.size() && !version.sizes[i])
+      open.push_back(interface.symbols[i].name);
+  const Program &program = version.program;
+  auto isNamed = [](const std::string &name, const Symbol &symbol) { return name == symbol.name; };
+  if (version.sizes.size() != interface.symbols.size() ||
+      !std::ranges::equal(open, program.symbols, isNamed))
+    return "of other sizes";
+  auto isLike = [](const TensorSpec &a, const TensorSpec &b) {
+    return a.name == b.name && a.dtype == b.dtype && a.dims.size() == b.dims.size();
+  };
+  if (!std::ranges::equal(interface.inputs, program.inputs, isLike))
+    return "of other inputs";
+  if (!std::ranges::equal(interface.outputs, program.outputs, isLike))
+    return "of other outputs";
+  return "";
+}
 
 class ManifestReader {
 public:
@@ -61,6 +93,7 @@ public:
       readEntry(item, weights);
     if (manifest.contents.programs.empty() && manifest.contents.scripts.empty())
       throw JsonFault("there is no program in it");
+    checkWhole();
     return std::move(manifest);
   }
 
@@ -76,6 +109,13 @@ private:
                   source + ": expected a package of format " + std::to_string(packageFormat) +
                       " or older, got format " + std::to_string(version) + " of " +
                       manifest.contents.producer + ": a newer Headrace is needed");
+  }
+
+  // Programs and kernels fit each other as they were written together; no check of either alone
+  // tells that. Last, because whatever else is wrong can be said in better words.
+  void checkWhole() const {
+    if (json.contains(checksumKey) && text(json, checksumKey) != checksumOf(json))
+      throw JsonFault("its manifest is not the one that was compiled: the checksum differs");
   }
 
   void readCode() {
@@ -95,6 +135,8 @@ private:
 
   void readEntry(const Json &item, Weights &weights) {
     std::string kind = text(item, "kind");
+    if (!names.insert(text(item, "name")).second)
+      throw JsonFault("there are two programs '" + text(item, "name") + "'");
     if (kind == "dataflow")
       manifest.contents.programs.push_back(readProgram(item, weights));
     else if (kind == "script")
@@ -114,9 +156,13 @@ private:
       throw JsonFault("script '" + script.name + "' has no text");
     for (const Json &folder : list(item, "script_path"))
       script.scriptPath.push_back(text(folder));
-    for (const Json &segment : list(item, "segments"))
+    std::set<std::string> keys;
+    for (const Json &segment : list(item, "segments")) {
+      if (!keys.insert(text(segment, "key")).second)
+        throw JsonFault("script '" + script.name + "' has a segment twice");
       script.segments.push_back(
           {text(segment, "key"), readProgram(member(segment, "program"), weights)});
+    }
     return script;
   }
 
@@ -127,13 +173,18 @@ private:
       if (kind != "matrix" && kind != "scalar")
         throw JsonFault("unknown kind of variable '" + kind + "'");
       variables.push_back({text(entry, "name"), kind == "matrix"});
+      if (std::count_if(variables.begin(), variables.end(), [&](const ScriptVariable &other) {
+            return other.name == variables.back().name;
+          }) > 1)
+        throw JsonFault("there are two " + std::string(name) + " '" + variables.back().name + "'");
     }
     return variables;
   }
 
   PackagedProgram readProgram(const Json &item, Weights &weights) {
     PackagedProgram program{interfaceFromJson(item), {}};
-    size_t symbols = program.interface.symbols.size();
+    if (std::string fault = interfaceFault(program.interface); !fault.empty())
+      throw JsonFault("program '" + program.interface.name + "': " + fault);
     for (const Json &entry : list(item, "versions")) {
       PackagedVersion version;
       version.code = static_cast<size_t>(
@@ -146,11 +197,10 @@ private:
                                         [&](size_t index, DType type, const Shape &shape) {
                                           return weights.find(index, type, shape);
                                         });
+      version.program.origin = source;
       version.notes = notesFromJson(member(entry, "notes"), version.program);
-      auto open = std::count(version.sizes.begin(), version.sizes.end(), std::nullopt);
-      if (version.sizes.size() != symbols ||
-          static_cast<size_t>(open) != version.program.symbols.size())
-        throw JsonFault("program '" + program.interface.name + "' has a version of other sizes");
+      if (std::string fault = versionFault(program.interface, version); !fault.empty())
+        throw JsonFault("program '" + program.interface.name + "' has a version " + fault);
       program.versions.push_back(std::move(version));
     }
     return program;
@@ -159,6 +209,7 @@ private:
   const Json &json;
   const std::string &source;
   Manifest manifest;
+  std::set<std::string> names;
 };
 
 } // namespace
@@ -171,11 +222,9 @@ Manifest readManifest(Bytes text, Bytes weights, std::shared_ptr<const void> own
   if (text.size() > maxManifestBytes)
     fail("expected a manifest of at most " + std::to_string(maxManifestBytes) + " bytes, got " +
          std::to_string(text.size()));
-  const char *begin = reinterpret_cast<const char *>(text.data());
-  Json json = Json::parse(begin, begin + text.size(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    fail("its manifest is no JSON");
   try {
+    Json json =
+        parseJson({reinterpret_cast<const char *>(text.data()), text.size()}, "its manifest");
     return ManifestReader(json, source).read(weights, std::move(owner), choose);
   } catch (const JsonFault &fault) {
     fail(fault.what());

@@ -1,5 +1,5 @@
-#include "package/Checksum.h"
 #include "package/Manifest.h"
+#include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
 #include "runtime/AlignedMemory.h"
 
@@ -117,8 +117,8 @@ PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile
     programs.push_back(scriptToJson(script, weights));
   json["weights"] = weights.json();
   json["programs"] = std::move(programs);
-  // Names come from models and may be no UTF-8.
-  return {json.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(weights.pieces)};
+  json[checksumKey] = checksumOf(json);
+  return {manifestText(json), std::move(weights.pieces)};
 }
 
 } // namespace headrace

@@ -6,10 +6,10 @@
 #include "package/Manifest.h"
 #include "runtime/BindInputs.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 #include "runtime/MappedFile.h"
 
 #include <algorithm>
-#include <fstream>
 #include <mutex>
 
 namespace headrace {
@@ -86,7 +86,7 @@ public:
 private:
   std::shared_ptr<const Code> code;
   std::string source;
-  mutable std::mutex mutex;
+  mutable LongLock mutex{"a program of " + source};
   mutable std::shared_ptr<const Executable> prepared;
 };
 
@@ -144,16 +144,20 @@ std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) 
   std::string source = path.filename().string();
   std::shared_ptr<MappedFile> file = MappedFile::open(path);
   ZipReader zip({file->data(), file->size()}, source);
+  // Copies: what is checked is what is used, whatever becomes of the file.
+  std::vector<std::byte> text = zip.checkedFile(manifestFile);
   Manifest manifest = readManifest(
-      zip.checkedFile(manifestFile), zip.file(weightsFile), file, source,
+      text, zip.file(weightsFile), file, source,
       [&](const std::vector<ProcessorNeeds> &code) { return chooseCode(code, source); });
   if (manifest.code.empty())
     throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code has no file");
   const CodeFile &entry = manifest.code[manifest.chosen];
-  Bytes object = zip.file(entry.name);
+  Bytes stored = zip.file(entry.name);
+  std::vector<std::byte> object(stored.begin(), stored.end());
   if (object.size() != entry.bytes || checksum(object) != entry.checksum)
     throw Error(ErrorKind::InvalidFile,
                 source + ": the package is damaged: the checksum of '" + entry.name + "' differs");
+  // Only now is any of its code mapped as such.
   bool forDevice = manifest.contents.code[manifest.chosen].architecture == cudaArchitecture;
   return assemble(std::move(manifest),
                   forDevice ? Code::loadImages(object, source) : Code::load(object, source),
@@ -209,12 +213,8 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
   return package;
 }
 
-bool Package::looksLikeOne(const std::filesystem::path &path) {
-  if (path.extension() == ".hrpkg")
-    return true;
-  char start[4] = {};
-  std::ifstream(path, std::ios::binary).read(start, sizeof start);
-  return std::string_view(start, sizeof start) == "PK\x03\x04";
+bool Package::isNamedLikeOne(const std::filesystem::path &path) {
+  return path.extension() == ".hrpkg";
 }
 
 std::shared_ptr<const PackageProgram> PackageScript::find(const std::string &key) const {

@@ -70,8 +70,9 @@ public:
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);
 
-  /// Whether the file starts as packages do, or is named like one.
-  static bool looksLikeOne(const std::filesystem::path &path);
+  /// Whether a file is to be opened as a package: by its name, never by what is in it. A package
+  /// is native code, which nobody runs by opening what is called a model.
+  static bool isNamedLikeOne(const std::filesystem::path &path);
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }
   const std::vector<std::shared_ptr<const PackageScript>> &scripts() const { return allScripts; }

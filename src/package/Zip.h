@@ -26,8 +26,8 @@ public:
 
   /// Throws Error where there is none of that name.
   Bytes file(const std::string &name) const;
-  /// The same; checks its CRC-32, too.
-  Bytes checkedFile(const std::string &name) const;
+  /// A copy of it whose CRC-32 is right.
+  std::vector<std::byte> checkedFile(const std::string &name) const;
 
 private:
   struct Entry {

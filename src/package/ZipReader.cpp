@@ -165,11 +165,12 @@ const ZipReader::Entry &ZipReader::entry(const std::string &name) const {
 
 Bytes ZipReader::file(const std::string &name) const { return entry(name).data; }
 
-Bytes ZipReader::checkedFile(const std::string &name) const {
+std::vector<std::byte> ZipReader::checkedFile(const std::string &name) const {
   const Entry &found = entry(name);
-  if (crc32(found.data) != found.crc)
+  std::vector<std::byte> copy(found.data.begin(), found.data.end());
+  if (crc32(copy) != found.crc)
     fail(source, "the package is damaged: the checksum of '" + name + "' differs");
-  return found.data;
+  return copy;
 }
 
 } // namespace headrace

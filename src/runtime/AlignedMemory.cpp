@@ -1,6 +1,8 @@
 #include "runtime/AlignedMemory.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Sanitized.h"
 
 #include <cstdlib>
 #include <list>
@@ -12,13 +14,7 @@ namespace {
 
 constexpr size_t worthKeeping = size_t{256} << 10;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keepsBlocks = false; // reuse would hide use after free
-#elif defined(__has_feature)
-constexpr bool keepsBlocks = !__has_feature(address_sanitizer);
-#else
-constexpr bool keepsBlocks = true;
-#endif
+constexpr bool keepsBlocks = !checksAccesses; // reuse would hide use after free
 
 /// Freed blocks, most recently freed first.
 class BlockStore {
@@ -62,7 +58,7 @@ private:
     void *memory;
     size_t bytes;
   };
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::list<Block> blocks;
   size_t total = 0;
 };
@@ -91,6 +87,11 @@ static bool exceedsMachine(size_t bytes) {
 }
 
 AlignedMemory allocateAligned(size_t bytes, const char *what) {
+  if (checksAccesses) {
+    void *exact = nullptr;
+    if (posix_memalign(&exact, memoryAlignment, bytes) == 0)
+      return {static_cast<std::byte *>(exact), FreeMemory{bytes}};
+  }
   size_t rounded = (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
   if (rounded == 0)
     rounded = memoryAlignment;

@@ -1,6 +1,7 @@
 #include "runtime/AtomicWrite.h"
 
 #include "runtime/Error.h"
+#include "runtime/Interruption.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,9 +20,13 @@ namespace {
   throw Error(ErrorKind::Io, path.string() + ": cannot write: " + std::strerror(error));
 }
 
+std::atomic<int> unfinishedCount{0};
+
 // A rename would replace a link or a device instead of writing to what it stands for.
 fs::path finalPath(const fs::path &path) {
   std::error_code error;
+  if (path.empty())
+    throw Error(ErrorKind::Io, "expected the name of a file to write, got an empty one");
   fs::path target = path;
   if (fs::is_symlink(path, error)) {
     target = fs::canonical(path, error);
@@ -29,6 +34,8 @@ fs::path finalPath(const fs::path &path) {
       fail(path, error.value());
   }
   fs::file_status status = fs::status(target, error);
+  if (fs::is_directory(status) || target.filename().empty())
+    throw Error(ErrorKind::Io, path.string() + ": expected the name of a file, got a folder");
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw Error(ErrorKind::Io, path.string() + ": expected a regular file or a new name");
   return target;
@@ -41,6 +48,10 @@ fs::path temporaryBeside(const fs::path &path) {
 }
 
 } // namespace
+
+UnfinishedFile::UnfinishedFile() { ++unfinishedCount; }
+UnfinishedFile::~UnfinishedFile() { --unfinishedCount; }
+int unfinishedFiles() { return unfinishedCount; }
 
 AtomicFile::AtomicFile(const fs::path &path)
     : target(finalPath(path)), name(temporaryBeside(target)),
@@ -58,8 +69,9 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> piece) {
   while (!piece.empty()) {
+    pollInterruption();
     ssize_t written =
-        ::write(descriptor, piece.data(), std::min<size_t>(piece.size(), size_t{1} << 30));
+        ::write(descriptor, piece.data(), std::min<size_t>(piece.size(), size_t{64} << 20));
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)

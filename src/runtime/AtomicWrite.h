@@ -8,8 +8,20 @@
 
 namespace headrace {
 
+/// A file or folder that must not stay behind as it is: while there are any, whoever ends the
+/// process lets them be finished or removed first.
+class UnfinishedFile {
+public:
+  UnfinishedFile();
+  ~UnfinishedFile();
+  UnfinishedFile(const UnfinishedFile &) = delete;
+};
+/// How many there are. May be called by a signal's handler.
+int unfinishedFiles();
+
 /// A file written piece by piece under another name beside `path` and then put in its place: a
 /// reader sees the old file or the whole new one. Throws Error, leaving nothing behind.
+/// Its writing can be interrupted (Interruption.h).
 class AtomicFile {
 public:
   explicit AtomicFile(const std::filesystem::path &path);
@@ -25,6 +37,7 @@ public:
 
 private:
   std::filesystem::path target, name;
+  UnfinishedFile unfinished;
   int descriptor;
   bool placed = false;
 };

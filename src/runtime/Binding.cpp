@@ -1,6 +1,7 @@
 #include "runtime/Binding.h"
 
 #include "runtime/Error.h"
+#include "runtime/Library.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +21,12 @@ double workOf(const Step &step, std::span<const int64_t> symbols) {
   return work;
 }
 
-int64_t gridOf(const Step &step, KernelFn kernel, std::span<const int64_t> symbols) {
+int64_t gridOf(const Program &program, const Step &step, KernelFn kernel,
+               std::span<const int64_t> symbols) {
   std::vector<void *> noBuffers(step.operands.size(), nullptr);
   int64_t grid = kernel(noBuffers.data(), symbols.data(), 0, 0, nullptr);
   if (grid < 0)
-    throw InternalError("kernel '" + step.symbol + "' has a grid of " + std::to_string(grid));
+    failUnsound(program, "kernel '" + step.symbol + "' has a grid of " + std::to_string(grid));
   return grid;
 }
 
@@ -32,16 +34,6 @@ int64_t grainOf(int64_t grid, double work) {
   if (work < worthSharing)
     return grid;
   return static_cast<int64_t>(std::ceil(static_cast<double>(grid) * (worthSharing / work)));
-}
-
-// A buffer must not claim more than the tensor behind it has.
-void checkBytes(const Program &program, size_t id, int64_t available,
-                std::span<const int64_t> symbols) {
-  int64_t claimed = program.buffers[id].bytes.evaluate(symbols);
-  if (claimed > available)
-    throw InternalError("program '" + program.name + "': buffer " + std::to_string(id) +
-                        " claims " + std::to_string(claimed) + " of " + std::to_string(available) +
-                        " bytes");
 }
 
 int64_t bytesOf(DType dtype, const Shape &shape) {
@@ -55,22 +47,54 @@ Shape evaluate(const TensorSpec &spec, std::span<const int64_t> symbols) {
   return shape;
 }
 
-void checkBuffers(const Program &program, const Binding &binding) {
-  for (size_t id = 0; id < program.buffers.size(); ++id) {
-    const BufferInfo &buffer = program.buffers[id];
-    auto index = static_cast<size_t>(buffer.index);
-    if (buffer.kind == BufferInfo::Kind::Input) {
-      const TensorSpec &spec = program.inputs[index];
-      checkBytes(program, id, bytesOf(spec.dtype, evaluate(spec, binding.symbols)),
-                 binding.symbols);
-    } else if (buffer.kind == BufferInfo::Kind::Output) {
-      checkBytes(program, id, bytesOf(program.outputs[index].dtype, binding.outputShapes[index]),
-                 binding.symbols);
-    } else if (buffer.kind == BufferInfo::Kind::Constant) {
-      checkBytes(program, id, static_cast<int64_t>(program.constants[index].bytes()),
-                 binding.symbols);
-    }
+/// What a buffer takes; one that stands for a tensor must not claim more than that has.
+int64_t checkedBytes(const Program &program, size_t id, std::span<const int64_t> symbols) {
+  const BufferInfo &buffer = program.buffers[id];
+  auto index = static_cast<size_t>(buffer.index);
+  int64_t claimed = buffer.bytes.evaluate(symbols), available = INT64_MAX;
+  auto bytesOfSpec = [&](const TensorSpec &spec) {
+    return bytesOf(spec.dtype, evaluate(spec, symbols));
+  };
+  if (buffer.kind == BufferInfo::Kind::Input)
+    available = bytesOfSpec(program.inputs[index]);
+  else if (buffer.kind == BufferInfo::Kind::Output)
+    available = bytesOfSpec(program.outputs[index]);
+  else if (buffer.kind == BufferInfo::Kind::Constant)
+    available = static_cast<int64_t>(program.constants[index].bytes());
+  if (claimed < 0 || claimed > available)
+    failUnsound(program, "buffer " + std::to_string(id) + " claims " + std::to_string(claimed) +
+                             " of " + std::to_string(available) + " bytes");
+  return claimed;
+}
+
+void checkLibraryStep(const Program &program, const Step &step, const Binding::StepFacts &facts,
+                      std::span<const int64_t> bufferBytes) {
+  std::vector<int64_t> operandBytes;
+  for (int id : step.operands)
+    operandBytes.push_back(bufferBytes[static_cast<size_t>(id)]);
+  if (std::string fault = libraryFault(step, facts.parameters, operandBytes); !fault.empty())
+    failUnsound(program, "step '" + step.name + "' " + fault);
+}
+
+Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
+  Binding binding;
+  binding.symbols.assign(symbols.begin(), symbols.end());
+  for (const TensorSpec &output : program.outputs)
+    binding.outputShapes.push_back(evaluate(output, symbols));
+  binding.plan = planTemporaries(program, symbols);
+  std::vector<int64_t> bufferBytes;
+  for (size_t id = 0; id < program.buffers.size(); ++id)
+    bufferBytes.push_back(checkedBytes(program, id, symbols));
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    Binding::StepFacts &facts = binding.steps.emplace_back();
+    for (const DimExpr &parameter : step.parameters)
+      facts.parameters.push_back(parameter.evaluate(symbols));
+    facts.workspace = binding.plan.offsets[program.buffers.size() + i];
+    if (step.kind == Step::Kind::Library)
+      checkLibraryStep(program, step, facts, bufferBytes);
   }
+  return binding;
 }
 
 } // namespace
@@ -83,12 +107,15 @@ MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symb
     if (buffer.kind != BufferInfo::Kind::Temporary)
       continue;
     ids.push_back(id);
-    lifetimes.push_back({buffer.bytes.evaluate(symbols), buffer.firstStep, buffer.lastStep});
+    lifetimes.push_back({checkedBytes(program, id, symbols), buffer.firstStep, buffer.lastStep});
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
     ids.push_back(program.buffers.size() + i);
     int now = static_cast<int>(i);
-    lifetimes.push_back({program.steps[i].deviceWorkspaceBytes.evaluate(symbols), now, now});
+    int64_t workspace = program.steps[i].deviceWorkspaceBytes.evaluate(symbols);
+    if (workspace < 0)
+      failUnsound(program, "step '" + program.steps[i].name + "' has a negative workspace");
+    lifetimes.push_back({workspace, now, now});
   }
   MemoryPlan plan = planMemory(lifetimes);
   std::vector<int64_t> byBuffer(program.buffers.size() + program.steps.size(), -1);
@@ -107,19 +134,14 @@ int64_t outputBytes(const Program &program, std::span<const int64_t> symbols) {
 }
 
 Binding makeBinding(const Program &program, std::span<const int64_t> symbols) {
-  Binding binding;
-  binding.symbols.assign(symbols.begin(), symbols.end());
-  for (const TensorSpec &output : program.outputs)
-    binding.outputShapes.push_back(evaluate(output, symbols));
-  binding.plan = planTemporaries(program, symbols);
-  checkBuffers(program, binding);
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    Binding::StepFacts &facts = binding.steps.emplace_back();
-    for (const DimExpr &parameter : program.steps[i].parameters)
-      facts.parameters.push_back(parameter.evaluate(symbols));
-    facts.workspace = binding.plan.offsets[program.buffers.size() + i];
+  try {
+    return boundProgram(program, symbols);
+  } catch (const Error &error) { // a size that overflows, or is divided by zero
+    std::string what = error.what();
+    if (program.origin.empty() || what.starts_with(program.origin))
+      throw;
+    throw Error(error.kind(), program.origin + ": program '" + program.name + "': " + what);
   }
-  return binding;
 }
 
 Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
@@ -130,7 +152,7 @@ Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernel
     if (step.kind != Step::Kind::Kernel)
       continue;
     Binding::StepFacts &facts = binding.steps[i];
-    facts.grid = gridOf(step, kernels[i], symbols);
+    facts.grid = gridOf(program, step, kernels[i], symbols);
     facts.grain = grainOf(facts.grid, workOf(step, symbols));
   }
   return binding;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/ForkSafety.h"
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -35,7 +37,7 @@ public:
 
 private:
   static constexpr size_t kept = 8;
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<std::shared_ptr<const T>> bindings; // latest use first
 };
 

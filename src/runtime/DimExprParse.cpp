@@ -84,12 +84,20 @@ private:
       if (accept("*"))
         result = result * unary();
       else if (accept("//"))
-        result = result.floorDiv(unary());
+        result = result.floorDiv(divisor());
       else if (accept("%"))
-        result = result.mod(unary());
+        result = result.mod(divisor());
       else
         return result;
     }
+  }
+
+  // No size is divided by 0, whatever the symbols are.
+  DimExpr divisor() {
+    DimExpr result = unary();
+    if (result.asConstant() == 0)
+      fail();
+    return result;
   }
 
   DimExpr unary() {

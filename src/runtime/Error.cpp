@@ -22,6 +22,10 @@ const char *kindName(ErrorKind kind) {
     return "missing input";
   case ErrorKind::Io:
     return "input/output error";
+  case ErrorKind::OutOfRange:
+    return "out of range";
+  case ErrorKind::DivisionByZero:
+    return "division by zero";
   }
   return "error";
 }

@@ -14,7 +14,9 @@ enum class ErrorKind {
   ShapeMismatch,
   TypeMismatch,
   MissingInput,
-  Io
+  Io,
+  OutOfRange,
+  DivisionByZero
 };
 
 /// The kind as users and the Python face see it: "invalid file", "shape mismatch", ...

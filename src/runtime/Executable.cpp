@@ -34,6 +34,8 @@ void Executable::enqueue(std::span<const Tensor> inputs, std::span<Tensor> outpu
   runner->enqueue(inputs, outputs, stream, allocator);
 }
 
+void Executable::raiseDataErrors() const { runner->raiseDataErrors(); }
+
 std::vector<std::string> Executable::stepNotes() const { return runner->stepNotes(); }
 
 std::optional<std::vector<int64_t>> Executable::bind(std::span<const Tensor> inputs) const {

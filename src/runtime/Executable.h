@@ -52,6 +52,10 @@ public:
   void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
                const CallAllocator *allocator = nullptr) const;
 
+  /// Throws the Error of a check (ValueCheck.h) that failed in an earlier call of `enqueue` which
+  /// has ended by now; every further call does the same first. Others report their own.
+  void raiseDataErrors() const;
+
   /// What the driver made of each step on a device: "128 registers"; empty on the host.
   std::vector<std::string> stepNotes() const;
 

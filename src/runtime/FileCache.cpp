@@ -1,10 +1,14 @@
 #include "runtime/FileCache.h"
 
 #include "runtime/AtomicWrite.h"
+#include "runtime/Error.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -35,8 +39,10 @@ std::string digest(std::initializer_list<std::string_view> parts) {
 }
 
 std::optional<fs::path> userFolder() {
+  // Our own folder below whatever is given: /tmp and the like stay as they are.
   if (const char *given = std::getenv("HEADRACE_CACHE_DIR"))
-    return *given ? std::optional<fs::path>(given) : std::nullopt;
+    return *given ? std::optional(fs::path(given) / ("headrace-" + std::to_string(::geteuid())))
+                  : std::nullopt;
   if (const char *xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
     return fs::path(xdg) / "headrace";
   if (const char *home = std::getenv("HOME"); home && *home)
@@ -46,17 +52,21 @@ std::optional<fs::path> userFolder() {
 
 } // namespace
 
+// What is kept is code: a folder that somebody else made, or may write to, could hold anything.
+bool makePrivateFolder(const fs::path &folder) {
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    return false;
+  struct stat status{};
+  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 FileCache FileCache::user(std::string extension) {
   std::optional<fs::path> folder = userFolder();
-  std::error_code error;
-  if (folder) {
-    fs::create_directories(*folder, error);
-    // What is kept is code: nobody else may write here.
-    if (!error)
-      fs::permissions(*folder, fs::perms::owner_all, error);
-    if (error)
-      folder.reset();
-  }
+  if (folder && !makePrivateFolder(*folder))
+    folder.reset();
   return FileCache(folder, std::move(extension));
 }
 
@@ -88,7 +98,7 @@ void FileCache::store(const std::string &key, std::string_view content) const {
   try {
     writeFileAtomically(fileOf(key),
                         {std::as_bytes(std::span(head)), std::as_bytes(std::span(content))});
-  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
+  } catch (const Error &) { // NOLINT(bugprone-empty-catch)
     // A full or read-only disk costs time on the next run, nothing else.
   }
 }

@@ -9,12 +9,19 @@
 
 namespace headrace {
 
+/// Makes a folder that only its owner may write to; the folder it lies in, too, where that is not
+/// there. False where there is something else of that name: a link, or a folder that others own or
+/// may write to. What is there is never changed.
+bool makePrivateFolder(const std::filesystem::path &folder);
+
 /// A folder of files by key. They are written atomically and checked when read: a damaged or
 /// foreign one counts as absent. Nothing here ever fails what it serves.
 class FileCache {
 public:
-  /// The user's cache: HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or ~/.cache.
-  /// HEADRACE_CACHE_DIR set to nothing switches it off. `extension` keeps kinds of files apart.
+  /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or
+  /// ~/.cache, made for the user alone where it is not there. HEADRACE_CACHE_DIR set to nothing
+  /// switches it off, and so does a folder that is not the user's own. `extension` keeps kinds of
+  /// files apart.
   static FileCache user(std::string extension);
   FileCache(std::optional<std::filesystem::path> folder, std::string extension)
       : folder(std::move(folder)), extension(std::move(extension)) {}

@@ -4,8 +4,10 @@
 #include "runtime/BindingCache.h"
 #include "runtime/Error.h"
 #include "runtime/IdlePool.h"
+#include "runtime/Interruption.h"
 #include "runtime/Library.h"
 #include "runtime/ProgramRunner.h"
+#include "runtime/Sanitized.h"
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +40,7 @@ struct Scratch {
   std::vector<void *> buffers;  // by buffer id
   std::vector<void *> operands; // of the step at hand
   GrowingMemory arena, workspace;
+  std::vector<AlignedMemory> apart; // in place of the arena where accesses are checked
   std::vector<Tensor> alignedInputs;
 };
 
@@ -50,10 +53,12 @@ Tensor allocateOutput(const TensorSpec &spec, const Shape &shape) {
   }
 }
 
+constexpr const char *kTemporaries = "intermediate results";
+
 // Names the largest temporary where there is no memory for all of them.
 std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding &binding) {
   try {
-    return scratch.arena.reserve(binding.plan.totalBytes, "intermediate results");
+    return scratch.arena.reserve(binding.plan.totalBytes, kTemporaries);
   } catch (const Error &error) {
     int64_t most = 0;
     std::string step;
@@ -143,6 +148,7 @@ HostRunner::HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
 void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
                      std::vector<double> *stepMicroseconds) {
   using Clock = std::chrono::steady_clock;
+  requireFilesUnchanged();
   auto lease = scratches.take([] { return std::make_unique<Scratch>(); });
   Scratch &scratch = *lease;
   scratch.alignedInputs.clear();
@@ -152,6 +158,7 @@ void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
 
   checkPlaces(inputs, outputs);
   checkOutputs(binding->outputShapes, outputs);
+  checkApart(inputs, outputs);
   prepareOutputs(*binding, outputs);
   resolveBuffers(scratch, *binding, inputs, outputs);
   std::byte *workspace =
@@ -162,6 +169,7 @@ void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   if (stepMicroseconds)
     stepMicroseconds->assign(program.steps.size(), 0);
   for (size_t i = 0; i < program.steps.size(); ++i) {
+    pollInterruption();
     auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
     runStep(i, binding->steps[i], scratch, workspace, pool);
     if (stepMicroseconds)
@@ -184,7 +192,8 @@ void HostRunner::prepareOutputs(const Binding &binding, std::span<Tensor> output
 
 void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
                                 std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  std::byte *arena = reserveArena(scratch, program, binding);
+  std::byte *arena = checksAccesses ? nullptr : reserveArena(scratch, program, binding);
+  scratch.apart.clear();
   scratch.buffers.resize(program.buffers.size());
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     const BufferInfo &buffer = program.buffers[id];
@@ -205,7 +214,13 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
       scratch.buffers[id] = pointerTo(program.constants[index]);
       break;
     case BufferInfo::Kind::Temporary:
-      scratch.buffers[id] = arena + binding.plan.offsets[id];
+      if (checksAccesses) {
+        auto bytes = static_cast<size_t>(buffer.bytes.evaluate(scratch.symbols));
+        scratch.apart.push_back(allocateAligned(bytes, kTemporaries));
+        scratch.buffers[id] = scratch.apart.back().get();
+      } else {
+        scratch.buffers[id] = arena + binding.plan.offsets[id];
+      }
       break;
     }
   }

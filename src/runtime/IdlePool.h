@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/ForkSafety.h"
+
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -32,8 +34,15 @@ public:
     return Lease(make().release(), {this});
   }
 
+  /// Calls `visit` for each that no call has at the moment.
+  template <class Visit> void forEachIdle(const Visit &visit) {
+    std::lock_guard lock(mutex);
+    for (const std::unique_ptr<T> &item : idle)
+      visit(*item);
+  }
+
 private:
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<std::unique_ptr<T>> idle;
 };
 

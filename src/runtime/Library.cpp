@@ -2,13 +2,23 @@
 
 #include "runtime/Error.h"
 #include "runtime/OpenBlas.h"
+#include "runtime/ValueCheck.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 namespace headrace {
 
 namespace {
+
+std::string copyFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes) {
+  int64_t bytes = parameters[0];
+  if (bytes >= 0 && bytes <= std::min(operandBytes[0], operandBytes[1]))
+    return "";
+  return "copies " + std::to_string(bytes) + " bytes from " + std::to_string(operandBytes[0]) +
+         " to " + std::to_string(operandBytes[1]);
+}
 
 void copyBytes(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                ThreadPool &pool) {
@@ -26,21 +36,43 @@ struct Routine {
   std::string_view name;
   std::string_view library; // empty: our own
   LibraryFn function;
+  LibraryShape shape;
+  std::string (*fault)(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes);
 };
 
-constexpr std::array<Routine, 2> routines = {{
-    {"copy", "", copyBytes},
-    {"openblas.sgemm", "openblas", openBlasSgemm},
+constexpr LibraryShape checkShape = {
+    .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
+constexpr std::array<Routine, 5> routines = {{
+    {"copy", "", copyBytes, {2, 1}, copyFault},
+    {"check.index", "", runCheckStep, checkShape, checkStepFault},
+    {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
+    {"check.target", "", runCheckStep, checkShape, checkStepFault},
+    {"openblas.sgemm", "openblas", openBlasSgemm, {3, 12}, openBlasSgemmFault},
 }};
+
+const Routine *find(std::string_view name) {
+  auto found = std::find_if(routines.begin(), routines.end(),
+                            [&](const Routine &routine) { return routine.name == name; });
+  return found == routines.end() ? nullptr : &*found;
+}
 
 } // namespace
 
 LibraryFn findLibraryRoutine(std::string_view name) {
-  for (const Routine &routine : routines)
-    if (routine.name == name)
-      return routine.library.empty() || libraryAvailable(routine.library) ? routine.function
-                                                                          : nullptr;
-  return nullptr;
+  const Routine *routine = find(name);
+  bool isHere = routine && (routine->library.empty() || libraryAvailable(routine->library));
+  return isHere ? routine->function : nullptr;
+}
+
+std::optional<LibraryShape> libraryShape(std::string_view name) {
+  const Routine *routine = find(name);
+  return routine ? std::optional(routine->shape) : std::nullopt;
+}
+
+std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
+                         std::span<const int64_t> operandBytes) {
+  const Routine *routine = find(step.symbol);
+  return routine ? routine->fault(parameters, operandBytes) : "";
 }
 
 bool libraryAvailable(std::string_view library) {

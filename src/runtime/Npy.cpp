@@ -69,12 +69,12 @@ void copyFromFortranOrder(const std::byte *source, std::byte *target, const Shap
 
 Tensor readNpy(const std::filesystem::path &path) {
   std::string file = path.string();
-  std::shared_ptr<MappedFile> mapped = MappedFile::open(path);
+  std::shared_ptr<MappedFile> mapped = MappedFile::open(path, /*copyUpTo=*/SIZE_MAX);
   std::string_view content(reinterpret_cast<const char *>(mapped->data()), mapped->size());
   auto [headerText, start] = findHeader(content, file);
   NpyHeader header = parseNpyHeader(headerText, file);
 
-  // The file must hold the elements before any memory is asked for them.
+  // The file must hold the elements before any more memory is asked for them.
   const std::byte *source = mapped->data() + start;
   size_t available = mapped->size() - start;
   Tensor stored = Tensor::borrow(header.dtype, header.shape, source, mapped);
@@ -82,6 +82,11 @@ Tensor readNpy(const std::filesystem::path &path) {
     invalid(file, "truncated: expected " + std::to_string(stored.bytes()) + " bytes for " +
                       std::string(nameOf(header.dtype)) + " " + shapeString(header.shape) +
                       ", got " + std::to_string(available));
+
+  bool asItIs = !header.fortranOrder && header.dtype != DType::Bool &&
+                reinterpret_cast<uintptr_t>(source) % sizeOf(header.dtype) == 0;
+  if (asItIs)
+    return stored; // it is the only copy
 
   Tensor tensor = Tensor::allocate(header.dtype, header.shape);
   auto *target = static_cast<std::byte *>(tensor.data());

@@ -3,6 +3,7 @@
 #include "runtime/Error.h"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <dlfcn.h>
 
@@ -61,25 +62,38 @@ struct Gemm {
   int64_t batch, m, n, k, transA, transB, strideA, strideB, strideC, lda, ldb, ldc;
 };
 
+// The rows of an operand and what lies between them, in elements.
+struct Rows {
+  int64_t count, columns, leading, stride;
+};
+
 // A matrix of at most one row or no column has no use for its leading dimension, but BLAS checks
 // it.
-void checkLeading(const Step &step, int64_t rows, int64_t columns, int64_t &leading) {
-  if (rows <= 1 || columns == 0)
-    leading = std::max({leading, columns, int64_t{1}});
-  if (leading < std::max<int64_t>(columns, 1))
-    throw InternalError("step '" + step.name + "': rows of " + std::to_string(columns) +
-                        " elements are " + std::to_string(leading) + " apart");
+int64_t usedLeading(const Rows &rows) {
+  return rows.count <= 1 || rows.columns == 0 ? std::max({rows.leading, rows.columns, int64_t{1}})
+                                              : rows.leading;
 }
 
-Gemm readParameters(const Step &step, std::span<const int64_t> p) {
-  if (step.operands.size() != 3 || p.size() != 12)
+Gemm readGemm(std::span<const int64_t> p) {
+  return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]};
+}
+
+std::array<Rows, 3> operandsOf(const Gemm &g) {
+  return {Rows{g.transA ? g.k : g.m, g.transA ? g.m : g.k, g.lda, g.strideA},
+          Rows{g.transB ? g.n : g.k, g.transB ? g.k : g.n, g.ldb, g.strideB},
+          Rows{g.m, g.n, g.ldc, g.strideC}};
+}
+
+Gemm readParameters(const Step &step, std::span<const int64_t> parameters) {
+  if (step.operands.size() != 3 || parameters.size() != 12)
     throw InternalError("step '" + step.name + "': sgemm takes 3 operands and 12 parameters");
-  Gemm g{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]};
-  checkLeading(step, g.transA ? g.k : g.m, g.transA ? g.m : g.k, g.lda);
-  checkLeading(step, g.transB ? g.n : g.k, g.transB ? g.k : g.n, g.ldb);
-  checkLeading(step, g.m, g.n, g.ldc);
+  Gemm g = readGemm(parameters);
+  std::array<Rows, 3> operands = operandsOf(g);
+  g.lda = usedLeading(operands[0]);
+  g.ldb = usedLeading(operands[1]);
+  g.ldc = usedLeading(operands[2]);
   for (int64_t size : {g.m, g.n, g.k, g.lda, g.ldb, g.ldc})
-    if (size < 0 || size > INT_MAX)
+    if (size > INT_MAX)
       throw Error(ErrorKind::Unsupported, "step '" + step.name +
                                               "': OpenBLAS expects sizes up to 2^31 - 1, got " +
                                               std::to_string(size));
@@ -173,6 +187,29 @@ void multiplyPiece(const Gemm &gemm, const Pieces::Piece &piece, const float *a,
 }
 
 } // namespace
+
+std::string openBlasSgemmFault(std::span<const int64_t> parameters,
+                               std::span<const int64_t> operandBytes) {
+  Gemm gemm = readGemm(parameters);
+  for (int64_t size : {gemm.batch, gemm.m, gemm.n, gemm.k})
+    if (size < 0)
+      return "multiplies matrices of size " + std::to_string(size);
+  std::array<Rows, 3> operands = operandsOf(gemm);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Rows &rows = operands[i];
+    if (usedLeading(rows) < std::max<int64_t>(rows.columns, 1))
+      return "has rows of " + std::to_string(rows.columns) + " elements that are " +
+             std::to_string(rows.leading) + " apart";
+    if (gemm.batch == 0 || rows.count == 0 || rows.columns == 0)
+      continue;
+    __int128 elements = __int128{gemm.batch - 1} * rows.stride +
+                        __int128{rows.count - 1} * rows.leading + rows.columns;
+    if (rows.stride < 0 || elements > operandBytes[i] / static_cast<int64_t>(sizeof(float)))
+      return "leaves its operand " + std::to_string(i) + " of " + std::to_string(operandBytes[i]) +
+             " bytes";
+  }
+  return "";
+}
 
 bool openBlasAvailable() { return openBlas().sgemm != nullptr; }
 

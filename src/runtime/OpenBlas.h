@@ -13,5 +13,8 @@ bool openBlasAvailable();
 /// The library routine "openblas.sgemm".
 void openBlasSgemm(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                    ThreadPool &pool);
+/// What is wrong with its sizes, for operands of so many bytes; empty where nothing is.
+std::string openBlasSgemmFault(std::span<const int64_t> parameters,
+                               std::span<const int64_t> operandBytes);
 
 } // namespace headrace

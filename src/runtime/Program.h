@@ -99,6 +99,7 @@ struct DeviceImage {
 /// A compiled program as plain data; the code of its kernels is elsewhere.
 struct Program {
   std::string name;
+  std::string origin; // the file it was read from; empty where it was compiled in this process
   std::vector<Symbol> symbols;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Tensor> constants;
@@ -106,11 +107,26 @@ struct Program {
   std::vector<Step> steps;
 };
 
-/// What does not fit together: an index out of range, a symbol that no input determines, a
-/// temporary used outside its lifetime. Empty for a sound program.
+/// What does not fit together; empty for a sound program. Whoever reads one from outside asks, and
+/// so does whoever runs one. In a sound program
+/// - every symbol is the whole of some input's dimension, has a name of its own and a range of
+/// sizes
+///   from 0 on that is not empty; inputs have names of their own;
+/// - constant sizes are not negative, of dimensions, buffers, workspaces and grids;
+/// - a buffer stands for an input, output or constant there is, of its element type, or is a
+///   temporary that lives within the steps; every output has one buffer, which a step uses;
+/// - a step has operands, uses temporaries while they live, and ends with one that it may write;
+/// - a library step has as many operands and parameters as its routine takes;
+/// - a launch has a block of a size that devices have, and takes operands that its step has.
+/// What depends on the values of symbols is checked when they are bound (Binding.h).
 std::string programFault(const Program &program);
+/// The same for symbols, inputs and outputs alone.
+std::string interfaceFault(const Program &program);
 
-/// Throws InternalError where there is a fault.
+/// Throws Error naming the file a program comes from; where it was made here, InternalError.
+[[noreturn]] void failUnsound(const Program &program, const std::string &what);
+
+/// Fails where there is a fault.
 void verifyProgram(const Program &program);
 
 } // namespace headrace

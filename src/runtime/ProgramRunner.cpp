@@ -13,8 +13,14 @@ std::string describe(Place place) {
 
 } // namespace
 
-ProgramRunner::ProgramRunner(Program givenProgram) : program(std::move(givenProgram)) {
+ProgramRunner::ProgramRunner(Program givenProgram)
+    : program(std::move(givenProgram)), files(filesHolding(program.constants)) {
   verifyProgram(program);
+}
+
+void ProgramRunner::requireFilesUnchanged() const {
+  for (const std::shared_ptr<const MappedFile> &file : files)
+    file->requireUnchanged();
 }
 
 void ProgramRunner::enqueue(std::span<const Tensor>, std::span<Tensor>, void *,
@@ -43,6 +49,31 @@ void ProgramRunner::checkPlaces(std::span<const Tensor> inputs,
     check("input", program.inputs[i], inputs[i]);
   for (size_t i = 0; i < std::min(outputs.size(), program.outputs.size()); ++i)
     check("output", program.outputs[i], outputs[i]);
+}
+
+void ProgramRunner::checkApart(std::span<const Tensor> inputs,
+                               std::span<const Tensor> outputs) const {
+  auto overlap = [](const Tensor &a, const Tensor &b) {
+    auto first = reinterpret_cast<uintptr_t>(a.data()),
+         second = reinterpret_cast<uintptr_t>(b.data());
+    return a.place() == b.place() && a.bytes() > 0 && b.bytes() > 0 && first < second + b.bytes() &&
+           second < first + a.bytes();
+  };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i])
+      continue;
+    auto refuse = [&](const char *kind, const TensorSpec &other) {
+      throw Error(ErrorKind::InvalidArgument, "output '" + program.outputs[i].name +
+                                                  "': expected memory of its own, got some of " +
+                                                  kind + " '" + other.name + "'");
+    };
+    for (size_t j = 0; j < inputs.size(); ++j)
+      if (overlap(outputs[i], inputs[j]))
+        refuse("input", program.inputs[j]);
+    for (size_t j = 0; j < i; ++j)
+      if (outputs[j] && overlap(outputs[i], outputs[j]))
+        refuse("output", program.outputs[j]);
+  }
 }
 
 void ProgramRunner::checkOutputs(std::span<const Shape> shapes,

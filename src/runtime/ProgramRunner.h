@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/CallAllocator.h"
+#include "runtime/MappedFile.h"
 #include "runtime/Program.h"
 #include "runtime/ThreadPool.h"
 
@@ -23,17 +24,26 @@ public:
                    std::vector<double> *stepMicroseconds) = 0;
   virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
                        const CallAllocator *allocator);
+  virtual void raiseDataErrors() {}
   virtual std::vector<std::string> stepNotes() const { return {}; }
 
   Program program;
 
 protected:
+  /// Throws Error where a file that the program's constants lie in was changed.
+  void requireFilesUnchanged() const;
   /// Checks the inputs and stores the values of the symbols. Throws Error.
   void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;
   /// Throws Error where a tensor is on a device that the program does not run on.
   void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Throws Error where their number, or the type or shape of one that is there, is another.
   void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
+  /// Throws Error where one that is there shares memory with an input or another output: kernels
+  /// write results while they still read.
+  void checkApart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+
+private:
+  std::vector<std::shared_ptr<const MappedFile>> files;
 };
 
 /// See Executable's constructors.

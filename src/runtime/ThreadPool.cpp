@@ -1,6 +1,8 @@
 #include "runtime/ThreadPool.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 
 #include <algorithm>
 #include <atomic>
@@ -61,16 +63,6 @@ template <class Predicate> bool spinUntil(bool allowed, Predicate done) {
   return false;
 }
 
-// A forked child has none of its parent's workers. Counting forks is cheaper than asking for the
-// process number in every loop.
-std::atomic<unsigned> forkCount{0};
-
-void watchForks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forkCount.fetch_add(1, std::memory_order_relaxed); });
-  (void)registered;
-}
-
 // The state word: which loop is on (generation), whether workers may still join it (open), and
 // how many are in it (active). One word, so that joining a loop that just ended is impossible.
 constexpr uint64_t openBit = uint64_t{1} << 31;
@@ -82,15 +74,16 @@ uint64_t activeIn(uint64_t word) { return word & activeMask; }
 } // namespace
 
 struct ThreadPool::State {
-  explicit State(bool spin) : spin(spin), forksAtStart(forkCount.load()) {}
+  explicit State(bool spin) : spin(spin), forksAtStart(forkGeneration()) {}
 
   const bool spin;
-  const unsigned forksAtStart;
+  const unsigned forksAtStart; // a forked child has none of its parent's workers
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> word{0};
 
   // The loop; written by its caller before it opens, read only by threads that joined.
   const Body *body = nullptr;
+  InterruptionSource::State *interruption = nullptr;
   int64_t chunks = 0, chunkSize = 0, largerChunks = 0;
   std::atomic<int64_t> nextChunk{0};
   std::atomic<bool> failed{false};
@@ -146,6 +139,7 @@ void ThreadPool::State::work(int worker) {
     seen = generationOf(current);
     while (isOpen(current) && generationOf(current) == seen)
       if (word.compare_exchange_weak(current, current + 1)) {
+        AdoptInterruption adopted(interruption);
         runChunks(worker);
         leave();
         break;
@@ -166,6 +160,7 @@ void ThreadPool::State::awaitNextLoop(uint32_t seen) {
 
 void ThreadPool::State::runLoop(int64_t count, int64_t chunkCount, const Body &loop) {
   body = &loop;
+  interruption = interruptionOfThread();
   chunks = chunkCount;
   chunkSize = count / chunkCount;
   largerChunks = count % chunkCount;
@@ -186,6 +181,7 @@ void ThreadPool::State::runChunks(int worker) {
     int64_t begin = chunk * chunkSize + std::min(chunk, largerChunks);
     int64_t end = begin + chunkSize + (chunk < largerChunks ? 1 : 0);
     try {
+      pollInterruption();
       (*body)(begin, end, worker);
     } catch (...) {
       if (!failed.exchange(true))
@@ -233,14 +229,13 @@ ThreadPool::ThreadPool(int threads) : threadCount(threads) {
     throw Error(ErrorKind::InvalidArgument, "thread pool: expected 1 to " +
                                                 std::to_string(maxThreads) + " threads, got " +
                                                 std::to_string(threads));
-  watchForks();
   // With more threads than cores a spinning thread keeps a working one off its core.
   state = std::make_unique<State>(threads <= coresOfProcess());
   state->startWorkers(threads - 1);
 }
 
 ThreadPool::~ThreadPool() {
-  if (state->forksAtStart != forkCount.load()) {
+  if (state->forksAtStart != forkGeneration()) {
     // The workers live in the parent; joining them or destroying what they wait on would hang.
     [[maybe_unused]] State *leaked = state.release();
     return;
@@ -279,8 +274,7 @@ void ThreadPool::parallelFor(int64_t count, int64_t grain, Body body) {
     return;
   grain = std::max<int64_t>(grain, 1);
   int64_t chunks = std::min<int64_t>(count / grain, threadCount * chunksPerThread);
-  bool alone = threadCount == 1 || chunks <= 1 ||
-               state->forksAtStart != forkCount.load(std::memory_order_relaxed);
+  bool alone = threadCount == 1 || chunks <= 1 || state->forksAtStart != forkGeneration();
   if (alone || state->busy.exchange(true))
     return body(0, count, 0);
   state->runLoop(count, chunks, body);

@@ -1,6 +1,7 @@
 #include "script/BlockRunner.h"
 
 #include "frontend/script/graph/DagBuilder.h"
+#include "runtime/Interruption.h"
 
 #include "script/Cost.h"
 #include "script/FreeVariables.h"
@@ -9,8 +10,13 @@
 #include "script/SparsePlan.h"
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 
 namespace headrace::script {
+
+// A longer block is planned in parts: what looks at all pairs, and what the compiler is given at
+// once, stays small.
+static constexpr size_t kMostStatements = 1000;
 
 namespace {
 class Stopwatch {
@@ -39,7 +45,8 @@ size_t BlockRunner::runPart(const StraightBlock &block, size_t first, Environmen
   if (at == parts.end())
     at = parts
              .emplace(std::pair(&block, first),
-                      Part{SignatureState(freeVariables(block.statements, first), settings.sizes),
+                      Part{SignatureState(freeVariables(block.statements, first, kMostStatements),
+                                          settings.sizes),
                            {},
                            false})
              .first;
@@ -54,13 +61,16 @@ size_t BlockRunner::runPart(const StraightBlock &block, size_t first, Environmen
     part.planned = true;
     statistics.planSeconds += watch.seconds();
     dropOldPlans();
-    ++planCount;
+    if (auto old = part.plans.find(signature.code); old != part.plans.end())
+      plansByUse.erase(old->second.lastUsed);
     found = part.plans.insert_or_assign(signature.code, std::move(plan)).first;
   } else {
     ++statistics.cacheHits;
   }
   BlockPlan &plan = found->second;
+  plansByUse.erase(plan.lastUsed);
   plan.lastUsed = ++clock;
+  plansByUse[plan.lastUsed] = {&part, found};
   prepare(plan, signature.symbols);
   size_t statements = plan.dag.statements;
   follow(plan, block, first + statements == block.statements.size(), signature.symbols, variables,
@@ -74,11 +84,16 @@ BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &
   while (true) {
     DagOptions options;
     const auto &names = part.signatures.variables();
+    std::unordered_map<std::string_view, size_t> position;
+    for (size_t i = 0; i < names.size(); ++i)
+      position[names[i]] = i;
     options.variable = [&](const std::string &name) -> const Known * {
-      size_t i = std::ranges::find(names, name) - names.begin();
-      return i == names.size() || signature.missing[i] ? nullptr : &signature.known[i];
+      auto found = position.find(name);
+      bool there = found != position.end() && !signature.missing[found->second];
+      return there ? &signature.known[found->second] : nullptr;
     };
     options.symbols = signature.symbols;
+    options.mostStatements = kMostStatements;
     options.executes = executes;
     plan.dag = buildDag(block.statements, first, options);
     bool learned = false;
@@ -90,7 +105,7 @@ BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &
   }
   bool last = first + plan.dag.statements == block.statements.size();
   for (const auto &[name, node] : plan.dag.assigned)
-    if (!last || std::ranges::find(block.outputs, name) != block.outputs.end())
+    if (!last || std::ranges::binary_search(block.outputs, name))
       plan.results.push_back({name, node});
   exploitSparsity(plan.dag, plan.results);
   planOnHost(plan);
@@ -138,12 +153,13 @@ void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
       continue;
     // What is written here, or read here for the last time, may be overwritten in place.
     bool dies = plan.dag.assigned.contains(node.name) ||
-                (last && std::ranges::find(block.lastUses, node.name) != block.lastUses.end());
+                (last && std::ranges::binary_search(block.lastUses, node.name));
     values[i] = dies ? std::move(found->second) : found->second;
     if (dies)
       variables.erase(found);
   }
   for (const PlanStep &step : plan.steps) {
+    pollInterruption();
     if (step.segment < 0)
       runNode(plan, step, symbols, values, context);
     else if (plan.segments[step.segment].code)
@@ -241,19 +257,10 @@ void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
 
 /// The least recently used plan of all blocks goes first.
 void BlockRunner::dropOldPlans() {
-  if (planCount < settings.planCacheSize)
-    return;
-  Part *oldest = nullptr;
-  std::map<std::vector<int64_t>, BlockPlan>::iterator plan;
-  for (auto &[key, part] : parts)
-    for (auto it = part.plans.begin(); it != part.plans.end(); ++it)
-      if (!oldest || it->second.lastUsed < plan->second.lastUsed) {
-        oldest = &part;
-        plan = it;
-      }
-  if (oldest) {
-    oldest->plans.erase(plan);
-    --planCount;
+  while (!plansByUse.empty() && plansByUse.size() >= std::max<size_t>(settings.planCacheSize, 1)) {
+    auto [part, plan] = plansByUse.begin()->second;
+    part->plans.erase(plan);
+    plansByUse.erase(plansByUse.begin());
   }
 }
 

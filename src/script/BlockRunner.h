@@ -19,10 +19,11 @@ public:
   void run(const StraightBlock &block, Environment &variables, HostContext &context);
 
 private:
+  using Plans = std::map<std::vector<int64_t>, BlockPlan>;
   /// The statements of a block from one on, and the plans made for them.
   struct Part {
     SignatureState signatures;
-    std::map<std::vector<int64_t>, BlockPlan> plans;
+    Plans plans;
     bool planned = false;
   };
 
@@ -44,8 +45,8 @@ private:
   std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
   /// About what compiling a segment takes: a guess at first, then what it took lately.
   double compileNanoseconds = 100e6;
-  size_t planCount = 0;
   uint64_t clock = 0;
+  std::map<uint64_t, std::pair<Part *, Plans::iterator>> plansByUse; // least recently used first
 };
 
 } // namespace headrace::script

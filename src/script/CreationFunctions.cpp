@@ -59,9 +59,19 @@ Value randomSparse(int64_t rows, int64_t cols, const Distribution &distribution,
   return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowOf, colOf, values));
 }
 
+/// Of a matrix of which a share is stored: it may have more cells than memory, but not more of them
+/// stored, and rows and columns are numbered with 31 bits.
+void checkSparseSize(const HostCall &call, double rows, double cols, double share) {
+  constexpr double most = 0x1p31;
+  if (share < 1 && (rows > most || cols > most))
+    call.fail("expected at most 2^31 rows and columns, found " + sizesText(rows, cols));
+  bool sparse = share < 1 && cols >= 0;
+  call.checkSize(rows, sparse ? std::max(1.0, std::ceil(cols * share)) : cols);
+}
+
 /// rand(rows, cols, min, max, pdf, sparsity, seed)
 Value rand(HostCall &call) {
-  int64_t rows = call.whole(0, 1), cols = call.whole(1, 1);
+  int64_t rows = call.size(0, 1), cols = call.size(1, 1);
   std::string pdf = call.text(4, "uniform");
   if (pdf != "uniform" && pdf != "normal")
     call.fail("expected the pdf \"uniform\" or \"normal\", found \"" + pdf + "\"");
@@ -69,9 +79,7 @@ Value rand(HostCall &call) {
   double share = call.number(5, 1);
   if (!(share >= 0 && share <= 1))
     call.fail("expected a sparsity between 0 and 1, found " + numberText(share));
-  if (rows < 0 || cols < 0)
-    call.fail("expected sizes of 0 or more, found " + std::to_string(rows) + " x " +
-              std::to_string(cols));
+  checkSparseSize(call, static_cast<double>(rows), static_cast<double>(cols), share);
   int64_t given = call.whole(6, -1);
   auto seed = static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given);
   if (share < 1)
@@ -93,13 +101,16 @@ Value rand(HostCall &call) {
 Value seq(HostCall &call) {
   double from = call.number(0, 1), to = call.number(1, 1);
   double step = call.number(2, from <= to ? 1 : -1);
-  if (step == 0 || std::isnan(from) || std::isnan(to) || std::isnan(step))
-    call.fail("expected a step other than 0, found " + numberText(step));
-  // A step that falls short of the end by rounding alone still counts.
-  double steps = std::floor((to - from) / step + 1e-10);
-  if (steps > 1e12)
-    call.fail("a sequence of " + numberText(steps) + " numbers is too long");
-  int64_t count = steps < 0 ? 0 : static_cast<int64_t>(steps) + 1;
+  bool finite = std::isfinite(from) && std::isfinite(to) && std::isfinite(step);
+  if (!finite || step == 0 || (from < to && step < 0) || (from > to && step > 0))
+    call.fail("expected a step from " + numberText(from) + " towards " + numberText(to) +
+              ", found " + numberText(step));
+  double steps = std::floor(to / step - from / step);
+  // Rounding may hide that one more step stays within the end.
+  double next = from + (steps + 1) * step;
+  steps += step > 0 ? next <= to : next >= to;
+  call.checkSize(steps + 1, 1);
+  auto count = static_cast<int64_t>(steps) + 1;
   Tensor result = newMatrix(count, 1);
   for (int64_t i = 0; i < count; ++i)
     result.as<double>()[i] = from + static_cast<double>(i) * step;
@@ -110,9 +121,14 @@ Value seq(HostCall &call) {
 Value sample(HostCall &call) {
   int64_t range = call.whole(0, 1), size = call.whole(1, 1);
   bool replace = call.truth(2, false);
-  if (range < 1 || size < 0 || (!replace && size > range) || range > (int64_t(1) << 31))
-    call.fail("expected at most " + std::to_string(range) + " numbers, found " +
-              std::to_string(size));
+  constexpr int64_t most = int64_t(1) << 31;
+  if (range < 1 || range > most)
+    call.fail("expected a range of 1 to " + std::to_string(most) + " numbers, found " +
+              std::to_string(range));
+  if (size < 1 || (!replace && size > range))
+    call.fail("expected " + std::string(replace ? "1 or more" : "1 to " + std::to_string(range)) +
+              " numbers to draw, found " + std::to_string(size));
+  call.checkSize(static_cast<double>(size), 1);
   int64_t given = call.whole(3, -1);
   Random random(static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given), 0);
   Tensor result = newMatrix(size, 1);
@@ -129,9 +145,12 @@ Value sample(HostCall &call) {
   return result;
 }
 
-/// table(a, b), with weights, sizes, or both after them: how often each pair of numbers occurs
+/// table(a, b), with weights, sizes, or both after them: how often each pair of numbers occurs.
+/// NaN is no number.
 Value table(HostCall &call) {
-  Tensor a = call.dense(0), b = call.dense(1);
+  Tensor a = call.dense(0);
+  Tensor b =
+      call.arguments[1].matrix() ? call.dense(1) : filled(call.number(1, 1), a.elements(), 1);
   Tensor weights;
   size_t sizes = 2;
   if (call.given(2) && !(call.given(3) && !call.given(4))) {
@@ -145,14 +164,18 @@ Value table(HostCall &call) {
     call.fail("expected columns of equal length, found " + std::to_string(a.elements()) + " and " +
                   std::to_string(b.elements()),
               ErrorKind::ShapeMismatch);
-  int64_t rows = call.whole(sizes, -1), cols = call.whole(sizes + 1, -1), mostRow = 0, mostCol = 0;
+  int64_t rows = call.size(sizes, -1), cols = call.size(sizes + 1, -1), mostRow = 0, mostCol = 0;
+  if (call.given(sizes))
+    checkSparseSize(call, static_cast<double>(rows), static_cast<double>(cols), 0);
   std::vector<int64_t> rowOf, colOf;
   std::vector<double> values;
   for (int64_t i = 0; i < a.elements(); ++i) {
     double row = std::floor(a.as<double>()[i]), col = std::floor(b.as<double>()[i]);
-    if (!(row >= 1 && col >= 1 && row < 2e9 && col < 2e9))
-      call.fail("expected numbers of 1 or more, found " + numberText(a.as<double>()[i]) + " and " +
-                numberText(b.as<double>()[i]));
+    if (std::isnan(row) || std::isnan(col))
+      continue;
+    if (!(row >= 1 && col >= 1 && row < 0x1p31 && col < 0x1p31))
+      call.fail("expected numbers from 1 to 2^31, found " + numberText(a.as<double>()[i]) +
+                " and " + numberText(b.as<double>()[i]));
     // What lies outside the sizes given is left out.
     if ((rows >= 0 && row > static_cast<double>(rows)) ||
         (cols >= 0 && col > static_cast<double>(cols)))

@@ -1,17 +1,16 @@
 #include "script/FreeVariables.h"
 
-#include <algorithm>
-#include <set>
+#include <unordered_set>
 
 namespace headrace::script {
 
 namespace {
 struct Collector {
-  std::set<std::string> written;
+  std::unordered_set<std::string> written, seen;
   std::vector<std::string> read;
 
   void use(const std::string &name) {
-    if (!written.contains(name) && std::ranges::find(read, name) == read.end())
+    if (!written.contains(name) && seen.insert(name).second)
       read.push_back(name);
   }
   void visit(const Expr &expr) {
@@ -24,9 +23,9 @@ struct Collector {
 };
 } // namespace
 
-std::vector<std::string> freeVariables(const StatementList &statements, size_t first) {
+std::vector<std::string> freeVariables(const StatementList &statements, size_t first, size_t most) {
   Collector collector;
-  for (size_t i = first; i < statements.size(); ++i) {
+  for (size_t i = first; i < statements.size() && i - first < most; ++i) {
     const Assign &assign = *statements[i]->as<Assign>();
     collector.visit(*assign.value);
     for (const Target &target : assign.targets) {

@@ -1,6 +1,7 @@
 #include "script/HostCells.h"
 
 #include "runtime/sparse/Elementwise.h"
+#include "runtime/sparse/NonFinite.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,58 +15,108 @@ static const char *nameOf(CellFunction function) { return describe(function).nam
 
 // --- Scalars ---------------------------------------------------------------------------------
 
-/// Whole numbers stay whole where the result is one that fits.
-static std::optional<int64_t> applyWhole(CellFunction function, int64_t a, int64_t b) {
+[[noreturn]] static void failOverflow(CellFunction function, int64_t a, int64_t b) {
+  throw Error(ErrorKind::InvalidArgument,
+              std::to_string(a) + " " + nameOf(function) + " " + std::to_string(b) +
+                  ": expected a result that fits an integer of 64 bits");
+}
+
+static int64_t applyWhole(CellFunction function, int64_t a, int64_t b) {
   using enum CellFunction;
-  int64_t result;
+  int64_t result = 0;
+  bool overflow = false;
   switch (function) {
   case Negate:
-    return __builtin_sub_overflow(int64_t(0), a, &result) ? std::nullopt : std::optional(result);
+    overflow = __builtin_sub_overflow(int64_t(0), a, &result);
+    break;
   case Abs:
-    return a == INT64_MIN ? std::nullopt : std::optional(std::abs(a));
+    overflow = a == INT64_MIN;
+    result = overflow ? 0 : std::abs(a);
+    break;
   case Add:
-    return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    overflow = __builtin_add_overflow(a, b, &result);
+    break;
   case Subtract:
-    return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    overflow = __builtin_sub_overflow(a, b, &result);
+    break;
   case Multiply:
-    return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    overflow = __builtin_mul_overflow(a, b, &result);
+    break;
   case Min:
     return std::min(a, b);
   case Max:
     return std::max(a, b);
   case Modulus:
+    return b == 0 || b == -1 ? 0 : a % b;
   case IntegerDivide:
-  case Power: {
-    double value = apply(function, static_cast<double>(a), static_cast<double>(b));
-    bool whole = std::fabs(value) < 9e15 && value == std::floor(value);
-    return whole ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
-  }
+    overflow = b == 0 || (a == INT64_MIN && b == -1);
+    result = overflow ? 0 : a / b;
+    break;
+  case IsNan:
+  case IsInfinite:
+    return 0;
+  case Less:
+    return a < b;
+  case LessEqual:
+    return a <= b;
+  case Greater:
+    return a > b;
+  case GreaterEqual:
+    return a >= b;
+  case Equal:
+    return a == b;
+  case NotEqual:
+    return a != b;
   default:
-    return std::nullopt;
+    throw InternalError("'" + std::string(nameOf(function)) + "' of whole numbers is not whole");
   }
+  if (overflow)
+    failOverflow(function, a, b);
+  return result;
+}
+
+/// Strings compare by their characters, and a number beside a string by the text that shows it.
+static std::optional<bool> compareTexts(CellFunction function, std::span<const Value> operands) {
+  using enum CellFunction;
+  if (operands.size() != 2 || (!operands[0].isString() && !operands[1].isString()))
+    return std::nullopt;
+  auto order = toText(operands[0]).compare(toText(operands[1]));
+  if (function < Less || function > NotEqual)
+    return std::nullopt;
+  return apply(function, order, 0) != 0;
+}
+
+static Value withType(double number, ValueType type) {
+  if (type == ValueType::Boolean)
+    return number != 0;
+  return type == ValueType::Integer ? Value(static_cast<int64_t>(number)) : Value(number);
 }
 
 static Value applyScalars(CellFunction function, std::span<const Value> operands) {
   using enum CellFunction;
-  if (function == IfElse)
-    return operands[operands[0].truth("ifelse") ? 1 : 2];
-  bool strings = std::ranges::any_of(operands, &Value::isString);
-  if (strings && (function == Equal || function == NotEqual))
-    return (toText(operands[0]) == toText(operands[1])) == (function == Equal);
-  double numbers[2] = {};
+  if (auto truth = compareTexts(function, operands))
+    return *truth;
+  ValueType types[3] = {};
   bool whole = true;
   for (size_t i = 0; i < operands.size(); ++i) {
-    numbers[i] = operands[i].number(nameOf(function));
-    whole &= !operands[i].as<double>();
+    types[i] = operands[i].type().value;
+    whole &= types[i] == ValueType::Integer || types[i] == ValueType::Boolean;
   }
-  if (describe(function).logical)
-    return apply(function, numbers[0], numbers[1]) != 0;
-  if (whole) {
+  ValueType type = scalarResult(function, {types, operands.size()});
+  if (function == IfElse) {
+    const Value &chosen = operands[operands[0].truth("ifelse") ? 1 : 2];
+    return type == ValueType::Double ? Value(chosen.number("ifelse")) : chosen;
+  }
+  bool compares = function >= Less && function <= NotEqual;
+  if (whole && (compares || type == ValueType::Integer)) {
     int64_t second = operands.size() > 1 ? operands[1].whole(nameOf(function)) : 0;
-    if (auto result = applyWhole(function, operands[0].whole(nameOf(function)), second))
-      return *result;
+    int64_t result = applyWhole(function, operands[0].whole(nameOf(function)), second);
+    return compares ? Value(result != 0) : Value(result);
   }
-  return apply(function, numbers[0], numbers[1]);
+  double numbers[2] = {};
+  for (size_t i = 0; i < operands.size(); ++i)
+    numbers[i] = operands[i].number(nameOf(function));
+  return withType(apply(function, numbers[0], numbers[1]), type);
 }
 
 // --- Dense -----------------------------------------------------------------------------------
@@ -187,9 +238,11 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   bool repeatsRight = (r == rows || r == 1) && (c == cols || c == 1);
   bool repeatsLeft = (r == rows || rows == 1) && (c == cols || cols == 1);
   if (function == Multiply && left && repeatsRight)
-    return Value(sparse::multiply(*left, denseOf(b)));
+    if (Tensor factor = denseOf(b); sparse::allFinite(factor))
+      return Value(sparse::multiply(*left, factor));
   if (function == Multiply && right && repeatsLeft)
-    return Value(sparse::multiply(*right, denseOf(a)));
+    if (Tensor factor = denseOf(a); sparse::allFinite(factor))
+      return Value(sparse::multiply(*right, factor));
   if (function == Divide && left && repeatsRight)
     if (Tensor divisor = denseOf(b); keepsZeros(divisor))
       return Value(sparse::divide(*left, divisor));

@@ -6,7 +6,9 @@
 
 #include "script/HostCells.h"
 #include "script/HostFunctions.h"
+#include "script/ZeroCells.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -20,10 +22,7 @@ static int64_t rowGrain(int64_t cellsPerRow) {
 }
 
 Tensor filled(double value, int64_t rows, int64_t cols) {
-  if (rows < 0 || cols < 0)
-    throw Error(ErrorKind::InvalidArgument, "matrix of " + std::to_string(rows) + " x " +
-                                                std::to_string(cols) +
-                                                ": expected sizes of 0 or more");
+  checkMatrixSize("matrix", static_cast<double>(rows), static_cast<double>(cols));
   Tensor result = newMatrix(rows, cols);
   std::fill_n(result.as<double>(), result.elements(), value);
   return result;
@@ -311,17 +310,22 @@ Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix) {
 
 // --- One node --------------------------------------------------------------------------------
 
+static std::span<const HostTable *const> hostTables() {
+  static const HostTable *const tables[] = {&movementFunctions(), &creationFunctions(),
+                                            &numericFunctions(), &orderStatistics(),
+                                            &systemFunctions()};
+  return tables;
+}
+
 bool executes(const std::string &function) {
-  for (const HostTable *table :
-       {&movementFunctions(), &creationFunctions(), &numericFunctions(), &systemFunctions()})
+  for (const HostTable *table : hostTables())
     if (table->contains(function))
       return true;
   return false;
 }
 
 static Value callFunction(const Node &node, std::vector<Value> operands, HostContext &context) {
-  for (const HostTable *table :
-       {&movementFunctions(), &creationFunctions(), &numericFunctions(), &systemFunctions()}) {
+  for (const HostTable *table : hostTables()) {
     auto found = table->find(node.name);
     if (found == table->end())
       continue;
@@ -351,8 +355,8 @@ static Value evaluateOperation(const Node &node, std::span<const int64_t> symbol
     return aggregate(node.aggregate, node.extent,
                      operands[0].expectMatrix(operationName(node).c_str()));
   case Op::Fill:
-    return filled(operands[0].number("matrix"), operands[1].whole("matrix"),
-                  operands[2].whole("matrix"));
+    return filled(operands[0].number("matrix"), operands[1].truncated("matrix"),
+                  operands[2].truncated("matrix"));
   case Op::Bind:
     return bound(node.columns, operands);
   case Op::ToScalar:
@@ -373,6 +377,8 @@ static Value evaluateOperation(const Node &node, std::span<const int64_t> symbol
         .reshaped({operands[0].sparse()->nonzeros(), 1});
   case Op::Sample:
     return sampled(*operands[0].sparse(), operands[1].expectMatrix("*"));
+  case Op::ZerosKept:
+    return whereZerosStay(node, symbols, operands, context);
   case Op::Function:
     return callFunction(node, std::move(operands), context);
   }

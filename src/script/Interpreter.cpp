@@ -1,6 +1,9 @@
 #include "script/Interpreter.h"
 
+#include "runtime/Interruption.h"
+
 #include <algorithm>
+#include <cmath>
 
 namespace headrace::script {
 
@@ -38,12 +41,14 @@ bool Interpreter::condition(const Operand &operand, const Environment &variables
 }
 
 void Interpreter::run(const Block &block, Environment &variables) {
+  pollInterruption();
   if (auto *straight = block.as<StraightBlock>()) {
     runner.run(*straight, variables, *context);
   } else if (auto *choice = block.as<IfBlock>()) {
     run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
   } else if (auto *loop = block.as<WhileBlock>()) {
     while (true) {
+      pollInterruption();
       run(loop->header, variables);
       if (!condition(loop->condition, variables))
         break;
@@ -76,39 +81,65 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
     double at = from + static_cast<double>(i) * step;
     if (!(step > 0 ? at <= to : at >= to))
       break;
+    pollInterruption();
     variables[loop.variable] = whole ? Value(static_cast<int64_t>(at)) : Value(at);
     run(loop.body, variables);
   }
 }
 
-/// The value as the declared type wants it: numbers convert, nothing else does.
-static Value converted(Value value, const Type &type) {
-  if (!type.isScalar() || !value.isNumber())
-    return value;
-  switch (type.value) {
+[[noreturn]] static void failKind(const Value &value, const TypedName &declared,
+                                  const std::string &function, Place place) {
+  fail(place,
+       "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
+           ", found " + describe(value),
+       ErrorKind::TypeMismatch);
+}
+
+/// A scalar as the declared type wants it, text read as what it says; none where it says nothing
+/// of the kind. What is declared a string may be any scalar.
+static std::optional<Value> converted(const Value &value, ValueType type) {
+  const std::string *text = value.as<std::string>();
+  bool numeric = type == ValueType::Double || type == ValueType::Integer;
+  Value number = value;
+  if (text && numeric) {
+    auto parsed = parseNumber(*text);
+    if (!parsed)
+      return std::nullopt;
+    number = *parsed;
+  }
+  switch (type) {
   case ValueType::Double:
-    return value.number("a parameter");
+    return number.number("a parameter");
   case ValueType::Integer:
-    return static_cast<int64_t>(value.number("a parameter"));
+    return number.truncated("a parameter");
   case ValueType::Boolean:
-    return value.truth("a parameter");
+    return text ? isTrue(*text) : value.truth("a parameter");
   default:
     return value;
   }
 }
 
-static void checkKind(const Value &value, const TypedName &declared, const std::string &function,
-                      Place place) {
+static Value passed(Value value, const TypedName &declared, const std::string &function,
+                    Place place) {
   Type found = value.type();
-  bool wrong = (declared.type.isMatrix() && !found.isMatrix()) ||
-               (declared.type.isScalar() && !found.isScalar() &&
-                declared.type.value != ValueType::Unknown) ||
-               (declared.type.isString() && !found.isString());
-  if (wrong)
-    fail(place,
-         "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
-             ", found " + describe(value),
-         ErrorKind::TypeMismatch);
+  bool scalar = declared.type.isScalar() && declared.type.value != ValueType::Unknown;
+  if ((declared.type.isMatrix() && !found.isMatrix()) || (scalar && !found.isScalar()))
+    failKind(value, declared, function, place);
+  if (!scalar)
+    return value;
+  auto result = converted(value, declared.type.value);
+  if (!result)
+    failKind(value, declared, function, place);
+  return std::move(*result);
+}
+
+/// As `passed`, but a fraction is never lost: a result declared an integer that is a double stays
+/// one. (Where it can be told before the run, it is refused.)
+static Value returned(Value value, const TypedName &declared, const std::string &function,
+                      Place place) {
+  if (declared.type == Type::scalar(ValueType::Integer) && value.as<double>())
+    return value;
+  return passed(std::move(value), declared, function, place);
 }
 
 void Interpreter::call(const CallBlock &call, Place place, Environment &variables) {
@@ -120,9 +151,8 @@ void Interpreter::call(const CallBlock &call, Place place, Environment &variable
   Environment inner;
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const TypedName &parameter = definition.inputs[i];
-    Value argument = value(call.arguments[i], variables);
-    checkKind(argument, parameter, definition.name, call.arguments[i].place);
-    inner[parameter.name] = converted(std::move(argument), parameter.type);
+    inner[parameter.name] = passed(value(call.arguments[i], variables), parameter, definition.name,
+                                   call.arguments[i].place);
   }
   for (const std::string &name : call.lastUses)
     variables.erase(name);
@@ -134,8 +164,7 @@ void Interpreter::call(const CallBlock &call, Place place, Environment &variable
     auto found = inner.find(output.name);
     if (found == inner.end())
       fail(place, "'" + definition.name + "' did not set its result '" + output.name + "'");
-    checkKind(found->second, output, definition.name, place);
-    variables[call.results[i]] = converted(found->second, output.type);
+    variables[call.results[i]] = returned(found->second, output, definition.name, place);
   }
   --depth;
 }

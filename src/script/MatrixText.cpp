@@ -11,7 +11,7 @@ static std::string cellText(double value, int decimals) {
   if (std::isinf(value))
     return value > 0 ? "Infinity" : "-Infinity";
   char number[400];
-  std::snprintf(number, sizeof number, "%.*f", decimals, value);
+  std::snprintf(number, sizeof number, "%.*f", decimals, value == 0 ? 0 : value); // no -0
   return number;
 }
 
@@ -25,9 +25,15 @@ std::string matrixText(const Matrix &matrix, const MatrixTextOptions &options) {
   int64_t rows = std::min(rowsOf(matrix), options.rows);
   int64_t cols = std::min(colsOf(matrix), options.cols);
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t col = 0; col < cols; ++col)
-      text += (col ? options.separator : "") + cellText(cell(row, col), options.decimals);
-    text += options.lineSeparator;
+    for (int64_t col = 0; col < cols; ++col) {
+      double value = cell(row, col);
+      if (!options.cells)
+        text += (col ? options.separator : "") + cellText(value, options.decimals);
+      else if (value != 0)
+        text += std::to_string(row + 1) + options.separator + std::to_string(col + 1) +
+                options.separator + cellText(value, options.decimals) + options.lineSeparator;
+    }
+    text += options.cells ? "" : options.lineSeparator;
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include "script/HostFunctions.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -35,9 +36,9 @@ struct Span {
 Span rangeOf(const HostCall &call, size_t first, int64_t all, const char *what) {
   if (!call.given(first))
     return {0, all};
-  int64_t from = call.arguments[first].whole("an index");
-  int64_t to = call.arguments[first + 1].whole("an index");
-  if (from < 1 || to > all || to < from - 1)
+  int64_t from = call.arguments[first].truncated("an index");
+  int64_t to = call.arguments[first + 1].truncated("an index");
+  if (from < 1 || to > all || to < from)
     throw Error(ErrorKind::InvalidArgument, std::string(what) + " " + std::to_string(from) +
                                                 (to == from ? "" : ":" + std::to_string(to)) +
                                                 " of a matrix of " + std::to_string(all) + " " +
@@ -126,11 +127,11 @@ Tensor numbersOf(const HostCall &call, const std::string &text) {
 /// matrix(data, rows, cols, byrow) of a matrix or of numbers in a string
 Value reshape(HostCall &call) {
   if (call.arguments[0].isNumber())
-    return filled(call.number(0, 0), call.whole(1, 1), call.whole(2, 1));
+    return filled(call.number(0, 0), call.size(1, 1), call.size(2, 1));
   Tensor data = call.arguments[0].isString() ? numbersOf(call, *call.arguments[0].as<std::string>())
                                              : call.dense(0);
   int64_t cells = data.elements();
-  int64_t rows = call.whole(1, -1), cols = call.whole(2, -1);
+  int64_t rows = call.size(1, -1), cols = call.size(2, -1);
   if (rows < 0 && cols < 0)
     rows = cells, cols = 1;
   else if (rows < 0)
@@ -204,11 +205,13 @@ Value order(HostCall &call) {
   std::vector<int64_t> rows(x.shape()[0]);
   std::iota(rows.begin(), rows.end(), 0);
   const double *cells = x.as<double>();
+  // NaN is above all numbers.
+  auto below = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
   std::ranges::stable_sort(rows, [&](int64_t a, int64_t b) {
     for (int64_t column : by) {
       double left = cells[a * cols + column - 1], right = cells[b * cols + column - 1];
-      if (left != right)
-        return decreasing ? left > right : left < right;
+      if (below(left, right) || below(right, left))
+        return below(left, right) != decreasing;
     }
     return false;
   });

@@ -29,7 +29,8 @@ Value replace(HostCall &call) {
   return inPreferredFormat(x);
 }
 
-/// rowIndexMax and rowIndexMin: where the first extreme of each row stands, from 1
+/// rowIndexMax and rowIndexMin: where the last extreme of each row stands, from 1. NaN is none
+/// beside numbers.
 Value rowIndex(HostCall &call) {
   bool most = call.node.name == "rowIndexMax";
   Tensor x = call.dense(0);
@@ -37,8 +38,12 @@ Value rowIndex(HostCall &call) {
   Tensor result = newMatrix(x.shape()[0], 1);
   for (int64_t i = 0; i < x.shape()[0]; ++i) {
     const double *row = x.as<double>() + i * cols;
-    const double *at = most ? std::max_element(row, row + cols) : std::min_element(row, row + cols);
-    result.as<double>()[i] = static_cast<double>(at - row + 1);
+    int64_t best = 0;
+    for (int64_t j = 1; j < cols; ++j)
+      if (std::isnan(row[best]) ? !std::isnan(row[j])
+                                : (most ? row[j] >= row[best] : row[j] <= row[best]))
+        best = j;
+    result.as<double>()[i] = static_cast<double>(best + 1);
   }
   return result;
 }
@@ -50,43 +55,6 @@ Value contains(HostCall &call) {
   return std::any_of(cells, cells + x.elements(), [&](double cell) {
     return cell == pattern || (std::isnan(cell) && std::isnan(pattern));
   });
-}
-
-std::vector<double> sortedCells(const Tensor &x) {
-  std::vector<double> cells(x.as<double>(), x.as<double>() + x.elements());
-  std::ranges::sort(cells);
-  return cells;
-}
-
-Value median(HostCall &call) {
-  if (call.given(1))
-    call.fail("'weights' is understood but not executed yet", ErrorKind::Unsupported);
-  std::vector<double> cells = sortedCells(call.dense(0));
-  if (cells.empty())
-    return std::nan("");
-  size_t half = cells.size() / 2;
-  return cells.size() % 2 ? cells[half] : (cells[half - 1] + cells[half]) / 2;
-}
-
-/// quantile(x, p): the least value with a share p at or below it; p a number or a column
-Value quantile(HostCall &call) {
-  if (call.given(2))
-    call.fail("'weights' is understood but not executed yet", ErrorKind::Unsupported);
-  std::vector<double> cells = sortedCells(call.dense(0));
-  auto pick = [&](double share) {
-    if (!(share >= 0 && share <= 1) || cells.empty())
-      call.fail("expected a share between 0 and 1 of at least one number, found " +
-                numberText(share));
-    auto at = static_cast<size_t>(std::ceil(share * static_cast<double>(cells.size())));
-    return cells[std::max<size_t>(at, 1) - 1];
-  };
-  if (!call.arguments[1].matrix())
-    return pick(call.number(1, 0.5));
-  Tensor shares = call.dense(1);
-  Tensor result = newMatrix(shares.elements(), 1);
-  std::transform(shares.as<double>(), shares.as<double>() + shares.elements(), result.as<double>(),
-                 pick);
-  return result;
 }
 
 // --- Linear systems ----------------------------------------------------------------------------
@@ -189,8 +157,6 @@ const HostTable &numericFunctions() {
                                   {"rowIndexMax", rowIndex},
                                   {"rowIndexMin", rowIndex},
                                   {"contains", contains},
-                                  {"median", median},
-                                  {"quantile", quantile},
                                   {"solve", solve},
                                   {"inv", inverse},
                                   {"cholesky", cholesky}};

@@ -19,11 +19,19 @@ static bool compilableValue(const Node &node) {
          node.known.type.value != ValueType::Unknown;
 }
 
+/// A function of whole numbers: compiled code has doubles.
+static bool isExact(const Dag &dag, const Node &node) {
+  return std::ranges::all_of(node.inputs, [&](int input) {
+    const Type &type = dag.nodes[input].known.type;
+    return type.isScalar() && type.value == ValueType::Integer;
+  });
+}
+
 bool compilable(const Dag &dag, const Node &node) {
   auto isLiteral = [&](int input) { return dag.nodes[input].op == Op::Literal; };
   switch (node.op) {
   case Op::Cell:
-    if (std::ranges::all_of(node.inputs, isLiteral))
+    if (std::ranges::all_of(node.inputs, isLiteral) || isExact(dag, node))
       return false;
     break;
   case Op::MatMul:
@@ -170,16 +178,18 @@ void planSegments(BlockPlan &plan, std::span<const int64_t> symbols, Worth worth
   for (size_t i = 0; i < dag.nodes.size(); ++i)
     if (needed[i] && dag.nodes[i].op == Op::SizeValue)
       plan.steps.push_back({static_cast<int>(i), -1, {}});
-  int last = stages.empty() ? 0 : *std::ranges::max_element(stages);
-  for (int stage = 0; stage <= last; ++stage) {
+  std::vector<std::vector<int>> nodesOf(
+      stages.empty() ? 0 : static_cast<size_t>(*std::ranges::max_element(stages)) + 1);
+  for (size_t i = 0; i < dag.nodes.size(); ++i)
+    if (needed[i] && !isLeaf(dag.nodes[i]))
+      nodesOf[stages[i]].push_back(static_cast<int>(i));
+  for (const std::vector<int> &nodes : nodesOf) {
     Segment segment;
-    for (size_t i = 0; i < dag.nodes.size(); ++i) {
-      if (!needed[i] || isLeaf(dag.nodes[i]) || stages[i] != stage)
-        continue;
-      if (chosen[i])
-        segment.nodes.push_back(static_cast<int>(i));
+    for (int node : nodes) {
+      if (chosen[node])
+        segment.nodes.push_back(node);
       else
-        plan.steps.push_back({static_cast<int>(i), -1, {}});
+        plan.steps.push_back({node, -1, {}});
     }
     if (segment.nodes.empty())
       continue;

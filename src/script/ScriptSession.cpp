@@ -1,13 +1,13 @@
 #include "script/ScriptSession.h"
 
 #include "frontend/script/Parser.h"
+#include "runtime/ForkSafety.h"
 
 #include "script/Interpreter.h"
 #include "script/SizePropagation.h"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <sstream>
 
 namespace headrace::script {
@@ -23,11 +23,13 @@ std::vector<std::filesystem::path> defaultScriptPath() {
 }
 
 struct ScriptSession::Impl {
+  explicit Impl(std::shared_ptr<const Source> source) : source(std::move(source)) {}
+
   std::shared_ptr<const Source> source;
   ScriptOptions options;
   Statistics statistics;
   /// One run at a time.
-  std::mutex mutex;
+  LongLock mutex{"script '" + source->name() + "'"};
 
   /// A program for certain arguments and kinds of inputs, and what was compiled for it.
   struct Version {
@@ -62,8 +64,7 @@ struct ScriptSession::Impl {
 };
 
 ScriptSession::ScriptSession(std::string name, std::string text, ScriptOptions options)
-    : impl(std::make_unique<Impl>()) {
-  impl->source = std::make_shared<Source>(std::move(name), std::move(text));
+    : impl(std::make_unique<Impl>(std::make_shared<Source>(std::move(name), std::move(text)))) {
   impl->options = std::move(options);
   if (!impl->options.print)
     impl->options.print = [](const std::string &text) { std::printf("%s\n", text.c_str()); };

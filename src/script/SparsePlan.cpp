@@ -1,5 +1,6 @@
 #include "script/SparsePlan.h"
 
+#include "script/ZeroCells.h"
 #include <algorithm>
 
 namespace headrace::script {
@@ -27,7 +28,7 @@ static bool keepsZero(const Dag &dag, const Node &node) {
   bool leftSparse = left.isMatrix();
   if (auto number = literal(node.inputs[leftSparse ? 1 : 0]))
     return (leftSparse ? apply(node.cell, 0, *number) : apply(node.cell, *number, 0)) == 0;
-  // Scalars that are neither NaN, infinite nor 0, as they nearly always are.
+  // Scalars that are neither NaN, infinite nor 0, as they nearly always are; see ZerosKept.
   return node.cell == Multiply || (node.cell == Divide && leftSparse) || node.cell == And;
 }
 
@@ -96,6 +97,8 @@ private:
   int sample(int id, int pattern);
   int values(int pattern);
   int copy(Node node);
+  int writeWhole(int id, int root, Dag &whole, std::vector<int> &leaves);
+  int checked(int result, int expression, Op last);
   Known storedCells(int pattern) const;
 
   const Dag &from;
@@ -136,9 +139,18 @@ Known SparseRewriter::storedCells(int pattern) const {
   return known;
 }
 
+/// The node of WithValues that a new node is, or checks; else null.
+static const Node *storedIn(const std::vector<Node> &nodes, int id) {
+  const Node *node = &nodes[id];
+  if (node->op == Op::ZerosKept)
+    node = &nodes[node->inputs[0]];
+  return node->op == Op::WithValues ? node : nullptr;
+}
+
 /// A new node's pattern: its own, or that of what it was made from.
 static int patternIn(const std::vector<Node> &nodes, int id) {
-  return nodes[id].op == Op::WithValues ? nodes[id].inputs[0] : id;
+  const Node *stored = storedIn(nodes, id);
+  return stored ? stored->inputs[0] : id;
 }
 
 int SparseRewriter::values(int pattern) {
@@ -174,9 +186,10 @@ int SparseRewriter::sample(int id, int pattern) {
   const Node &node = from.nodes[id];
   if (!node.isMatrix())
     return rewritten[id];
-  if (node.known.sparse)
-    return nodes[rewritten[id]].op == Op::WithValues ? nodes[rewritten[id]].inputs[1]
-                                                     : values(pattern);
+  if (node.known.sparse) {
+    const Node *stored = storedIn(nodes, rewritten[id]);
+    return stored ? stored->inputs[1] : values(pattern);
+  }
   auto [entry, isNew] = sampledOf.emplace(std::pair(id, pattern), -1);
   if (!isNew)
     return entry->second;
@@ -205,6 +218,58 @@ int SparseRewriter::sample(int id, int pattern) {
   return sampledOf[{id, pattern}] = copy(std::move(part));
 }
 
+/// The expression of an old node as a graph of its own, down to what the new graph computes in
+/// full: those nodes are its inputs. Returns the node in `whole`.
+int SparseRewriter::writeWhole(int id, int root, Dag &whole, std::vector<int> &leaves) {
+  const Node &node = from.nodes[id];
+  bool fromStored = node.known.sparse && rewritten[id] >= 0 && storedIn(nodes, rewritten[id]);
+  bool inside = id == root || inner[id] || fromStored;
+  Node part{Op::Input};
+  if (node.op == Op::Literal) {
+    part = node;
+  } else if (inside && (node.op == Op::Cell || node.op == Op::MatMul)) {
+    part = node;
+    for (int &input : part.inputs)
+      input = writeWhole(input, root, whole, leaves);
+  } else {
+    auto found = std::ranges::find(leaves, rewritten[id]);
+    if (found != leaves.end()) {
+      auto isLeaf = [&, which = found - leaves.begin()](const Node &other) mutable {
+        return other.op == Op::Input && which-- == 0;
+      };
+      return static_cast<int>(std::ranges::find_if(whole.nodes, isLeaf) - whole.nodes.begin());
+    }
+    leaves.push_back(rewritten[id]);
+    part.known = node.known;
+  }
+  whole.nodes.push_back(std::move(part));
+  return static_cast<int>(whole.nodes.size()) - 1;
+}
+
+/// The result of an old expression from stored cells, with a check that the others are 0 where
+/// that does not follow from the expression itself. `last`: a sum of it, or the cells themselves.
+int SparseRewriter::checked(int result, int expression, Op last) {
+  Dag whole;
+  std::vector<int> leaves;
+  writeWhole(expression, expression, whole, leaves);
+  auto unknown = [&](int input) {
+    return nodes[leaves[input]].known.sparse ? Range::of(0) : Range();
+  };
+  if (keepsZeros(whole, {}, unknown))
+    return result;
+  if (last == Op::Aggregate) {
+    Node sum{Op::Aggregate, {static_cast<int>(whole.nodes.size()) - 1}};
+    sum.known = nodes[result].known;
+    whole.nodes.push_back(std::move(sum));
+  }
+  Node check{Op::ZerosKept, {result}};
+  check.inputs.insert(check.inputs.end(), leaves.begin(), leaves.end());
+  check.known = nodes[result].known;
+  check.place = nodes[result].place;
+  check.whole = std::make_shared<const Dag>(std::move(whole));
+  return copy(std::move(check));
+}
+
 int SparseRewriter::rewrite(int id) {
   const Node &node = from.nodes[id];
   Node same = node;
@@ -216,9 +281,11 @@ int SparseRewriter::rewrite(int id) {
   if (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum &&
       node.extent == Extent::All && from.nodes[node.inputs[0]].known.sparse) {
     int operand = same.inputs[0];
-    if (nodes[operand].op == Op::WithValues)
-      same.inputs = {nodes[operand].inputs[1]};
-    else if (nodes[operand].op == Op::Input)
+    if (const Node *stored = storedIn(nodes, operand)) {
+      same.inputs = {stored->inputs[1]};
+      return checked(unchanged(), node.inputs[0], Op::Aggregate);
+    }
+    if (nodes[operand].op == Op::Input)
       same.inputs = {values(operand)};
     return unchanged();
   }
@@ -252,7 +319,7 @@ int SparseRewriter::rewrite(int id) {
   wrapped.known = node.known;
   wrapped.known.nonzeros = nodes[pattern].known.nonzeros;
   wrapped.place = node.place;
-  return copy(std::move(wrapped));
+  return checked(copy(std::move(wrapped)), id, Op::WithValues);
 }
 
 } // namespace

@@ -46,6 +46,7 @@ Value toString(HostCall &call) {
   options.rows = call.whole(1, options.rows);
   options.cols = call.whole(2, options.cols);
   options.decimals = static_cast<int>(std::clamp<int64_t>(call.whole(3, options.decimals), 0, 17));
+  options.cells = call.truth(4, false);
   options.separator = call.text(5, options.separator);
   options.lineSeparator = call.text(6, options.lineSeparator);
   return matrixText(call.matrix(0), options);
@@ -75,11 +76,10 @@ double parsed(const HostCall &call, const Value &value) {
   auto *text = value.as<std::string>();
   if (!text)
     return value.number(call.name());
-  double number;
-  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc() || end != text->data() + text->size())
-    call.fail("expected a number, found \"" + *text + "\"");
-  return number;
+  auto number = parseNumber(*text);
+  if (!number)
+    call.fail("expected a number, found " + describe(value));
+  return *number;
 }
 
 Value single(const HostCall &call) {
@@ -95,17 +95,15 @@ Value single(const HostCall &call) {
 Value asDouble(HostCall &call) { return parsed(call, single(call)); }
 
 Value asInteger(HostCall &call) {
-  double number = std::trunc(parsed(call, single(call)));
-  if (!(std::fabs(number) < 9e18))
-    call.fail("expected a number that fits an integer, found " + numberText(number));
-  return static_cast<int64_t>(number);
+  Value x = single(call);
+  return (x.isString() ? Value(parsed(call, x)) : x).truncated("as.integer");
 }
 
 Value asLogical(HostCall &call) {
   Value x = single(call);
-  if (auto *text = x.as<std::string>(); text && (*text == "TRUE" || *text == "FALSE"))
-    return *text == "TRUE";
-  return parsed(call, x) != 0;
+  if (auto *text = x.as<std::string>())
+    return isTrue(*text);
+  return x.truth("as.logical");
 }
 
 Value asScalar(HostCall &call) {
@@ -160,6 +158,8 @@ Value listAssign(HostCall &call) {
 // --- Files -------------------------------------------------------------------------------------
 
 std::filesystem::path pathOf(const HostCall &call, const std::string &name) {
+  if (name.empty())
+    call.fail("expected a file's name, found \"\"");
   std::filesystem::path path(name);
   return path.is_absolute() ? path : call.context.folder / path;
 }

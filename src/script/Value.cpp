@@ -1,8 +1,12 @@
 #include "script/Value.h"
 
+#include "frontend/script/graph/CellFunctions.h"
+
 #include "script/MatrixText.h"
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <unistd.h>
 
 namespace headrace::script {
 
@@ -66,6 +70,13 @@ int64_t Value::whole(const char *what) const {
   return static_cast<int64_t>(value);
 }
 
+int64_t Value::truncated(const char *what) const {
+  if (auto *exact = as<int64_t>())
+    return *exact;
+  double value = truncatedCell(number(what));
+  return value >= 0x1p63 ? INT64_MAX : static_cast<int64_t>(value);
+}
+
 bool Value::truth(const char *what) const {
   if (auto *truth = as<bool>())
     return *truth;
@@ -116,6 +127,28 @@ std::string numberText(double value) {
   return mantissa + "E" + std::to_string(std::stoi(text.substr(at + 1)));
 }
 
+std::optional<double> parseNumber(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos)
+    return std::nullopt;
+  text = text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+  size_t sign = text[0] == '+' || text[0] == '-';
+  std::string_view digits = text.substr(sign);
+  bool word = digits == "NaN" || digits == "Infinity";
+  if (digits.empty() || (!word && digits.find_first_not_of("0123456789.eE+-") != digits.npos))
+    return std::nullopt;
+  double number = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc::result_out_of_range)
+    number = std::strtod(std::string(digits).c_str(), nullptr);
+  else if (error != std::errc() || digits[0] == '-')
+    return std::nullopt;
+  if (end != digits.data() + digits.size())
+    return std::nullopt;
+  return text[0] == '-' ? -number : number;
+}
+
 static std::string listText(const List &list) {
   std::string text;
   for (const auto &[name, entry] : list.entries)
@@ -140,6 +173,32 @@ std::string toText(const Value &value) {
   return "";
 }
 
-Tensor newMatrix(int64_t rows, int64_t cols) { return Tensor::allocate(DType::F64, {rows, cols}); }
+/// 4, 2.5, 1.0E12: sizes as messages show them.
+static std::string sizeText(double size) {
+  bool whole = size == std::floor(size) && std::fabs(size) < 1e15;
+  return whole ? std::to_string(static_cast<int64_t>(size)) : numberText(size);
+}
+
+std::string sizesText(double rows, double cols) { return sizeText(rows) + " x " + sizeText(cols); }
+
+void checkMatrixSize(const char *what, double rows, double cols) {
+  // What is allocated is also written to: more than the machine has would end the process.
+  static const double mostCells =
+      std::min(0x1p40, static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<double>(sysconf(_SC_PAGESIZE)) / sizeof(double));
+  std::string size = std::string(what) + " of " + sizesText(rows, cols) + ": ";
+  bool whole = rows == std::floor(rows) && cols == std::floor(cols);
+  if (!(whole && rows >= 0 && cols >= 0))
+    throw Error(ErrorKind::InvalidArgument, size + "expected whole numbers of 0 or more");
+  if (!(rows * cols <= mostCells && rows <= 0x1p40 && cols <= 0x1p40))
+    throw Error(ErrorKind::InvalidArgument, size + "expected at most " +
+                                                sizeText(std::floor(mostCells)) +
+                                                " cells, as many as this machine's memory holds");
+}
+
+Tensor newMatrix(int64_t rows, int64_t cols) {
+  checkMatrixSize("a dense matrix", static_cast<double>(rows), static_cast<double>(cols));
+  return Tensor::allocate(DType::F64, {rows, cols});
+}
 
 } // namespace headrace::script

@@ -37,6 +37,8 @@ public:
   // What is expected, or an Error that names `what`.
   double number(const char *what) const;
   int64_t whole(const char *what) const;
+  /// Without its fraction; NaN gives 0, and what is too large the largest there is.
+  int64_t truncated(const char *what) const;
   bool truth(const char *what) const;
   const std::string &text(const char *what) const;
   const Matrix &expectMatrix(const char *what) const;
@@ -52,9 +54,22 @@ struct List {
 /// "a 100 x 50 matrix", "3", "a list of 2": for messages.
 std::string describe(const Value &value);
 
+/// A number as text has it, blanks around it left out: 1, -2.5e3, NaN, Infinity. Nothing if it is
+/// none.
+std::optional<double> parseNumber(std::string_view text);
+/// Whether text that is taken for a truth value means TRUE.
+inline bool isTrue(std::string_view text) { return text == "TRUE" || text == "true"; }
+
 /// As print and string concatenation show it: 1, 0.5, 1.0E-7, TRUE.
 std::string toText(const Value &value);
 std::string numberText(double value);
+
+/// "3 x 4", as messages show sizes.
+std::string sizesText(double rows, double cols);
+
+/// Refuses sizes that no matrix has: fractions, less than 0, more cells than memory could ever
+/// hold.
+void checkMatrixSize(const char *what, double rows, double cols);
 
 /// A dense matrix, not initialised.
 Tensor newMatrix(int64_t rows, int64_t cols);

@@ -1,6 +1,7 @@
 #include "target/Target.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 #include "target/cpu/CpuTarget.h"
 #include "target/cuda/CudaTarget.h"
 
@@ -25,6 +26,7 @@ constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}, {"cuda", makeCudaT
 const Target &findTarget(StringRef name) {
   static std::map<std::string, std::unique_ptr<const Target>> known;
   static std::mutex mutex;
+  CompilerSection section; // no fork while it is locked
   std::lock_guard lock(mutex);
   if (auto found = known.find(name.str()); found != known.end())
     return *found->second;

@@ -30,7 +30,9 @@ int64_t bytesOf(Value value) {
   return evaluated(byteCount(cast<RankedTensorType>(value.getType())));
 }
 
-bool isMovedByNothing(Operation *op) { return isa<hr::ReshapeOp, hr::BroadcastOp>(op); }
+bool isMovedByNothing(Operation *op) {
+  return isa<hr::ReshapeOp, hr::BroadcastOp, hr::CheckOp>(op);
+}
 
 /// Element-wise work joins the kernels of its users: computing it again moves nothing.
 bool fusesAnyway(Operation *op) { return isa<hr::MapOp>(op) || isMovedByNothing(op); }
@@ -153,7 +155,7 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
     node.free = isa<BlockArgument>(value) || returned(value, 0, outputs);
     node.keeping = node.free || isInMemory(value, late) ? node.bytes : 2 * node.bytes;
     // Of a value and its views, the value.
-    if (value.getDefiningOp<hr::ReshapeOp>())
+    if (isa_and_nonnull<hr::ReshapeOp, hr::CheckOp>(value.getDefiningOp()))
       node.keeping += 2;
     node.neededBackward =
         returned(value, outputs, gradients) || llvm::any_of(value.getUsers(), [&](Operation *user) {

@@ -12,11 +12,11 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Constants and reshapes move nothing and stay between kernels; slices that are views go into the
-/// kernels that read them.
+/// Constants, reshapes and checks move nothing and stay between kernels; slices that are views go
+/// into the kernels that read them.
 bool isFree(Operation *op) {
   auto slice = dyn_cast<hr::SliceOp>(op);
-  return isa<hr::ConstantOp, hr::ReshapeOp>(op) || (slice && isReadInPlace(slice));
+  return isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op) || (slice && isReadInPlace(slice));
 }
 
 int64_t bytesOf(Value value) {

@@ -39,6 +39,13 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "evaluates operators of constants";
 }
 
+def ComputeInSinglePass : Pass<"compute-in-single", "::mlir::func::FuncOp"> {
+  let summary = "computes half precision in single, and rounds each operator's result once";
+  let options = [
+    Option<"products", "products", "bool", "true", "contractions and convolutions, too">
+  ];
+}
+
 def ReadNarrowPass : Pass<"read-narrow", "::mlir::func::FuncOp"> {
   let summary = "widens numbers where they are used";
 }

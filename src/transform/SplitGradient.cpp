@@ -170,7 +170,10 @@ private:
       for (Value operand : op->getOperands())
         if (Operation *producer = operand.getDefiningOp())
           self(self, producer);
-      b.clone(*op, mapping);
+      if (isa<hr::CheckOp>(op) && !checkedForward.insert(op).second)
+        mapping.map(op->getResult(0), mapping.lookup(op->getOperand(0)));
+      else
+        b.clone(*op, mapping);
     };
     bool isForward = values.empty() || !late.contains(values.back());
     for (Operation &op : joint.getBody().front().without_terminator())
@@ -189,6 +192,7 @@ private:
   func::ReturnOp ret;
   unsigned inputs, outputs;
   SmallVector<Value> kept;
+  llvm::DenseSet<Operation *> checkedForward; // what that direction checks, the other need not
 };
 
 struct SplitGradientPass : impl::SplitGradientPassBase<SplitGradientPass> {

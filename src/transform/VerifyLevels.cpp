@@ -1,7 +1,8 @@
 // Verifiers at the borders between levels: what a level promises to the next one.
 //
 // verify-level1: the entry holds operators of `hr` only; every shape has an expression.
-// verify-level2: kernels, library calls, views and constants only; kernels hold linalg over plain
+// verify-level2: kernels, library calls, checks, views and constants only; kernels hold linalg over
+// plain
 //                tensors, in loops over blocks of rows or where data says where to write, and
 //                compute all they yield.
 // verify-level3: kernels hold no tensor any more, only buffers.
@@ -66,7 +67,7 @@ LogicalResult verifyKernelBody(hr::KernelOp kernel) {
 struct VerifyLevel2Pass : impl::VerifyLevel2PassBase<VerifyLevel2Pass> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
-      if (!isa<hr::KernelOp, hr::LibraryOp, hr::ReshapeOp, hr::ConstantOp>(op)) {
+      if (!isa<hr::KernelOp, hr::LibraryOp, hr::CheckOp, hr::ReshapeOp, hr::ConstantOp>(op)) {
         op.emitError("became no kernel");
         return signalPassFailure();
       }

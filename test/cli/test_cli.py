@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -443,3 +445,116 @@ def test_interrupt_ends_with_130_and_a_clean_line():
     shown += os.read(master, 1 << 16)
     os.close(master)
     assert (process.returncode, out) == (130, b"") and shown.endswith(b"\r\x1b[K")
+
+
+def interrupted(command: list, ready, **settings) -> str:
+    """Its standard error, after Ctrl-C once `ready(process)` has returned."""
+    process = subprocess.Popen(
+        [BIN, *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+    ready(process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    return err
+
+
+def test_interrupt_ends_scripts(tmp_path):
+    script = tmp_path / "endless.dml"
+    script.write_text(
+        'print("begins")\nx = matrix(1, 100, 100)\nwhile (TRUE) { x = x %*% x / 100 }\n'
+    )
+    assert interrupted(["run", script], lambda process: process.stdout.readline()) == ""
+
+
+def test_interrupt_leaves_no_files(tmp_path):
+    """However often a file is begun, none stays behind half written."""
+    script = tmp_path / "writes.dml"
+    out = tmp_path / "out"
+    out.mkdir()
+    script.write_text(
+        "X = matrix(1, 300, 300)\n"
+        f"for (i in 1:100000) {{ write(X, '{out}/x.csv', format='csv')\nprint(i) }}\n"
+    )
+    for turn in range(5):
+
+        def ready(process, turn=turn):
+            for _ in range(3 + turn):
+                process.stdout.readline()
+
+        interrupted(["run", script], ready)
+        assert {path.name for path in out.iterdir()} <= {"x.csv", "x.csv.mtd"}
+        rows = (out / "x.csv").read_text().splitlines()
+        assert len(rows) == 300 and all(len(row.split(",")) == 300 for row in rows)
+
+
+def test_interrupt_ends_compile(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    output = tmp_path / "p.hrpkg"
+
+    def ready(_):
+        deadline = time.monotonic() + 60
+        while not list(cache.rglob("*.o")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache), "TMPDIR": str(tmp_path)}
+    assert interrupted(["compile", MODEL, "-o", output], ready, env=environment) == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+    assert not list(cache.rglob("*.tmp"))
+
+
+# Names of files
+
+
+def limited_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def test_writes_that_fail_name_the_file_and_leave_nothing(tmp_path):
+    """A full disk, by a limit on the size of files."""
+    out = tmp_path / "out"
+    error = bad(
+        1, "run", MODEL, "--random", "0", "--size", "batch=64", "--output", out,
+        preexec_fn=limited_files,
+    )  # fmt: skip
+    assert f"{out}/logits.npy: cannot write: File too large" in error
+    package = tmp_path / "p.hrpkg"
+    error = bad(
+        1, "compile", MODEL, "-o", package, "--target-cpu", "native", preexec_fn=limited_files
+    )
+    assert "cannot write" in error
+    for name in ("m.csv", "m.mtx"):
+        script = tmp_path / "w.dml"
+        kind = "csv" if name == "m.csv" else "mm"
+        script.write_text(f"write(matrix(1, 100, 100), '{tmp_path}/{name}', format='{kind}')")
+        done = headrace("run", script, preexec_fn=limited_files)
+        assert done.returncode == 1 and f"{tmp_path}/{name}: cannot write" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "w.dml"]
+    assert not list(out.iterdir())
+
+
+def test_names_that_are_none(tmp_path):
+    script = tmp_path / "s.dml"
+    for code, expected in {
+        "write(matrix(1, 2, 2), '')": "expected a file's name, found \"\"",
+        "X = read('')\nprint(sum(X))": "expected a file's name, found \"\"",
+        f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a folder",
+        f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a folder",
+        f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",
+        f"write(matrix(1, 2, 2), '{tmp_path}/no/x.csv')": "/no/x.csv: cannot write: No such file",
+        "write(matrix(1, 2, 2), '/dev/full')": "/dev/full: expected a regular file or a new name",
+    }.items():
+        script.write_text(code)
+        done = headrace("run", script)
+        assert done.returncode == 1 and expected in done.stderr, (code, done.stderr)
+    assert "--input image=@: expected" in bad(2, "run", MODEL, "--input", "image=@")
+    assert "out: cannot make the folder" in bad(
+        1, "run", MODEL, "--random", "0", "--output", script / "out"
+    )
+    assert "expected an ONNX file, found a folder" in bad(1, "run", tmp_path)

@@ -253,7 +253,8 @@ private:
         steps.push_back(1);
         continue;
       }
-      int64_t step = count == 1 ? 1 : 1 + pick(static_cast<int>((*size - 1) / (count - 1)));
+      // A single element has any step, and it means nothing.
+      int64_t step = 1 + pick(static_cast<int>(count == 1 ? 4 : (*size - 1) / (count - 1)));
       int64_t start = pick(static_cast<int>(*size - (count - 1) * step));
       bool backwards = pick(4) == 0;
       starts.push_back(fixed(backwards ? start + (count - 1) * step : start));

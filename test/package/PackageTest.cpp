@@ -35,7 +35,8 @@ protected:
   }
 
   /// The package with another manifest, its checksum being right.
-  void rewriteManifest(const std::string &what, const std::string &with) {
+  void rewriteManifest(const std::string &what, const std::string &with,
+                       const std::filesystem::path &kernels = HEADRACE_TEST_KERNELS) {
     std::vector<std::byte> bytes = readBytes(path);
     ZipReader zip(bytes, "test.hrpkg");
     Bytes old = zip.file(manifestFile);
@@ -43,7 +44,7 @@ protected:
     size_t at = text.find(what);
     ASSERT_NE(at, std::string::npos) << text;
     text.replace(at, what.size(), with);
-    std::vector<std::byte> code = testCode();
+    std::vector<std::byte> code = readBytes(kernels);
     ZipWriter writer;
     writer.add(manifestFile, {std::as_bytes(std::span(text))});
     writer.add("code/0-x86-64-v2.so", {code});
@@ -174,6 +175,23 @@ TEST_F(PackageTest, AManifestThatDoesNotFitIsRefused) {
       {"\"programs\":[", "\"programs\":[],\"x\":["},
       {"\"producer\"", "\"made by\""},
       {"{", "["},
+      {"\"operands\":[0,1]", "\"operands\":[]"},
+      {"\"operands\":[0,1]", "\"operands\":[1,0]"},
+      {"\"operands\":[0,1,2]", "\"operands\":[1,0,2]"}, // only the checksum tells
+      {"\"kind\":\"temporary\",\"type\":\"f32\",\"bytes\":\"4*s0\"",
+       "\"kind\":\"temporary\",\"type\":\"f32\",\"bytes\":4"}, // likewise
+      {"\"bytes\":\"4*s0\"", "\"bytes\":-4"},
+      {"\"bytes\":\"4*s0\"", "\"bytes\":\"4 // (s0 - s0)\""},
+      {"\"bytes\":\"4*s0\"", "\"bytes\":\"s1\""},
+      {"\"bytes\":\"4*s0\"", "\"bytes\":null"},
+      {"\"bytes\":\"4*s0\"", "\"bytes\":1e400"},
+      {"\"first\":0", "\"first\":2"},
+      {"\"min\":2,\"max\":3000", "\"min\":9,\"max\":3"},
+      {"\"shape\":[3000]", "\"shape\":[4611686018427387904,4]"},
+      {"\"shape\":[3000]", "\"shape\":[-3000]"},
+      {"\"outputs\":[{\"name\":\"y\"", "\"outputs\":[{\"name\":\"z\""},
+      {"\"outputs\":[{\"name\":\"y\",\"type\":\"f32\",\"dims\":[\"s0\"]}]", "\"outputs\":[]"},
+      {"\"symbols\":[{\"name\":\"n\"", "\"symbols\":[{\"name\":\"m\""},
   };
   for (auto [what, with] : changes) {
     writeTestPackage(path);
@@ -183,12 +201,42 @@ TEST_F(PackageTest, AManifestThatDoesNotFitIsRefused) {
 }
 
 TEST_F(PackageTest, DeepNestingIsRefused) {
-  writeTestPackage(path);
-  rewriteManifest("{", std::string(200000, '['));
-  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "no JSON");
+  for (const std::string &deep :
+       {std::string(200000, '['), std::string(200000, '[') + std::string(200000, ']')})
+    for (const char *place : {"{", "0,\"sizes\"", "12032", "\"the tests\""}) {
+      writeTestPackage(path);
+      std::string with = std::string(place).starts_with('0') ? deep + ",\"sizes\"" : deep;
+      rewriteManifest(place, with);
+      EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its manifest is no JSON");
+    }
   writeTestPackage(path);
   rewriteManifest("\"bytes\":\"4*s0\"", "\"bytes\":\"" + std::string(100000, '(') + "\"");
   EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "expected a size");
+}
+
+// Its code would run when it is loaded; nothing of it is before the rest is accepted.
+TEST_F(PackageTest, CodeIsLoadedLast) {
+  ::unsetenv("HEADRACE_TEST_CODE_LOADED");
+  writeTestPackage(path, testContents(), readBytes(HEADRACE_TEST_EAGER_KERNELS));
+  const std::vector<std::byte> good = readBytes(path);
+  rewriteManifest("\"operands\":[0,1,2]", "\"operands\":[1,0,2]", HEADRACE_TEST_EAGER_KERNELS);
+  refusal(ErrorKind::InvalidFile);
+  EXPECT_EQ(::getenv("HEADRACE_TEST_CODE_LOADED"), nullptr);
+  writeBytes(path, good);
+  Package::open(path);
+  EXPECT_NE(::getenv("HEADRACE_TEST_CODE_LOADED"), nullptr);
+}
+
+TEST_F(PackageTest, NamesAreGivenOnce) {
+  PackageContents contents = testContents();
+  contents.programs.push_back(contents.programs[0]);
+  writeTestPackage(path, contents);
+  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "there are two programs 'chain'");
+}
+
+TEST(PackageName, DecidesWhatIsOpenedAsAPackage) {
+  EXPECT_TRUE(Package::isNamedLikeOne("a/b.hrpkg"));
+  EXPECT_FALSE(Package::isNamedLikeOne("a/b.onnx"));
 }
 
 // Whatever bit is lost: either it is noticed, or it was between the files.

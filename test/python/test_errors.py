@@ -24,6 +24,8 @@ import pytest
         (hr.TypeMismatchError, TypeError),
         (hr.MissingInputError, RuntimeError),
         (hr.IoError, OSError),
+        (hr.OutOfRangeError, IndexError),
+        (hr.DivisionByZeroError, ZeroDivisionError),
     ],
 )
 def test_families(error, also):

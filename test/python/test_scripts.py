@@ -110,3 +110,151 @@ def test_errors_are_typed(error, text, variables, message) -> None:
 def test_a_setting_that_is_none() -> None:
     with pytest.raises(hr.InvalidArgumentError, match="auto, always or never"):
         hr.script("x = 1", compile="sometimes")
+
+
+# --- Cells that are not stored ------------------------------------------------------------------
+
+
+def both_formats(text: str, compile: str, **values) -> tuple[np.ndarray, np.ndarray]:
+    """The variable y, from dense matrices and from S as a sparse one."""
+    sparse = pytest.importorskip("scipy.sparse")
+    script = hr.script(text, compile=compile)
+    dense = script(**values)["y"]
+    found = script(**{**values, "S": sparse.csr_matrix(values["S"])})["y"]
+    return np.asarray(dense), found.toarray() if sparse.issparse(found) else np.asarray(found)
+
+
+@pytest.mark.parametrize("compile", ["always", "never"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = S * k",
+        "y = S / k",
+        "y = k * S * 2",
+        "y = sum(S * k)",
+        "y = abs(S * k) + 1",
+        "y = S * D",
+        "y = sum(S * D)",
+        "y = S * c",
+        "y = S * (U %*% t(V))",
+        "y = S * log(U %*% t(V))",
+        "y = sum(S * log(U %*% t(V)))",
+        "y = sum(S * exp(U %*% t(V)) * k)",
+        "y = S %*% V",
+        "y = t(S) %*% U",
+        "y = t(U) %*% S",
+        "y = S %*% t(S)",
+    ],
+)
+@pytest.mark.parametrize("special", [2.0, np.nan, np.inf, 0.0])
+def test_cells_that_are_not_stored_are_zeros_in_every_respect(text, special, compile) -> None:
+    random = np.random.default_rng(3)
+    s = np.where(random.random((6, 9)) < 0.2, random.random((6, 9)) + 0.5, 0)
+    u, v = random.random((6, 2)) + 0.5, random.random((9, 2)) + 0.5
+    d, c = random.random((6, 9)), random.random((6, 1))
+    # Cells where S stores nothing.
+    row, col = np.argwhere(s == 0)[7]
+    d[row, col] = c[row] = u[row, 0] = v[col, 1] = special
+    dense, found = both_formats(text, compile, S=s, D=d, c=c, U=u, V=v, k=special)
+    np.testing.assert_allclose(found, dense, rtol=1e-12, err_msg=text)
+
+
+def test_what_is_known_to_be_finite_is_computed_at_stored_cells_alone() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    # A million rows and columns: there is no such dense matrix.
+    s = sparse.csr_matrix(([2.0, 3.0], ([5, 999_999], [7, 0])), shape=(1_000_000, 1_000_000))
+    u = np.full((1_000_000, 2), 0.5)
+    left = hr.script("y = sum(S * log(U %*% t(U) + 1e-15)); Z = S * (U %*% t(U)) * k")(
+        S=s, U=u, k=4.0
+    )
+    assert left["y"] == pytest.approx(5 * np.log(0.5))
+    assert left["Z"].sum() == pytest.approx(10)
+
+
+# --- Types ---------------------------------------------------------------------------------------
+
+
+def test_a_result_declared_integer_keeps_its_fraction() -> None:
+    text = """
+      pick = function(matrix[double] x, integer k) return (integer res) {
+        found = FALSE
+        if (nrow(x) > 1) { res = as.scalar(x[k, 1]); found = TRUE }
+        if (!found) res = -1
+      }
+      y = pick(x, 2)
+    """
+    assert hr.script(text)(x=[[0.25], [0.75]])["y"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "found"),
+    [("z = sum(x)", "Integer", "Double"), ("z = nrow(x) > 1", "Double", "Boolean")],
+)
+def test_a_result_that_is_not_what_it_is_declared_is_refused(body, declared, found) -> None:
+    text = f"f = function(matrix[double] x) return ({declared} z) {{ {body} }}\ny = f(x)"
+    with pytest.raises(hr.errors.TypeMismatchError, match=f"'z' of 'f' is declared .*{found}"):
+        hr.script(text)(x=[[1.0]])
+
+
+def test_integers_are_exact_when_compiled_too() -> None:
+    text = "y = a * a + b; same = b == b + 1; z = sum(X) * 2"
+    left = hr.script(text, compile="always")(a=94906267, b=9007199254740993, X=np.ones((3, 3)))
+    assert left["y"] == 94906267**2 + 9007199254740993
+    assert left["same"] is False
+
+
+# --- Bounds --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("y = matrix(1, rows=n, cols=n)", "script:1:5: matrix of 1000000000000 x 1000000000000: .*at most"),
+        ("y = rand(rows=n, cols=n)", "script:1:5: rand of 1000000000000 x 1000000000000: .*at most"),
+        ("y = rand(rows=n, cols=2, sparsity=0.1)", "rand: expected at most 2.31 rows and columns, found 1000000000000 x 2"),
+        ("y = seq(1, n * 10)", "script:1:5: seq of 10000000000000 x 1: .*at most"),
+        ("y = table(matrix(n, 2, 1), matrix(1, 2, 1))", "table: expected numbers from 1 to 2.31, found 1.0E12 and 1.0"),
+        ("y = table(seq(1, 2), seq(1, 2), n, n)", "table: expected at most 2.31 rows and columns, found 1000000000000 x"),
+        ("y = table(n)", "script:1:5: 'table' needs its argument 'b'"),
+        ("y = sample(5, 10)", "script:1:5: sample: expected 1 to 5 numbers to draw, found 10"),
+        ("y = sample(n, 1)", "sample: expected a range of 1 to 2147483648 numbers, found 1000000000000"),
+        ("y = sample(5, -1, TRUE)", "sample: expected 1 or more numbers to draw, found -1"),
+        ('write(n, "")', "script:1:1: write: expected a file's name, found \"\""),
+        ('y = read("")', "script:1:5: read: expected a file's name, found \"\""),
+        ("y = 9223372036854775807 + k", "9223372036854775807 . 1: expected a result that fits an integer of 64 bits"),
+    ],
+)  # fmt: skip
+def test_what_no_machine_can_do_is_refused_by_name_and_place(text: str, message: str) -> None:
+    with pytest.raises(hr.errors.Error, match=message):
+        hr.script(text)(n=10**12, k=1)
+
+
+def test_deep_recursion_and_nesting_are_refused() -> None:
+    deep = "if (n > 0) {" * 150 + "z = f(n + 1)" + "}" * 150
+    text = f"f = function(integer n) return (integer z) {{ z = 0\n {deep} }}\ny = f(1)"
+    with pytest.raises(hr.errors.Error, match="nested more than"):
+        hr.script(text)()
+    for text in ("y = " + "(" * 10_000 + "1" + ")" * 10_000, "y = " + "-" * 10_000 + "1"):
+        with pytest.raises(hr.errors.Error, match="nested more than|operators in a chain"):
+            hr.script(text)()
+
+
+def test_messages_do_not_repeat_names_at_length() -> None:
+    for text in (
+        "y = " + "x" * 1_000_000,
+        'stop("' + "x" * 1_000_000 + '")',
+        'y = 1 * "' + "x" * 1_000_000 + '"',
+    ):
+        with pytest.raises(hr.errors.Error) as caught:
+            hr.script(text)()
+        assert len(str(caught.value)) < 2_000
+
+
+def test_long_blocks_are_planned_in_parts() -> None:
+    count = 5_000
+    lines = [f"x{i} = x{i - 1} + {i}" for i in range(1, count)]
+    script = hr.script("x0 = 0\n" + "\n".join(lines), compile="never")
+    left = script()
+    assert left[f"x{count - 1}"] == count * (count - 1) // 2
+    assert left["x700"] == 700 * 701 // 2
+    assert script.statistics["plans"] == 5

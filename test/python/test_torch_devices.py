@@ -11,7 +11,7 @@ hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch.nn.functional as F  # noqa: E402
-from headrace.torch import _backend, _capture, _lower  # noqa: E402
+from headrace.torch import _backend, _capture, _decompositions, _lower  # noqa: E402
 from headrace.torch._context import Unsupported  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
@@ -97,7 +97,7 @@ def test_dropout_draws_on_the_device() -> None:
 def test_attention_is_what_it_is_elsewhere(name: str, arguments: tuple[Any, ...]) -> None:
     operator = getattr(torch.ops.aten, name).default
     q, k, v = (torch.randn(2, 3, 5, 8) for _ in range(3))
-    results = _capture.attention(operator, q, k, v, *arguments)
+    results = _decompositions.attention(operator, q, k, v, *arguments)
     assert len(results) == len(operator._schema.returns)
     values = dict(zip([a.name for a in operator._schema.arguments[3:]], arguments))
     if not values.get("dropout_p"):

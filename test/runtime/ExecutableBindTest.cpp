@@ -113,10 +113,75 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"Output", [](Program &p) { p.outputs.push_back({"z", DType::F32, {}}); },
                "output 'z' has 0 buffers"},
         Broken{"Symbol", [](Program &p) { p.symbols.push_back({"m"}); }, "symbol 'm'"},
+        Broken{"NoOperands", [](Program &p) { p.steps[1].operands.clear(); }, "has no operands"},
+        Broken{"Swapped",
+               [](Program &p) { std::swap(p.steps[0].operands[0], p.steps[0].operands[1]); },
+               "writes to what is only read"},
+        Broken{"Unwritten",
+               [](Program &p) { p.steps[2].operands[2] = 2, p.steps[3].operands[0] = 4; },
+               "no step writes output 'y'"},
+        Broken{"Negative", [](Program &p) { p.buffers[1].bytes = number(-4); }, "negative size"},
+        Broken{"NegativeDim", [](Program &p) { p.outputs[0].dims[0] = number(-1); },
+               "output 'y' has a negative size"},
+        Broken{"Workspace", [](Program &p) { p.steps[0].workspaceBytes = -1; },
+               "negative workspace"},
+        Broken{"Type", [](Program &p) { p.buffers[0].dtype = DType::F64; },
+               "buffer 0 is of f64, what it stands for of f32"},
+        Broken{"NoSize", [](Program &p) { p.symbols[0].min = 5, p.symbols[0].max = 4; },
+               "sizes from 5 to 4"},
+        Broken{"TwoInputs", [](Program &p) { p.inputs.push_back(p.inputs[0]); }, "two inputs 'x'"},
+        Broken{"TwoSymbols",
+               [](Program &p) {
+                 p.symbols.push_back({"n"});
+                 p.inputs.push_back({"z", DType::F32, {DimExpr::symbol(1)}});
+               },
+               "two symbols 'n'"},
+        Broken{"Library",
+               [](Program &p) {
+                 p.steps[1].kind = Step::Kind::Library;
+                 p.steps[1].symbol = "copy";
+               },
+               "calls 'copy' with 2 operands and 0 parameters, which takes 2 and 1"},
         Broken{"Unknown", [](Program &p) { p.symbols.clear(); }, "unknown symbol"},
         Broken{"Kernel", [](Program &p) { p.steps.pop_back(), p.buffers.pop_back(); },
                "3 steps but 4 kernels"}),
     [](const auto &info) { return std::string(info.param.name); });
+
+// What only shows for certain sizes. A program that was read is a damaged file, not our mistake.
+TEST(Executable, SizesThatDoNotFitAreNamedWithTheirFile) {
+  Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
+  DimExpr n = DimExpr::symbol(0);
+  auto refusal = [&](const std::function<void(Program &)> &damage) {
+    Program program = chainProgram();
+    program.origin = "test.hrpkg";
+    damage(program);
+    std::vector<KernelFn> kernels = {addOne, addOne, multiply, addOne};
+    for (size_t i = 0; i < kernels.size(); ++i)
+      if (program.steps[i].kind == Step::Kind::Library)
+        kernels[i] = nullptr;
+    Executable executable(program, kernels, nullptr);
+    try {
+      executable.run({&x, 1});
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal([&](Program &p) { p.buffers[1].bytes = number(20) - n * number(4); }),
+            "test.hrpkg: the package is damaged: program 'chain': buffer 1 claims -4 of "
+            "9223372036854775807 bytes");
+  EXPECT_CONTAINS(refusal([&](Program &p) { p.buffers[0].bytes = n * number(8); }),
+                  "test.hrpkg: the package is damaged: program 'chain': buffer 0 claims 48 of 24");
+  EXPECT_CONTAINS(
+      refusal([&](Program &p) { p.buffers[1].bytes = number(8).floorDiv(n - number(6)); }),
+      "test.hrpkg: program 'chain': a size computed from the input sizes is divided by zero");
+  EXPECT_CONTAINS(refusal([&](Program &p) {
+                    p.steps[1].kind = Step::Kind::Library;
+                    p.steps[1].symbol = "copy";
+                    p.steps[1].parameters = {n * number(8)};
+                  }),
+                  "step 'b' copies 48 bytes from 24 to 24");
+}
 
 TEST(Executable, AnAbsentLibraryIsNamed) {
   Program program = chainProgram();

@@ -50,6 +50,41 @@ TEST(Run, OutputsAreFreshAndAligned) {
   expectChain(other, second);
 }
 
+TEST(Run, GivenOutputsLieApart) {
+  Executable executable = chainExecutable();
+  ThreadPool pool(2);
+  std::vector<float> memory(96);
+  auto at = [&](size_t start) {
+    return Tensor::borrow(DType::F32, {32}, memory.data() + start, nullptr);
+  };
+  Tensor x = at(32);
+  for (size_t start : {0, 64}) { // right before and behind the input
+    std::vector<Tensor> outputs{at(start)};
+    executable.runInto({&x, 1}, outputs, pool);
+    expectChain(x, outputs);
+  }
+  for (size_t start : {1, 32, 63}) {
+    std::vector<Tensor> outputs{at(start)};
+    EXPECT_EQ(
+        errorOf(ErrorKind::InvalidArgument, [&] { executable.runInto({&x, 1}, outputs, pool); }),
+        "output 'y': expected memory of its own, got some of input 'x'");
+  }
+}
+
+TEST(Run, GivenOutputsAreNotEachOther) {
+  Program program = chainProgram();
+  program.outputs.push_back({"z", DType::F32, program.outputs[0].dims});
+  program.buffers[4].kind = BufferInfo::Kind::Output;
+  program.buffers[4].index = 1;
+  Executable executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+  ThreadPool pool(2);
+  Tensor x = ramp(10), memory = ramp(10);
+  std::vector<Tensor> outputs{memory, memory};
+  EXPECT_EQ(
+      errorOf(ErrorKind::InvalidArgument, [&] { executable.runInto({&x, 1}, outputs, pool); }),
+      "output 'z': expected memory of its own, got some of output 'y'");
+}
+
 TEST(Run, AnyInputAlignmentWillDo) {
   Executable executable = chainExecutable();
   ThreadPool pool(2);

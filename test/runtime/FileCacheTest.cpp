@@ -75,5 +75,26 @@ TEST_F(FileCacheTest, AnUnwritableOrAbsentFolderIsNoError) {
   EXPECT_EQ(off.find("key"), std::nullopt);
 }
 
+// Whatever HEADRACE_CACHE_DIR is, it stays as it was.
+TEST_F(FileCacheTest, HasAFolderOfItsOwn) {
+  fs::permissions(folder, fs::perms(0755));
+  ::setenv("HEADRACE_CACHE_DIR", folder.c_str(), 1);
+  FileCache::user("o").store("key", "object");
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms(0755));
+  fs::path own = folder / ("headrace-" + std::to_string(::geteuid()));
+  EXPECT_EQ(fs::status(own).permissions(), fs::perms(0700));
+  EXPECT_EQ(FileCache::user("o").find("key"), "object");
+  // What others may have written is not used, and not changed either.
+  fs::permissions(own, fs::perms(0777));
+  EXPECT_EQ(FileCache::user("o").find("key"), std::nullopt);
+  EXPECT_EQ(fs::status(own).permissions(), fs::perms(0777));
+  fs::remove_all(own);
+  fs::create_directory(folder / "elsewhere");
+  fs::create_symlink(folder / "elsewhere", own);
+  FileCache::user("o").store("key", "object");
+  EXPECT_TRUE(fs::is_empty(folder / "elsewhere"));
+  ::unsetenv("HEADRACE_CACHE_DIR");
+}
+
 } // namespace
 } // namespace headrace

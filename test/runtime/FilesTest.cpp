@@ -1,9 +1,11 @@
 #include "runtime/Helpers.h"
 #include "runtime/MappedFile.h"
 #include "runtime/Npy.h"
+#include "runtime/Programs.h"
 
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <sys/stat.h>
 
@@ -56,6 +58,63 @@ TEST(MappedFile, RefusesWhatIsNoFile) {
   EXPECT_CONTAINS(errorOf(ErrorKind::InvalidFile, [&] { MappedFile::open(folder / "empty"); }),
                   "empty");
   EXPECT_CONTAINS(errorOf(ErrorKind::Io, [&] { MappedFile::open(folder / "pipe"); }), "regular");
+}
+
+TEST(MappedFile, ACopyOutlivesItsFile) {
+  TemporaryFolder folder;
+  std::ofstream(folder / "a") << std::string(10000, 'x');
+  auto file = MappedFile::open(folder / "a");
+  fs::resize_file(folder / "a", 1);
+  file->requireUnchanged();
+  EXPECT_EQ(file->data()[9999], std::byte{'x'});
+  EXPECT_EQ(MappedFile::holding(file->data()), nullptr);
+}
+
+// In place of the end of the process, or of other results.
+TEST(MappedFile, AChangeOfAMappedFileIsNoticed) {
+  TemporaryFolder folder;
+  auto write = [&](const std::string &text) { std::ofstream(folder / "a") << text; };
+  auto change = [&](const std::function<void()> &action) {
+    write(std::string(10000, 'x'));
+    fs::last_write_time(folder / "a", fs::file_time_type::clock::now() - std::chrono::hours(1));
+    auto file = MappedFile::open(folder / "a", /*copyUpTo=*/100);
+    EXPECT_EQ(MappedFile::holding(file->data() + 9999), file);
+    file->requireUnchanged();
+    action();
+    return file;
+  };
+  auto refusal = [&](const std::function<void()> &action) {
+    return errorOf(ErrorKind::Io, [&] { change(action)->requireUnchanged(); });
+  };
+  EXPECT_CONTAINS(refusal([&] { fs::resize_file(folder / "a", 1); }),
+                  (folder / "a").string() + ": the file was changed while it was in use");
+  EXPECT_CONTAINS(refusal([&] { write(std::string(10000, 'y')); }), "was changed");
+  // One that takes its place, or its name, does not matter.
+  change([&] {
+    std::ofstream(folder / "b") << "other";
+    fs::rename(folder / "b", folder / "a");
+  })->requireUnchanged();
+  change([&] { fs::remove(folder / "a"); })->requireUnchanged();
+}
+
+TEST(MappedFile, ProgramsNoticeAChangeOfTheirConstants) {
+  TemporaryFolder folder;
+  Program program = chainProgram();
+  auto write = [&](float value) {
+    std::vector<float> values(4, value);
+    std::ofstream(folder / "w").write(reinterpret_cast<const char *>(values.data()), 16);
+  };
+  write(2);
+  fs::last_write_time(folder / "w", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  auto file = MappedFile::open(folder / "w", /*copyUpTo=*/0);
+  program.constants = {Tensor::borrow(DType::F32, {4}, file->data(), file)};
+  program.buffers.push_back(buffer(BufferInfo::Kind::Constant, 0, number(16)));
+  program.steps[2].operands[1] = 5;
+  Executable executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+  Tensor x = floats({4}, {0, 1, 2, 3});
+  EXPECT_EQ(valuesOf<float>(executable.run({&x, 1})[0]), (std::vector<float>{2, 4, 6, 8}));
+  write(3);
+  EXPECT_CONTAINS(errorOf(ErrorKind::Io, [&] { executable.run({&x, 1}); }), "/w: the file was");
 }
 
 TEST(Npy, EveryTypeAndRankSurvives) {

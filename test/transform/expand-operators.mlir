@@ -61,13 +61,3 @@ func.func @integer_mean(%x: tensor<4x8xi8>) -> tensor<4xi8> {
   %0 = hr.reduce mean %x axes [1] : (tensor<4x8xi8>) -> tensor<4xi8>
   return %0 : tensor<4xi8>
 }
-
-// Half precision is summed in single.
-// CHECK-LABEL: func.func @half
-// CHECK: arith.extf %{{.*}} : bf16 to f32
-// CHECK: hr.reduce sum %{{.*}} axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
-// CHECK: arith.truncf %{{.*}} : f32 to bf16
-func.func @half(%x: tensor<4x8xbf16>) -> tensor<4xbf16> {
-  %0 = hr.reduce sum %x axes [1] : (tensor<4x8xbf16>) -> tensor<4xbf16>
-  return %0 : tensor<4xbf16>
-}

@@ -2,6 +2,7 @@
 #include "CommandLine.h"
 
 #include "runtime/Error.h"
+#include "runtime/Interruption.h"
 
 #include "Commands.h"
 #include "Console.h"
@@ -80,6 +81,7 @@ int flushOutput(int code) {
 
 int runCommandLine(int argc, char **argv) {
   installInterruptHandler();
+  InterruptionSource interruption(isInterruptPending);
   CLI::App app("", "headrace");
   describe(app);
   Action action;
@@ -87,6 +89,7 @@ int runCommandLine(int argc, char **argv) {
   addCompileCommand(app, action);
   addBenchCommand(app, action);
   addExplainCommand(app, action);
+  addVtaCommand(app, action);
   try {
     std::vector<std::string> words = withLongDashes(argc, argv);
     std::ranges::reverse(words); // as CLI11 wants them
@@ -106,6 +109,9 @@ int runCommandLine(int argc, char **argv) {
     return failInScript(error.what());
   } catch (const Error &error) {
     return fail(userError, error.what());
+  } catch (const Interrupted &) {
+    clearStatus();
+    return interruptedCode;
   } catch (const std::bad_alloc &) {
     return fail(userError, "not enough memory");
   } catch (const InternalError &error) {

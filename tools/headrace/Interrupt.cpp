@@ -1,5 +1,7 @@
 #include "Interrupt.h"
 
+#include "runtime/AtomicWrite.h"
+
 #include <csignal>
 #include <unistd.h>
 
@@ -15,12 +17,14 @@ std::atomic<bool> pending = false;
 [[noreturn]] void leave() {
   if (statusShown) [[maybe_unused]]
     ssize_t written = ::write(STDERR_FILENO, "\r\033[K", 4);
-  ::_exit(130);
+  ::_exit(interruptedCode);
 }
 
+// Where nothing would stay behind half done, at once; else whoever is at it stops at the next point
+// where that is possible, and cleans up.
 void onInterrupt(int) {
   pending = true;
-  if (sections == 0)
+  if (sections == 0 && unfinishedFiles() == 0)
     leave();
 }
 
@@ -33,10 +37,12 @@ void installInterruptHandler() {
   ::sigaction(SIGINT, &handler, nullptr);
 }
 
+bool isInterruptPending() { return pending && sections == 0; }
+
 Uninterrupted::Uninterrupted() { ++sections; }
 
 Uninterrupted::~Uninterrupted() {
-  if (--sections == 0 && pending)
+  if (--sections == 0 && pending && unfinishedFiles() == 0)
     leave();
 }
 

@@ -5,7 +5,12 @@
 
 namespace headrace::cli {
 
+inline constexpr int interruptedCode = 130;
+
 void installInterruptHandler();
+
+/// Whether there was an interrupt that nothing keeps from ending the program.
+bool isInterruptPending();
 
 /// While one lives, an interrupt waits for its end.
 class Uninterrupted {

@@ -44,7 +44,7 @@ int runProgram(const RunOptions &options) {
                      options.inputs.texts, options.outputFolder);
   }
   std::shared_ptr<const Package> package;
-  if (Package::looksLikeOne(options.model.path)) {
+  if (Package::isNamedLikeOne(options.model.path)) {
     package = Package::open(options.model.path);
     if (auto script = package->script(options.model.settings.program)) {
       useThreads(options.model);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import fx
 from headrace.errors import Error
 from headrace.torch._capture import Capture, capture
 from headrace.torch._context import Unsupported, fixed
-from headrace.torch._execute import Executor
+from headrace.torch._execute import Executor, describe
 from headrace.torch._lower import Program, lower
 
 OPTIONS = {"training", "target", "expansion", "plan_cache_size"}
@@ -55,17 +56,6 @@ def expression(size: Any) -> Any:
     return size.node.expr if isinstance(size, torch.SymInt) else size
 
 
-class Fallback:
-    """PyTorch's own way to run a graph, for what turns out later."""
-
-    def __init__(self, name: str, module: fx.GraphModule) -> None:
-        self.name, self.module = name, module
-
-    def __call__(self, reason: str) -> Any:
-        warn(self.name, reason)
-        return self.module.forward
-
-
 _warned: set[tuple[str, str]] = set()
 
 
@@ -82,10 +72,11 @@ def backend(
     name = name_of(module)
     try:
         program = lower_settling(capture(module), name, options)
-    except (Unsupported, Error) as reason:
-        warn(name, str(reason))
+    except Exception as reason:
+        warn(name, describe(reason))
         return module.forward
-    return Executor(program, options.get("training", True), Fallback(name, module))
+    trains = options.get("training", True)
+    return Executor(program, trains, module, functools.partial(warn, name))
 
 
 def warn(name: str, reason: str) -> None:

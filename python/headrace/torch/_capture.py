@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import fx
-from torch._decomp import core_aten_decompositions
+from torch._dispatch.python import enable_python_dispatcher
+from torch._higher_order_ops.effects import with_effects
 from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from headrace.torch._context import FUNCTIONS, Unsupported
+from headrace.torch._context import Unsupported
+from headrace.torch._decompositions import decompositions
+from headrace.torch._interpreter import GraphInterpreter
+from headrace.torch._results import Results, find_results
 
 
 @dataclass
 class Capture:
+    source: fx.GraphModule  # as PyTorch traced it
     graph: fx.Graph
     module: fx.GraphModule
-    results: list[Any]  # nodes of the graph, or values of Python
+    results: Results
+    outputs: list[fx.Node]  # nodes of the graph, for each of `results.outputs`
     mutated: list[tuple[int, fx.Node]]  # the input's number, and what it is to hold afterwards
 
 
@@ -30,18 +34,29 @@ def capture(module: fx.GraphModule) -> Capture:
     mode = next((fake.fake_mode for fake in fakes if isinstance(fake, torch.Tensor)), None)
     if mode is None:
         raise Unsupported("a graph without tensors")
+    results = find_results(module)
     mutated: list[int] = []
+    run = functional(GraphInterpreter(module, torch.is_grad_enabled()), results, mutated)
     # cuDNN's normalization changes running statistics without saying so.
-    with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), mode:
-        traced = make_fx(functional(module, mutated), decomposition_table=decompositions())(*fakes)
-    traced.graph.eliminate_dead_code()
-    results = list(traced.graph.output_node().args[0])
-    kept = len(results) - len(mutated)
-    return Capture(traced.graph, traced, results[:kept], list(zip(mutated, results[kept:])))
+    plain_norms = torch.backends.cudnn.flags(enabled=False)
+    with torch.no_grad(), plain_norms, mode, enable_python_dispatcher():
+        traced = make_fx(run, decomposition_table=decompositions())(*fakes)
+    traced.graph.eliminate_dead_code(is_impure_node=has_effect)
+    found = list(traced.graph.output_node().args[0])
+    kept = len(found) - len(mutated)
+    changes = list(zip(mutated, found[kept:]))
+    return Capture(module, traced.graph, traced, results, found[:kept], changes)
 
 
-def functional(module: fx.GraphModule, mutated: list[int]) -> Any:
-    """The module as a function that changes none of its inputs and returns their new values."""
+def has_effect(node: fx.Node) -> bool:
+    """Random numbers are drawn whether they are used or not: those after them depend on it."""
+    tags = getattr(node.target, "tags", ())
+    drawn = torch.Tag.nondeterministic_seeded in tags
+    return drawn or node.target is with_effects or node.is_impure()
+
+
+def functional(interpreter: GraphInterpreter, results: Results, mutated: list[int]) -> Any:
+    """The graph as a function that changes none of its inputs and returns their new values."""
 
     def unwrap(value: Any) -> Any:
         if not isinstance(value, FunctionalTensor):
@@ -50,113 +65,22 @@ def functional(module: fx.GraphModule, mutated: list[int]) -> Any:
         return torch._from_functional_tensor(value.elem)
 
     def run(*args: Any) -> list[Any]:
+        # Operators with effects beyond their results become nodes that say so.
+        mode = FunctionalTensorMode(_allow_token_discovery=True)
         functionalize = torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
-        with torch._C._ExcludeDispatchKeyGuard(functionalize), FunctionalTensorMode():
+        with torch._C._ExcludeDispatchKeyGuard(functionalize), mode:
             wrapped = [
                 FunctionalTensor.to_functional(arg) if isinstance(arg, torch.Tensor) else arg
                 for arg in args
             ]
-            results = list(module(*wrapped))
+            interpreter.run(*wrapped)
+            outputs = [interpreter.env[node] for node in results.outputs]
             mutated[:] = [
                 i
                 for i, arg in enumerate(wrapped)
                 if isinstance(arg, FunctionalTensor)
                 and torch._functionalize_has_data_mutation(arg.elem)
             ]
-            return [unwrap(value) for value in results + [wrapped[i] for i in mutated]]
+            return [unwrap(value) for value in outputs + [wrapped[i] for i in mutated]]
 
     return run
-
-
-_table: dict[Any, Any] = {}
-
-
-def decompositions() -> dict[Any, Any]:
-    """PyTorch's own rules for whatever has no function here."""
-    if not _table:
-        _table.update(
-            (op, rule) for op, rule in core_aten_decompositions().items() if op not in FUNCTIONS
-        )
-        _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
-        _table[torch.ops.aten.native_dropout.default] = dropout
-        for name in ATTENTIONS:
-            operator = getattr(torch.ops.aten, name).default
-            _table[operator] = functools.partial(attention, operator)
-    return _table
-
-
-def dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
-    if train is False or p == 0:
-        return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    kept = torch.bernoulli(x, 1 - p)
-    return x * (kept / (1 - p) if p < 1 else kept), kept.bool()
-
-
-#: What attention is on CUDA devices.
-ATTENTIONS = (
-    "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_cudnn_attention",
-)
-
-
-def attention(operator: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """All of them as the one operator that there is a function for, or as what it consists of."""
-    names = [argument.name for argument in operator._schema.arguments]
-    given = {**dict(zip(names, args)), **kwargs}
-    q, k, v = (given[name] for name in ("query", "key", "value"))
-    mask, causal = given.get("attn_bias"), given.get("is_causal", False)
-    dropout, scale = given.get("dropout_p", 0.0), given.get("scale")
-    if q.shape[1] != k.shape[1]:
-        raise Unsupported("attention with fewer heads of keys than of queries")
-    if dropout == 0 and q.shape[-1] == v.shape[-1]:
-        result, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-            q, k, v, 0.0, causal, attn_mask=mask, scale=scale
-        )
-    else:
-        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-        if causal:
-            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
-            scores = scores.masked_fill(ones.tril().logical_not(), float("-inf"))
-        weights = (scores if mask is None else scores + mask).softmax(-1)
-        result = F.dropout(weights, dropout) @ v
-        # With the strides of the operator, which views of the result rely on.
-        result = result.transpose(1, 2).contiguous().transpose(1, 2)
-    # The rest is for its own gradient.
-    tensor = torch._C.TensorType.get()
-    rest = operator._schema.returns[1:]
-    return result, *(q.new_empty(0) if tensor.isSubtypeOf(r.type) else 0 for r in rest)
-
-
-def transformer_encoder_layer(
-    x: torch.Tensor, embed_dim: int, heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
-    proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float, norm1_weight: Any,
-    norm1_bias: Any, norm2_weight: Any, norm2_bias: Any, ffn1_weight: Any, ffn1_bias: Any,
-    ffn2_weight: Any, ffn2_bias: Any, mask: Any = None, mask_type: Any = None,
-) -> torch.Tensor:  # fmt: skip
-    """What PyTorch fuses into one operator for inference."""
-    if mask is not None:
-        raise Unsupported("a masked aten._transformer_encoder_layer_fwd")
-
-    def attend(y: torch.Tensor) -> torch.Tensor:
-        batch, length, width = y.shape
-        parts = F.linear(y, qkv_weight, qkv_bias).chunk(3, -1)
-        q, k, v = (p.reshape(batch, length, heads, width // heads).transpose(1, 2) for p in parts)
-        mixed = F.scaled_dot_product_attention(q, k, v)
-        return F.linear(mixed.transpose(1, 2).reshape(batch, length, width), proj_weight, proj_bias)
-
-    def feed(y: torch.Tensor) -> torch.Tensor:
-        inner = F.linear(y, ffn1_weight, ffn1_bias)
-        return F.linear(F.gelu(inner) if use_gelu else F.relu(inner), ffn2_weight, ffn2_bias)
-
-    def norm1(y: torch.Tensor) -> torch.Tensor:
-        return F.layer_norm(y, (embed_dim,), norm1_weight, norm1_bias, eps)
-
-    def norm2(y: torch.Tensor) -> torch.Tensor:
-        return F.layer_norm(y, (embed_dim,), norm2_weight, norm2_bias, eps)
-
-    if norm_first:
-        x = x + attend(norm1(x))
-        return x + feed(norm2(x))
-    x = norm1(x + attend(x))
-    return norm2(x + feed(x))

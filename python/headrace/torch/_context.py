@@ -23,6 +23,8 @@ NAMES = {
     torch.float64: "f64",
 }
 
+TYPES = {name: dtype for dtype, name in NAMES.items()}
+
 Tensor = _core.GraphNode
 Size = int | _core.OpenSize
 
@@ -48,13 +50,14 @@ def fixed(size: Any) -> int | None:
 class Context:
     """Writes operators into the program that is being built, for one node of the graph at a time."""
 
-    def __init__(self, builder: _core.GraphBuilder) -> None:
+    def __init__(self, builder: _core.GraphBuilder, differentiates: bool) -> None:
         self.builder = builder
+        self.differentiates = differentiates  # whether a result may be asked for its gradient
         self.node: fx.Node | None = None
         self.values: dict[fx.Node, Any] = {}  # of the nodes before it
-        self._symbols: dict[sympy.Symbol, _core.OpenSize] = {}
         self._sizes: dict[sympy.Expr, Size] = {}
-        self.size_inputs: dict[sympy.Expr, Tensor] = {}
+        self.size_inputs: dict[sympy.Expr, Any] = {}  # sizes that are computed with
+        self._size_tensors: dict[sympy.Expr, Tensor] = {}
         self.draws: list[tuple[fx.Node, str]] = []
 
     # The node's result as PyTorch sees it.
@@ -162,8 +165,9 @@ class Context:
             return self.builder.scalar(float(expr), "f64")
         if expr not in self.size_inputs:
             name = f"size {len(self.size_inputs)}"
-            self.size_inputs[expr] = self.builder.input(name, "f64", [])
-        return self.size_inputs[expr]
+            self._size_tensors[expr] = self.builder.input(name, "f64", [])
+            self.size_inputs[expr] = size
+        return self._size_tensors[expr]
 
     def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
         return self.builder.broadcast(self.scalar(value, dtype), list(shape))
@@ -196,10 +200,13 @@ class Context:
         """A vector along dimension 1 of something of this rank."""
         return self.unsqueeze(x, [0, *range(2, rank)])
 
-    def draw(self, kind: str) -> Tensor:
+    def draw(self, kind: str) -> Tensor | None:
         """Random numbers: one more input, which PyTorch draws at each call."""
+        number = sum(bool(node.users) for node, _ in self.draws)
         self.draws.append((self.node, kind))
-        return self.builder.input(f"random {len(self.draws) - 1}", self.dtype, self.shape)
+        if not self.node.users:
+            return None
+        return self.builder.input(f"random {number}", self.dtype, self.shape)
 
 
 Function = Callable[..., Any]

@@ -20,11 +20,12 @@ UNARY = {
     "abs": "abs", "neg": "neg", "square": "square", "relu": "relu",
     "reciprocal": "reciprocal", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10",
-    "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sin": "sin",
+    "sin": "sin",
     "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh",
     "cosh": "cosh", "tanh": "tanh", "erf": "erf", "sigmoid": "sigmoid", "silu": "silu",
     "mish": "mish", "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish",
 }  # fmt: skip
+ROUNDING = ("floor", "ceil", "round", "trunc")
 BINARY = {
     "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "remainder": "modulo",
     "fmod": "remainder", "floor_divide": "floor_divide",
@@ -40,6 +41,10 @@ def enter_tables() -> None:
     for name, function in UNARY.items():
         FUNCTIONS[getattr(torch.ops.aten, name).default] = lambda c, x, function=function: c.map(
             function, x, dtype=c.dtype
+        )
+    for name in ROUNDING:
+        FUNCTIONS[getattr(torch.ops.aten, name).default] = lambda c, x, function=name: (
+            c.map(function, x) if c.value.is_floating_point() else x
         )
     for name, function in BINARY.items():
         for overload in overloads(name):
@@ -161,6 +166,14 @@ def addcmul(c: Context, x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Tens
 @aten("addcdiv")
 def addcdiv(c: Context, x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Tensor:
     return c.map("add", x, scaled(c, c.map("div", a, b, dtype=c.dtype), value), dtype=c.dtype)
+
+
+def multiply_add(c: Context, a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    return c.map("add", x, c.map("mul", a, b, dtype=c.dtype), dtype=c.dtype)
+
+
+if hasattr(torch.ops.prims, "fma"):
+    FUNCTIONS[torch.ops.prims.fma.default] = multiply_add
 
 
 @aten("lerp")

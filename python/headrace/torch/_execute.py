@@ -1,4 +1,4 @@
-"""Runs a program on PyTorch's tensors, which it reads and hands over in place."""
+"""What PyTorch calls in place of a graph."""
 
 from __future__ import annotations
 
@@ -6,153 +6,167 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
-from torch.utils.dlpack import to_dlpack
+from torch import fx
 
-from headrace import _core
-from headrace._tensors import TensorRunner
 from headrace.errors import Error
+from headrace.torch._autograd import Call, Function, Training
+from headrace.torch._context import Unsupported
 from headrace.torch._lower import Program
-
-
-class Runnable:
-    """A program that is called with tensors of a device and yields tensors there."""
-
-    def __init__(self, model: _core.Model, device: torch.device) -> None:
-        self.model = model
-        self.on_device = TensorRunner(model, device) if device.type == "cuda" else None
-        self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
-
-    def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        if self.on_device:
-            return self.on_device(inputs)
-
-        def copied(_: Any, index: int) -> torch.Tensor:
-            """For what cannot be read in place: a misaligned view."""
-            return inputs[index].detach().clone()
-
-        arrays = self.model.run([as_capsule(x) for x in inputs], copied)
-        outputs = [torch.from_numpy(array) for array in arrays]
-        for i in self.halves:
-            outputs[i] = outputs[i].view(torch.bfloat16)
-        return outputs
-
-
-def as_capsule(x: torch.Tensor) -> Any:
-    """The tensor in place, for DLPack; `x.__dlpack__()` does the same, but takes its time."""
-    return to_dlpack(x.contiguous().resolve_neg())
-
-
-class Training:
-    """A program as two: forward, which keeps what backward needs, and backward."""
-
-    def __init__(self, program: Program, wanted: list[int]) -> None:
-        names = [program.names[i] for i in wanted]
-        forward, backward, self.kept, _ = program.model.forward_and_backward(names, None)
-        self.forward = Runnable(forward, program.device)
-        self.backward = Runnable(backward, program.device)
-        self.wanted = wanted
-        self.results = len(program.model.outputs)
-        floats = {"f16", "bf16", "f32", "f64"}
-        kinds = [dtype for _, dtype, _ in program.model.outputs]
-        self.floats = [i for i, dtype in enumerate(kinds) if dtype in floats]
-        self.plain = [
-            i for i, dtype in enumerate(kinds) if dtype not in floats or i >= program.outputs
-        ]
-
-
-class Function(torch.autograd.Function):
-    """Headrace's own gradient, for autograd."""
-
-    @staticmethod
-    def forward(ctx: Any, training: Training, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        outputs = training.forward(list(inputs))
-        ctx.training = training
-        ctx.inputs = len(inputs)
-        ctx.save_for_backward(
-            *((inputs if is_input else outputs)[i] for is_input, i in training.kept)
-        )
-        if training.plain:
-            ctx.mark_non_differentiable(*(outputs[i] for i in training.plain))
-        return tuple(outputs[: training.results])
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        # Otherwise nobody can go on from the gradient, and to forbid it takes its time.
-        if torch.is_grad_enabled():
-            return once_differentiable(gradient)(ctx, *gradients)
-        return gradient(ctx, *gradients)
-
-
-def gradient(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    training = ctx.training
-    found = training.backward([*ctx.saved_tensors, *[gradients[i] for i in training.floats]])
-    results: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
-    for i, each in zip(training.wanted, found):
-        results[i + 1] = each
-    return tuple(results)
+from headrace.torch._numbers import read_symbols
+from headrace.torch._runnable import Runnable
 
 
 class Executor:
-    """What PyTorch calls in place of the graph."""
+    """Runs the program, or PyTorch's own way once the program turns out not to be possible."""
 
-    def __init__(self, program: Program, training: bool, fallback: Callable[[str], Any]) -> None:
+    def __init__(
+        self, program: Program, training: bool, module: fx.GraphModule, warn: Callable[[str], None]
+    ) -> None:
         self.program = program
-        self.trains = training
-        self.fallback = fallback
-        self.instead: Any = None  # PyTorch's way, once a gradient is found not to exist
+        self.module, self.warn = module, warn
+        self.instead = False
         self.inference = Runnable(program.model, program.device)
+        self.trains = training and any(output.differentiable for output in program.outputs)
+        self.may_differentiate = training
+        self.reached = frozenset().union(*(output.reached for output in program.outputs))
         self.trainings: dict[tuple[int, ...], Training] = {}
+        self.plain = all(kind == "output" for kind, _ in program.results)
+        self.again: fx.GraphModule | None = None
 
     def __call__(self, *args: Any) -> list[Any]:
+        if self.instead:
+            return self.module.forward(*args)
+        if self.program.mutated and self.overlaps(args):
+            self.warn("an input is changed that shares memory with another")
+            return self.module.forward(*args)
+        try:
+            return self.run(args)
+        except Exception as reason:
+            # Where the data are at fault, PyTorch says so itself.
+            results = self.module.forward(*args)
+            self.give_up(reason)
+            return results
+
+    def give_up(self, reason: Exception) -> None:
+        self.instead = True
+        self.warn(describe(reason))
+
+    def run(self, args: tuple[Any, ...]) -> list[Any]:
         program = self.program
         inputs = [args[i] for i in program.inputs]
-        wanted = ()
-        if self.trains and torch.is_grad_enabled():
-            wanted = tuple(i for i, x in enumerate(inputs) if x.requires_grad)
-        if wanted and not self.training(wanted):
-            return self.instead(*args)
+        wanted: tuple[int, ...] = ()
+        if self.trains:
+            wanted = tuple(i for i, x in enumerate(inputs) if x.requires_grad and i in self.reached)
+        symbols = None
+        if program.numeric:
+            symbols = read_symbols(program.symbols, args)
         if program.sizes or program.draws:
-            inputs += self.extra(args)
+            call = self.record(args) if wanted else None
+            inputs += self.extra(symbols)
+        elif wanted:
+            call = self.record(args)
         if wanted:
-            outputs = Function.apply(self.trainings[wanted], *inputs)
+            with torch.enable_grad():
+                outputs = Function.apply(self.training(wanted), call, *inputs)
         else:
             outputs = self.inference(inputs)
+            for i, output in enumerate(program.outputs):
+                outputs[i] = output.arrange(outputs[i])
         if program.mutated:
             with torch.no_grad():
-                for number, value in zip(program.mutated, outputs[program.outputs :]):
+                for number, value in zip(program.mutated, outputs[len(program.outputs) :]):
                     args[number].copy_(value)
-        return [result(kind, value, args, outputs) for kind, value in program.results]
+        if self.plain:
+            return [outputs[value] for _, value in program.results]
+        return self.results(args, outputs, symbols)
 
-    def training(self, wanted: tuple[int, ...]) -> bool:
-        """Whether there is a gradient for these inputs."""
-        if self.instead is None and wanted not in self.trainings:
-            try:
-                self.trainings[wanted] = Training(self.program, list(wanted))
-            except Error as reason:
-                self.instead = self.fallback(str(reason))
-        return self.instead is None
+    def training(self, wanted: tuple[int, ...]) -> Training:
+        if wanted not in self.trainings:
+            self.trainings[wanted] = Training(self.program, list(wanted))
+        return self.trainings[wanted]
 
-    def extra(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
-        sizes = {
-            symbol: args[number] if dim is None else args[number].shape[dim]
-            for symbol, (number, dim) in self.program.symbols.items()
-        }
+    def results(self, args: tuple[Any, ...], outputs: Any, symbols: Any) -> list[Any]:
+        """All that the graph returns."""
+        program = self.program
+        views = ()
+        if program.views is not None:
+            numbers = [number(symbols) for number in program.numbers]
+            with torch.set_grad_enabled(self.may_differentiate):
+                views = program.views(*args, *outputs[: len(program.outputs)], *numbers)
+        found = {"output": outputs, "input": args, "view": views}
+        return [
+            value(symbols) if kind == "number" else found[kind][value] if kind in found else value
+            for kind, value in program.results
+        ]
 
-        def number(size: Any) -> Any:
-            return size if isinstance(size, int) else size.xreplace(sizes)
-
+    def extra(self, symbols: dict[Any, Any]) -> list[torch.Tensor]:
+        """Sizes that are computed with, and random numbers."""
         device = self.program.device
         values = [
-            torch.full((), float(number(expr)), dtype=torch.float64, device=device)
-            for expr in self.program.sizes
+            torch.full((), float(number(symbols)), dtype=torch.float64, device=device)
+            for number in self.program.sizes
         ]
-        return values + [
-            draw([int(number(size)) for size in draw.shape]) for draw in self.program.draws
-        ]
+        for draw in self.program.draws:
+            drawn = draw([size if isinstance(size, int) else size(symbols) for size in draw.shape])
+            if draw.used:
+                values.append(drawn)
+        return values
+
+    # What PyTorch may have to do again
+
+    def record(self, args: tuple[Any, ...]) -> Call:
+        """The call, with copies of what it is going to change."""
+        given = list(args)
+        for number in self.program.mutated:
+            given[number] = given[number].detach().clone()
+        program = self.program
+        return Call(self.run_again, self.give_up, given, program.inputs, bool(program.draws))
+
+    def run_again(self, *args: Any) -> list[Any]:
+        """What the program yields, by PyTorch."""
+        if self.program.draws and self.program.device.type != "cpu":
+            raise RuntimeError(
+                "headrace: gradients of gradients of a graph that draws random numbers on a device "
+                "are not supported"
+            )
+        if self.again is None:
+            graph = fx.Graph()
+            copies: dict[fx.Node, fx.Node] = {}
+            graph.graph_copy(self.module.graph, copies)
+            graph.output(tuple(copies[output.node] for output in self.program.outputs))
+            self.again = fx.GraphModule(self.module, graph)
+        # What it changes in place belongs to it.
+        given = list(args)
+        for number in self.program.mutated:
+            given[number] = given[number].clone()
+        return self.again(*given)
+
+    def overlaps(self, args: tuple[Any, ...]) -> bool:
+        """Whether memory of an input that is changed is also another's."""
+        spans = sorted(
+            span(x, i) for i, x in enumerate(args) if isinstance(x, torch.Tensor) and x.numel()
+        )
+        changed = set(self.program.mutated)
+        end, owner = -1, -1
+        for first, last, number in spans:
+            if first < end and (number in changed or owner in changed):
+                return True
+            if last > end:
+                end, owner = last, number
+        return False
 
 
-def result(kind: str, value: Any, args: tuple[Any, ...], outputs: Any) -> Any:
-    if kind == "output":
-        return outputs[value]
-    return args[value] if kind == "input" else value
+def span(x: torch.Tensor, number: int) -> tuple[int, int, int]:
+    first = x.data_ptr()
+    if x.is_contiguous():
+        return first, first + x.nbytes, number
+    reach = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride()))
+    return first, first + (reach + 1) * x.itemsize, number
+
+
+def describe(reason: Exception) -> str:
+    """Its first line: the rest is for whoever mends it."""
+    lines = str(reason).strip().splitlines()
+    text = lines[0] if lines else ""
+    known = isinstance(reason, (Unsupported, Error))
+    return text if known and text else f"{type(reason).__name__}: {text}"

@@ -10,6 +10,7 @@ from torch import fx
 
 from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._elementwise import scaled
+from headrace.torch._reductions import masked_softmax
 
 # Matrix products
 
@@ -206,7 +207,9 @@ def attention(
             raise Unsupported("causal attention over a free length")
         mask = c.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
         scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))
-    if attn_mask is not None:
+    if attn_mask is None:
+        weights = c.builder.softmax(scores, 3, False)
+    else:
         scores = c.map("add", scores, attn_mask)
-    weights = c.cast(c.builder.softmax(c.widened(scores), 3, False), c.builder.dtype(scores))
+        weights = masked_softmax(c, scores, 3)
     return c.builder.contract("bhqk,bhkd->bhqd", weights, value), None

@@ -31,6 +31,7 @@ def nll_loss(
     classes = shape[axis]
     if not isinstance(classes, int):
         raise Unsupported("a loss over a free number of classes")
+    target = c.builder.targets(target, classes, ignore_index)
     numbers = c.constant(torch.arange(classes))
     numbers = c.builder.reshape(numbers, [classes] + [1] * (len(shape) - 1 - axis))
     wanted = c.unsqueeze(c.cast(target, "i64"), [axis])

@@ -9,11 +9,14 @@ from typing import Any
 import sympy
 import torch
 from torch import fx
+from torch._higher_order_ops.effects import with_effects
 
 from headrace import _core
 from headrace.torch import _elementwise, _linear, _losses, _movement, _reductions  # noqa: F401
 from headrace.torch._capture import Capture
-from headrace.torch._context import FUNCTIONS, Context, Tensor, Unsupported, dtype_name
+from headrace.torch._context import FUNCTIONS, Context, Unsupported, dtype_name
+from headrace.torch._numbers import Number, Place, find_symbols
+from headrace.torch._results import Result, example
 
 
 @dataclass
@@ -21,16 +24,36 @@ class Draw:
     """Random numbers that PyTorch draws for the program at each call."""
 
     kind: str
-    shape: list[Any]  # int or an expression of sizes
+    shape: list[int | Number]
     dtype: torch.dtype
     device: torch.device
     probability: float
+    used: bool  # else drawn for the sake of those after it
 
     def __call__(self, sizes: list[int]) -> torch.Tensor:
         if self.kind == "bernoulli":
             empty = torch.empty(sizes, dtype=self.dtype, device=self.device)
             return empty.bernoulli_(self.probability)
         return getattr(torch, self.kind)(sizes, dtype=self.dtype, device=self.device)
+
+
+@dataclass
+class Output:
+    """A tensor that the program yields, and what PyTorch knows of it."""
+
+    node: fx.Node  # of PyTorch's graph
+    differentiable: bool
+    reached: set[int]  # the program's inputs that autograd goes on to
+    order: list[int] | None  # of its dimensions in memory, where that is not C order
+
+    def arrange(self, value: torch.Tensor) -> torch.Tensor:
+        """From the dimensions as they lie in memory to those of the tensor."""
+        if self.order is None:
+            return value
+        return value.permute([self.order.index(i) for i in range(len(self.order))])
+
+    def stored(self, value: torch.Tensor) -> torch.Tensor:
+        return value if self.order is None else value.permute(self.order)
 
 
 @dataclass
@@ -41,27 +64,41 @@ class Program:
     device: torch.device  # of its inputs and outputs
     names: list[str]  # of the program's inputs
     inputs: list[int]  # PyTorch's inputs that are tensors the program reads, in its order
-    sizes: list[sympy.Expr]  # then: sizes as numbers
+    sizes: list[Number]  # then: sizes as numbers
     draws: list[Draw]  # then: random tensors
-    results: list[tuple[str, Any]]  # ("output", number), ("input", number), ("value", anything)
-    outputs: int  # how many outputs are results; the rest are new values of inputs
+    outputs: list[Output]  # then come new values of inputs:
     mutated: list[int]
-    symbols: dict[sympy.Symbol, tuple[int, int | None]]  # an input and its dimension, or its value
+    results: list[Result]  # those of PyTorch's graph; its numbers are `Number`
+    views: fx.GraphModule | None
+    numbers: list[Number]  # that views depend on
+    symbols: dict[sympy.Symbol, Place]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a call has to know the values of symbols."""
+        return bool(
+            self.sizes
+            or self.draws
+            or self.numbers
+            or any(kind == "number" for kind, _ in self.results)
+        )
 
 
 def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
+    for node in capture.graph.nodes:
+        if node.target is with_effects:
+            raise Unsupported(str(node.args[1]))
     device = device_of(capture)
     target = target_for(device, options.get("target"))
     builder = _core.graph_builder(name, target)
-    context = Context(builder)
+    differentiates = any(example(node).requires_grad for node in capture.results.outputs)
+    context = Context(builder, differentiates)
     values = context.values
     inputs: list[int] = []
     names: list[str] = []
-    symbols: dict[sympy.Symbol, tuple[int, int | None]] = {}
-    placeholders = inputs_of(capture)
-    for number, node in enumerate(placeholders):
+    symbols = find_symbols(capture.source)
+    for number, node in enumerate(inputs_of(capture)):
         value = node.meta["val"]
-        find_symbols(value, number, symbols)
         if not isinstance(value, torch.Tensor):
             values[node] = value
         elif node.users:
@@ -78,42 +115,45 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
         elif node.op == "call_function":
             values[node] = call(context, node, values)
 
-    results: list[tuple[str, Any]] = []
-    outputs: dict[Any, int] = {}
-    for result in capture.results:
-        if isinstance(result, fx.Node) and result.op == "placeholder":
-            results.append(("input", placeholders.index(result)))
-        elif isinstance(result, fx.Node) and isinstance(values[result], Tensor):
-            if result not in outputs:
-                outputs[result] = len(outputs)
-                builder.output(f"output {outputs[result]}", values[result])
-            results.append(("output", outputs[result]))
-        else:
-            value = values[result] if isinstance(result, fx.Node) else result
-            results.append(("value", value))
+    outputs: list[Output] = []
+    places = {number: place for place, number in enumerate(inputs)}
+    for node, source, reached in zip(
+        capture.outputs, capture.results.outputs, capture.results.reached
+    ):
+        seen = example(source)
+        order = memory_order(seen)
+        value = values[node] if order is None else builder.transpose(values[node], order)
+        builder.output(f"output {len(outputs)}", value)
+        reached_here = {places[number] for number in reached if number in places}
+        outputs.append(Output(source, seen.requires_grad, reached_here, order))
     for number, node in capture.mutated:
         builder.output(f"new input {number}", builder.detach(values[node]))
 
-    sizes = list(context.size_inputs)
+    sizes = [Number(size, symbols) for size in context.size_inputs.values()]
+    draws = [draw(*each, symbols) for each in context.draws]
     names += [f"size {i}" for i in range(len(sizes))]
-    names += [f"random {i}" for i in range(len(context.draws))]
+    names += [f"random {i}" for i in range(sum(draw.used for draw in draws))]
+    results = [
+        (kind, Number(value, symbols) if kind == "number" else value)
+        for kind, value in capture.results.results
+    ]
+    numbers = [Number(value, symbols) for value in capture.results.numbers]
     model = builder.finish(
         target, options.get("expansion", "auto"), options.get("plan_cache_size", 16),
     )  # fmt: skip
     return Program(
-        model, device, names, inputs, sizes, [draw(*each) for each in context.draws], results, len(outputs),
-        [number for number, _ in capture.mutated], symbols,
+        model, device, names, inputs, sizes, draws, outputs,
+        [number for number, _ in capture.mutated], results, capture.results.views, numbers, symbols,
     )  # fmt: skip
 
 
-def find_symbols(value: Any, number: int, symbols: dict[Any, Any]) -> None:
-    """Where each free size can be read off at a call."""
-    if isinstance(value, torch.SymInt) and isinstance(value.node.expr, sympy.Symbol):
-        symbols.setdefault(value.node.expr, (number, None))
-    elif isinstance(value, torch.Tensor):
-        for dim, size in enumerate(value.shape):
-            if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol):
-                symbols.setdefault(size.node.expr, (number, dim))
+def memory_order(value: torch.Tensor) -> list[int] | None:
+    """The dimensions from the outermost in memory to the innermost; None is C order, or close."""
+    if value.is_contiguous():
+        return None
+    strides = [s.node.hint if isinstance(s, torch.SymInt) else s for s in value.stride()]
+    order = sorted(range(value.dim()), key=lambda dim: -strides[dim])
+    return order if value.permute(order).is_contiguous() else None
 
 
 def inputs_of(capture: Capture) -> list[fx.Node]:
@@ -123,7 +163,7 @@ def inputs_of(capture: Capture) -> list[fx.Node]:
 def device_of(capture: Capture) -> torch.device:
     """The one device of all tensors; numbers in main memory may go with any."""
     inputs = [node.meta["val"] for node in inputs_of(capture) if node.users]
-    results = [node.meta["val"] for node in capture.results if isinstance(node, fx.Node)]
+    results = [node.meta["val"] for node in capture.outputs]
     tensors = [x for x in inputs if isinstance(x, torch.Tensor) and not is_number(x)]
     tensors += [x for x in results if isinstance(x, torch.Tensor)]
     devices = sorted({str(x.device) for x in tensors}) or ["cpu"]
@@ -168,7 +208,7 @@ def attribute(module: fx.GraphModule, path: str) -> torch.Tensor:
 def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     value = node.meta.get("val")
     if isinstance(value, (int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return value  # arithmetic of sizes
+        return value  # arithmetic of sizes, and of numbers that inputs hold
     args, kwargs = fx.map_arg((node.args, node.kwargs), values.__getitem__)
     if node.target is operator.getitem:
         item = args[0][args[1]]
@@ -183,10 +223,12 @@ def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     return function(context, *args, **kwargs)
 
 
-def draw(node: fx.Node, kind: str) -> Draw:
+def draw(node: fx.Node, kind: str, symbols: dict[sympy.Symbol, Place]) -> Draw:
     value = node.meta["val"]
-    shape = [size.node.expr if isinstance(size, torch.SymInt) else size for size in value.shape]
+    shape = [
+        Number(size, symbols) if isinstance(size, torch.SymInt) else size for size in value.shape
+    ]
     probability = 0.5
     if kind == "bernoulli":
         probability = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
-    return Draw(kind, shape, value.dtype, value.device, probability)
+    return Draw(kind, shape, value.dtype, value.device, probability, bool(node.users))

@@ -115,7 +115,7 @@ def flip(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor:
     shape = c.shape_of(x)
     starts: list[Any] = [0] * len(shape)
     steps = [1] * len(shape)
-    for axis in c.axes(axes, len(shape)):
+    for axis in (c.axis(each, len(shape)) for each in axes):
         starts[axis], steps[axis] = c.sub(shape[axis], 1), -1
     return c.builder.slice(x, starts, shape, steps)
 
@@ -148,15 +148,27 @@ def pad(c: Context, x: Tensor, pads: Sequence[int], value: Any = 0) -> Tensor:
 
 
 @aten("embedding")
-def embedding(c: Context, table: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
-    return c.builder.gather(table, indices, 0)
+def embedding(
+    c: Context, table: Tensor, indices: Tensor, padding: int = -1, by_frequency: bool = False,
+    sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    rows = c.builder.gather(table, indices, 0, False)
+    if not c.differentiates:
+        return rows
+    if by_frequency or sparse:
+        option = "scale_grad_by_freq" if by_frequency else "sparse"
+        raise Unsupported(f"a gradient of embedding with {option}")
+    if padding < 0:
+        return rows
+    padded = c.unsqueeze(c.map("equal", indices, padding), [c.rank(indices)])
+    return c.select(padded, c.builder.detach(rows), rows, c.dtype)
 
 
 @aten("index_select")
 def index_select(c: Context, x: Tensor, axis: int, indices: Tensor) -> Tensor:
     if c.rank(x) == 0:
         raise Unsupported("index_select of a scalar")
-    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)))
+    return c.builder.gather(x, indices, c.axis(axis, c.rank(x)), False)
 
 
 @aten("index.Tensor")
@@ -166,7 +178,7 @@ def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     masks = any(c.builder.dtype(indices[i]) == "bool" for i in given)
     if len(given) != 1 or masks:
         raise Unsupported("indexing by masks or by several tensors")
-    return c.builder.gather(x, indices[given[0]], given[0])
+    return c.builder.gather(x, indices[given[0]], given[0], True)
 
 
 # Tensors made from nothing
@@ -199,6 +211,14 @@ def arange(c: Context, *args: Any, **options: Any) -> Tensor:
         raise Unsupported("arange of a free size")
     numbers = [int(each) if isinstance(each, torch.SymInt) else each for each in args]
     return c.constant(torch.arange(*numbers, dtype=c.value.dtype))
+
+
+@aten("eye")
+def eye(c: Context, *_: Any, **__: Any) -> Tensor:
+    rows, columns = map(fixed, c.value.shape)
+    if rows is None or columns is None:
+        raise Unsupported("eye of a free size")
+    return c.constant(torch.eye(rows, columns, dtype=c.value.dtype))
 
 
 @aten("bernoulli.p")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.torch._context import Context, Tensor, Unsupported, aten
+import torch
+
+from headrace.torch._context import TYPES, Context, Tensor, Unsupported, aten
 
 Axes = Sequence[int] | int | None
 
@@ -51,7 +53,13 @@ def moments(c: Context, x: Tensor, axes: Axes, correction: float) -> tuple[Tenso
     if correction == 0:
         return reduced(c, "mean", squares, axes, True), mean
     total = reduced(c, "sum", squares, axes, True)
-    return c.map("div", total, c.map("sub", count(c, x, axes), correction)), mean
+    freedom = c.map("max", c.map("sub", count(c, x, axes), correction), 0)
+    return c.map("div", total, freedom), mean
+
+
+def root(c: Context, x: Tensor) -> Tensor:
+    """The square root of what cannot be less than 0; PyTorch takes it to be flat there."""
+    return c.select(c.map("equal", x, 0), 0, c.map("sqrt", x), c.builder.dtype(x))
 
 
 def count(c: Context, x: Tensor, axes: Axes) -> Tensor:
@@ -76,10 +84,13 @@ def variance(
     name = c.node.target.overloadpacket.__name__
     results = c.value if name == "var_mean" else (c.value,)
     shape = c.sizes(results[0].shape)
-    spread, mean = moments(c, x, axes, 1 if correction is None else correction)
+    # How many elements there are may be no number of half precision.
+    spread, mean = moments(c, c.widened(x), axes, 1 if correction is None else correction)
     if name == "std":
-        spread = c.map("sqrt", spread)
-    spread, mean = c.builder.reshape(spread, shape), c.builder.reshape(mean, shape)
+        spread = root(c, spread)
+    spread, mean = (
+        c.cast(c.builder.reshape(each, shape), c.builder.dtype(x)) for each in (spread, mean)
+    )
     return (spread, mean) if name == "var_mean" else spread
 
 
@@ -88,23 +99,37 @@ def vector_norm(
     c: Context, x: Tensor, order: Any = 2, axes: Axes = None, keep: bool = False, **_: Any
 ) -> Tensor:
     if order == 2:
-        return c.map("sqrt", reduced(c, "sum", c.map("square", x), axes, keep))
+        return root(c, reduced(c, "sum", c.map("square", x), axes, keep))
     if order == 1:
         return reduced(c, "sum", c.map("abs", x), axes, keep)
     raise Unsupported(f"a norm of order {order}")
 
 
-# Softmax and normalizations: what they compute on the way is in f32 where tensors are of half its
-# width, as in PyTorch's own kernels.
+@aten("_safe_softmax")
+def safe_softmax(c: Context, x: Tensor, axis: int, dtype: Any = None) -> Tensor:
+    if c.rank(x) == 0:
+        x = c.cast(x, c.dtype)
+        return c.select(c.map("equal", x, float("-inf")), 0, 1, c.dtype)
+    return masked_softmax(c, c.cast(x, c.dtype), c.axis(axis, c.rank(x)))
 
 
-@aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int", "_safe_softmax")
+def masked_softmax(c: Context, x: Tensor, axis: int) -> Tensor:
+    """0 where x is -inf: in rows that are nothing else, too, and so are the gradients."""
+    dtype = c.builder.dtype(x)
+    least = torch.finfo(TYPES[dtype]).min
+    finite = c.builder.softmax(c.map("max", x, least), axis, False)
+    return c.select(c.map("equal", x, float("-inf")), 0, finite, dtype)
+
+
+@aten("_softmax", "_log_softmax", "softmax.int", "log_softmax.int")
 def softmax(c: Context, x: Tensor, axis: int, *_: Any, **__: Any) -> Tensor:
     log = "log" in c.node.target.overloadpacket.__name__
     if c.rank(x) == 0:
         return c.full(0 if log else 1, c.dtype, [])
-    wide = c.widened(c.cast(x, c.dtype))
-    return c.cast(c.builder.softmax(wide, c.axis(axis, c.rank(x)), log), c.dtype)
+    return c.builder.softmax(c.cast(x, c.dtype), c.axis(axis, c.rank(x)), log)
+
+
+# Normalizations: parameters and running statistics may be wider than what is normalized.
 
 
 @aten("native_layer_norm")

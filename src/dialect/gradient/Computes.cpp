@@ -151,8 +151,7 @@ Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
           }
         Value zero = inner.create<arith::ConstantOp>(loc, inner.getZeroAttr(element));
         if ((known = slope != nullptr))
-          change =
-              converted(inner, loc, inner.createOrFold<arith::MulFOp>(loc, slope, change), element);
+          change = converted(inner, loc, scaleDerivative(inner, loc, slope, change), element);
         else
           change = zero;
         return valid ? inner.create<arith::SelectOp>(loc, valid, change, zero) : change;

@@ -24,7 +24,7 @@ Gradients MapOp::gradient(OpBuilder &b, Value resultGradient) {
       known = slope != nullptr;
       if (!known)
         return v.back();
-      Value change = inner.createOrFold<arith::MulFOp>(loc, slope, v.back());
+      Value change = scaleDerivative(inner, loc, slope, v.back());
       return converted(inner, loc, change, v[i].getType());
     });
     if (!known)

@@ -23,6 +23,24 @@ bool isStepwise(Operation *op) {
   return isa<math::CeilOp, math::FloorOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(op);
 }
 
+/// A linear function of a derivative, which goes into a choice of it and zero: what is not chosen
+/// stays zero where the function is infinite or no number.
+Value throughChoice(OpBuilder &b, Location loc, Value derivative,
+                    llvm::function_ref<Value(Value)> function) {
+  auto choice = derivative.getDefiningOp<arith::SelectOp>();
+  if (!choice)
+    return function(derivative);
+  bool first = matchPattern(choice.getTrueValue(), m_AnyZeroFloat());
+  bool second = matchPattern(choice.getFalseValue(), m_AnyZeroFloat());
+  if (first == second)
+    return function(derivative);
+  auto branch = [&](Value value, bool isZero) {
+    return isZero ? value : throughChoice(b, loc, value, function);
+  };
+  Value yes = branch(choice.getTrueValue(), first), no = branch(choice.getFalseValue(), second);
+  return b.create<arith::SelectOp>(loc, choice.getCondition(), yes, no);
+}
+
 class Differentiator {
 public:
   Differentiator(OpBuilder &b, Location loc) : b(b), loc(loc) {}
@@ -63,10 +81,12 @@ private:
   }
   Value add(Value a, Value c) { return b.createOrFold<arith::AddFOp>(loc, a, c); }
   Value sub(Value a, Value c) { return b.createOrFold<arith::SubFOp>(loc, a, c); }
-  Value mul(Value a, Value c) {
-    return matchPattern(a, m_OneFloat()) ? c : b.createOrFold<arith::MulFOp>(loc, a, c);
+  Value mul(Value a, Value c) { return scaleDerivative(b, loc, a, c); }
+  Value div(Value a, Value c) {
+    return throughChoice(b, loc, a, [&](Value each) -> Value {
+      return b.createOrFold<arith::DivFOp>(loc, each, c);
+    });
   }
-  Value div(Value a, Value c) { return b.createOrFold<arith::DivFOp>(loc, a, c); }
   Value neg(Value a) { return b.createOrFold<arith::NegFOp>(loc, a); }
   Value square(Value a) { return mul(a, a); }
   Value times(Value a, double factor) { return mul(a, constant(a, factor)); }
@@ -237,6 +257,13 @@ private:
 };
 
 } // namespace
+
+Value scaleDerivative(OpBuilder &b, Location loc, Value derivative, Value factor) {
+  return throughChoice(b, loc, derivative, [&](Value each) -> Value {
+    return matchPattern(each, m_OneFloat()) ? factor
+                                            : b.createOrFold<arith::MulFOp>(loc, each, factor);
+  });
+}
 
 bool dependsOn(Block &body, unsigned index) {
   llvm::SmallDenseSet<Value> active;

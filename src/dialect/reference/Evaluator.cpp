@@ -2,6 +2,7 @@
 
 #include "dialect/SymbolicShape.h"
 #include "dialect/reference/Reference.h"
+#include "runtime/Interruption.h"
 
 #include <cstring>
 
@@ -94,6 +95,7 @@ std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inp
 
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
+    pollInterruption();
     if (isa<hr::ConstantOp>(op))
       continue;
     auto interface = dyn_cast<hr::OperatorInterface>(op);

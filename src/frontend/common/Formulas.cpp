@@ -74,7 +74,7 @@ Value power(ScalarMath &m, Value base, Value exponent) {
   if (floatBase)
     return m.op<math::PowFOp>(base, m.convert(exponent, type));
   if (!floatExponent)
-    return m.op<math::IPowIOp>(base, m.convert(exponent, type));
+    return m.integerPower(base, m.convert(exponent, type));
   Value raised = m.op<math::PowFOp>(m.convert(base, exponent.getType()), exponent);
   return m.convert(raised, type);
 }
@@ -192,11 +192,12 @@ constexpr NamedFormula kFormulas[] = {
     {"add", 2, false, [](ScalarMath &m, ValueRange x) { return m.add(x[0], x[1]); }},
     {"sub", 2, false, [](ScalarMath &m, ValueRange x) { return m.sub(x[0], x[1]); }},
     {"mul", 2, false, [](ScalarMath &m, ValueRange x) { return m.mul(x[0], x[1]); }},
-    {"div", 2, false, [](ScalarMath &m, ValueRange x) { return m.div(x[0], x[1]); }},
-    {"floor_divide", 2, false, floorDivide},
-    {"truncate_divide", 2, false, truncateDivide},
-    {"modulo", 2, false, binary<formulas::modulo>},
-    {"remainder", 2, false, [](ScalarMath &m, ValueRange x) { return m.remainder(x[0], x[1]); }},
+    {"div", 2, false, [](ScalarMath &m, ValueRange x) { return m.div(x[0], x[1]); }, true},
+    {"floor_divide", 2, false, floorDivide, true},
+    {"truncate_divide", 2, false, truncateDivide, true},
+    {"modulo", 2, false, binary<formulas::modulo>, true},
+    {"remainder", 2, false, [](ScalarMath &m, ValueRange x) { return m.remainder(x[0], x[1]); },
+     true},
     {"power", 2, false, binary<formulas::power>},
     {"max", 2, false, [](ScalarMath &m, ValueRange x) { return m.max(x[0], x[1]); }},
     {"min", 2, false, [](ScalarMath &m, ValueRange x) { return m.min(x[0], x[1]); }},

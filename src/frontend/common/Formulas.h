@@ -35,6 +35,8 @@ struct NamedFormula {
   /// Whether integers have no such function.
   bool floatsOnly;
   mlir::Value (*write)(ScalarMath &, mlir::ValueRange);
+  /// Whether the second operand must not be 0 where it is an integer.
+  bool divides = false;
 };
 
 /// Null where there is no such function.

@@ -87,6 +87,43 @@ Value OperatorBuilder::reduce(hr::ReduceKind kind, Value tensor, ArrayRef<int64_
   return infer<hr::ReduceOp>(tensor, kind, axes, keepDims);
 }
 
+Value OperatorBuilder::checkedValues(hr::CheckKind kind, Value values, AffineExpr low,
+                                     AffineExpr high, std::optional<int64_t> excepted,
+                                     const std::string &who) {
+  Value result = create<hr::CheckOp>(
+      values, hr::CheckKindAttr::get(context, kind),
+      AffineMapAttr::get(symbolMap({low, high}, context)), builder.getStringAttr(who),
+      excepted ? builder.getI64IntegerAttr(*excepted) : IntegerAttr());
+  auto check = mlir::cast<hr::CheckOp>(result.getDefiningOp());
+  if (auto constant = values.getDefiningOp<hr::ConstantOp>();
+      constant && check.getBounds().isConstant())
+    check.evaluate({constant.evaluate({}, {})}, {});
+  if (!hr::isAlwaysMet(check))
+    return result;
+  check.erase();
+  return values;
+}
+
+Value OperatorBuilder::checkedIndices(Value indices, AffineExpr low, AffineExpr high) {
+  return checkedValues(hr::CheckKind::Index, indices, low, high, std::nullopt, subject);
+}
+
+Value OperatorBuilder::checkedIndices(Value indices, AffineExpr high, std::optional<int64_t> unread,
+                                      const std::string &reader) {
+  return checkedValues(hr::CheckKind::Index, indices, dim(0), high, unread, reader);
+}
+
+Value OperatorBuilder::checkedDivisor(Value divisor) {
+  Type element = mlir::cast<RankedTensorType>(divisor.getType()).getElementType();
+  if (!isa<IntegerType>(element))
+    return divisor;
+  return checkedValues(hr::CheckKind::Divisor, divisor, dim(0), dim(0), std::nullopt, subject);
+}
+
+Value OperatorBuilder::checkedTargets(Value targets, AffineExpr classes, int64_t excepted) {
+  return checkedValues(hr::CheckKind::Target, targets, dim(0), classes, excepted, subject);
+}
+
 Value OperatorBuilder::constant(const Tensor &tensor) {
   return createConstant(builder, loc, tensor);
 }

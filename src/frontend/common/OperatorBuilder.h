@@ -49,6 +49,14 @@ public:
                     llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<int64_t> steps);
   mlir::Value reduce(hr::ReduceKind kind, mlir::Value tensor, llvm::ArrayRef<int64_t> axes,
                      bool keepDims);
+  /// The indices, divisors or targets, checked when the program runs (`hr.check`) unless all of
+  /// them are known to be allowed; ones that are known not to be are an Error at once.
+  mlir::Value checkedIndices(mlir::Value indices, mlir::AffineExpr low, mlir::AffineExpr high);
+  /// The same in [0, high), or `unread`, for what errors call `reader`.
+  mlir::Value checkedIndices(mlir::Value indices, mlir::AffineExpr high,
+                             std::optional<int64_t> unread, const std::string &reader);
+  mlir::Value checkedDivisor(mlir::Value divisor);
+  mlir::Value checkedTargets(mlir::Value targets, mlir::AffineExpr classes, int64_t excepted);
   mlir::Value constant(const Tensor &tensor);
   /// A constant of rank 0.
   mlir::Value scalar(double value, mlir::Type elementType);
@@ -73,6 +81,9 @@ public:
 private:
   void checkSizes(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type type) const;
   mlir::Value checked(mlir::Operation *op);
+  mlir::Value checkedValues(hr::CheckKind kind, mlir::Value values, mlir::AffineExpr low,
+                            mlir::AffineExpr high, std::optional<int64_t> excepted,
+                            const std::string &who);
   [[noreturn]] void failWithDiagnostics() const;
 
   Symbols &symbols;

@@ -5,8 +5,14 @@ using namespace mlir;
 namespace headrace {
 
 Value ScalarMath::numberOf(Type type, double value) {
-  if (isa<FloatType>(type))
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    bool isRounded = false;
+    APFloat(value).convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &isRounded);
+    // Half precision is computed in single (ComputeInSingle), with all the digits that has.
+    if (isRounded && floating.getWidth() < 32)
+      return op<arith::TruncFOp>(type, numberOf(builder.getF32Type(), value));
     return op<arith::ConstantOp>(builder.getFloatAttr(type, value));
+  }
   return op<arith::ConstantOp>(builder.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
@@ -29,6 +35,13 @@ Value ScalarMath::remainder(Value a, Value b) {
   if (isa<FloatType>(a.getType()))
     return op<arith::RemFOp>(a, b);
   return op<arith::RemSIOp>(a, safeDivisor(b));
+}
+
+/// MLIR's function divides 1 by the base there; any other base but 1 and -1 gives 0, too.
+Value ScalarMath::integerPower(Value base, Value exponent) {
+  Value traps =
+      op<arith::AndIOp>(compare(Compare::Equal, base, number(base, 0)), isNegative(exponent));
+  return op<math::IPowIOp>(select(traps, number(base, 2), base), exponent);
 }
 
 Value ScalarMath::neg(Value a) {

@@ -25,10 +25,13 @@ public:
   Value add(Value a, Value b) { return choose<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b); }
   Value sub(Value a, Value b) { return choose<mlir::arith::SubFOp, mlir::arith::SubIOp>(a, b); }
   Value mul(Value a, Value b) { return choose<mlir::arith::MulFOp, mlir::arith::MulIOp>(a, b); }
-  /// Integers: toward zero; by zero gives zero, where the machine would trap.
+  /// Integers: toward zero; the least one by -1 is itself, by zero gives zero (front ends check
+  /// divisors, OperatorBuilder::checkedDivisor), where the machine would trap.
   Value div(Value a, Value b);
   /// What `div` leaves: the sign of `a`.
   Value remainder(Value a, Value b);
+  /// Integers: a negative exponent rounds toward zero, and 0 to the power of one is 0.
+  Value integerPower(Value base, Value exponent);
   /// NaN wins, as it does in ONNX.
   Value max(Value a, Value b) {
     return choose<mlir::arith::MaximumFOp, mlir::arith::MaxSIOp>(a, b);

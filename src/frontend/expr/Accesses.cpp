@@ -3,6 +3,8 @@
 #include "dialect/SizeAlgebra.h"
 #include "runtime/Error.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <set>
 
 using namespace mlir;
@@ -192,7 +194,7 @@ private:
   const Symbols &symbols;
   const std::string &subject;
   Accesses accesses;
-  std::map<const Node *, SmallVector<DimIndex>> linear;
+  llvm::MapVector<const Node *, SmallVector<DimIndex>> linear; // in the order of the reads
   std::set<const Node *> visitedAlways;
   size_t visits = 0;
 };

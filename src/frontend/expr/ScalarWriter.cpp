@@ -15,9 +15,11 @@ Value ScalarWriter::write(const Expr &expr) {
   return value;
 }
 
-Value ScalarWriter::writeIndex(const Expr &expr) {
-  Value value = math.convert(write(expr), builder.getI64Type());
-  return math.op<arith::IndexCastOp>(builder.getIndexType(), value);
+Value ScalarWriter::writeIndex(const Expr &expr) { return asIndex(write(expr)); }
+
+Value ScalarWriter::asIndex(Value integer) {
+  return math.op<arith::IndexCastOp>(builder.getIndexType(),
+                                     math.convert(integer, builder.getI64Type()));
 }
 
 Value ScalarWriter::create(const Expr &expr) {
@@ -80,13 +82,8 @@ Value ScalarWriter::unary(const Expr &expr, Value a) {
   case Op::Not:
     return math.op<arith::XOrIOp>(a, math.op<arith::ConstantOp>(builder.getBoolAttr(true)));
   default:
-    break;
-  }
-  // Elementary functions are written for single precision and more.
-  Type type = a.getType();
-  if (type.getIntOrFloatBitWidth() >= 32)
     return function(expr.op(), a);
-  return math.convert(function(expr.op(), math.convert(a, builder.getF32Type())), type);
+  }
 }
 
 Value ScalarWriter::function(Op op, Value a) {
@@ -163,16 +160,12 @@ Value ScalarWriter::binary(const Expr &expr, Value a, Value b) {
 Value ScalarWriter::power(const Expr &expr, Value a, Value b) {
   const Expr &exponent = expr.operands()[1];
   if (!isFloat(expr.dtype()))
-    return math.op<math::IPowIOp>(a, b);
+    return math.integerPower(a, b);
   if (exponent.op() == Op::Number && (exponent->number == 2 || exponent->number == 3)) {
     Value square = math.mul(a, a);
     return exponent->number == 2 ? square : math.mul(square, a);
   }
-  Type type = a.getType(), single = builder.getF32Type();
-  if (type.getIntOrFloatBitWidth() >= 32)
-    return math.op<math::PowFOp>(a, b);
-  Value wide = math.op<math::PowFOp>(math.convert(a, single), math.convert(b, single));
-  return math.convert(wide, type);
+  return math.op<math::PowFOp>(a, b);
 }
 
 /// Whether what is left of a division has another sign than the divisor.

@@ -19,6 +19,7 @@ public:
   mlir::Value write(const Expr &expr);
   /// The same, as an index.
   mlir::Value writeIndex(const Expr &expr);
+  mlir::Value asIndex(mlir::Value integer);
   /// What an argument of a user's way to combine stands for.
   void bind(const Expr &argument, mlir::Value value) { written[argument.get()] = value; }
 

@@ -2,6 +2,7 @@
 
 #include "dialect/Combine.h"
 #include "dialect/SizeAlgebra.h"
+#include "frontend/expr/IndexChecks.h"
 #include "frontend/expr/PaddingConditions.h"
 #include "frontend/expr/ScalarWriter.h"
 
@@ -44,6 +45,8 @@ public:
     for (AffineExpr size : domain.getSizes())
       ops.requireNonNegative(size, "size");
     Accesses accesses = findAccesses(stage.value, domain, sizes, symbols, subject());
+    for (const DataIndex &index : findDataIndices(stage.value, domain, sizes, accesses))
+      addDataIndex(index, accesses);
     stage.value = withoutPaddingConditions(stage.value, domain, sizes, accesses);
     collectOperands(accesses);
     if (Value recognised = writeContract())
@@ -58,12 +61,16 @@ public:
   }
 
 private:
-  Domain makeDomain() const {
+  SmallVector<Axis> allAxes() const {
     SmallVector<Axis> axes(stage.info->axes.begin(), stage.info->axes.end());
-    size_t reduced = stage.reduction ? stage.reduction->axes.size() : 0;
-    if (reduced > 0)
+    if (stage.reduction)
       llvm::append_range(axes, stage.reduction->axes);
-    return Domain(axes, reduced, sizes, symbols, ops.context);
+    return axes;
+  }
+
+  Domain makeDomain() const {
+    size_t reduced = stage.reduction ? stage.reduction->axes.size() : 0;
+    return Domain(allAxes(), reduced, sizes, symbols, ops.context);
   }
 
   std::string subject() const { return "stage '" + stage.name + "'"; }
@@ -73,38 +80,87 @@ private:
   // Operands
   //===--------------------------------------------------------------------===//
 
+  /// An index that depends on data is an operand, checked before this stage reads by it.
+  void addDataIndex(const DataIndex &index, const Accesses &accesses) {
+    auto access = accesses.reads.find(index.value.get());
+    bool isOperand = access != accesses.reads.end() && !access->second.byIndex &&
+                     index.value.dtype() != DType::Bool;
+    Operand operand = isOperand ? readOperand(access->second, accesses) : computedIndex(index);
+    AffineExpr size = sizes.convert(index.read->stage->shape[index.dim]);
+    std::optional<int64_t> unread;
+    if (index.isGuarded)
+      unread = DataIndex::unread;
+    operand.value =
+        ops.checkedIndices(operand.value, size, unread, subject() + ": " + index.read.text());
+    dataIndexOf[{index.read.get(), index.dim}] = findOrAdd(operands, operand);
+  }
+
+  /// A stage for the index alone, along the axes that it depends on.
+  Operand computedIndex(const DataIndex &index) {
+    std::set<const AxisInfo *> used;
+    std::set<const Node *> seen;
+    listAxes(index.value, used, seen);
+    auto info = std::make_shared<StageInfo>();
+    info->dtype = DType::I64;
+    SmallVector<AffineExpr> dims;
+    for (auto [i, axis] : llvm::enumerate(allAxes()))
+      if (used.contains(axis.get())) {
+        info->axes.push_back(axis);
+        info->shape.push_back(axis->extent);
+        dims.push_back(getAffineDimExpr(i, ops.context));
+      }
+    FlatStage computed{info, partName(*index.read->stage, "index"), nullptr,
+                       expr::cast(index.value, DType::I64)};
+    return {writeStage(computed, ops, symbols, sizes, values),
+            AffineMap::get(domain.rank(), 0, dims, ops.context)};
+  }
+
+  static void listAxes(const Expr &expr, std::set<const AxisInfo *> &used,
+                       std::set<const Node *> &seen) {
+    if (!seen.insert(expr.get()).second)
+      return;
+    if (expr.op() == Op::Position)
+      used.insert(expr->axis.get());
+    for (const Expr &operand : expr.operands())
+      listAxes(operand, used, seen);
+  }
+
   void collectOperands(const Accesses &accesses) {
-    std::map<const StageInfo *, Value> padded;
     // In the order in which the expression reads them.
     std::vector<const Node *> order;
     std::set<const Node *> seen;
     listReads(stage.value, order, seen);
     for (const Node *node : order) {
       const Access &access = accesses.reads.at(node);
-      Value tensor = values.at(access.tensor.get());
       if (access.byIndex) {
+        Value tensor = values.at(access.tensor.get());
         requireElements(tensor);
         tableOf[node] = findOrAdd(tables, tensor);
-        continue;
+      } else {
+        operandOf[node] = findOrAdd(operands, readOperand(access, accesses));
       }
-      Padding padding;
-      if (auto found = accesses.padding.find(access.tensor.get()); found != accesses.padding.end())
-        padding = found->second;
-      Value &source = padded[access.tensor.get()];
-      if (!source)
-        source = pad(tensor, padding, partName(*access.tensor, "pad"));
-      operandOf[node] = findOrAdd(operands, viewOf(source, access, padding));
     }
   }
 
-  static void listReads(const Expr &expr, std::vector<const Node *> &order,
-                        std::set<const Node *> &seen) {
+  Operand readOperand(const Access &access, const Accesses &accesses) {
+    Padding padding;
+    if (auto found = accesses.padding.find(access.tensor.get()); found != accesses.padding.end())
+      padding = found->second;
+    Value &source = padded[access.tensor.get()];
+    if (!source)
+      source = pad(values.at(access.tensor.get()), padding, partName(*access.tensor, "pad"));
+    return viewOf(source, access, padding);
+  }
+
+  void listReads(const Expr &expr, std::vector<const Node *> &order,
+                 std::set<const Node *> &seen) const {
     if (!seen.insert(expr.get()).second)
       return;
     if (expr.op() == Op::Read)
       order.push_back(expr.get());
-    for (const Expr &operand : expr.operands())
-      listReads(operand, order, seen);
+    for (auto [i, operand] : llvm::enumerate(expr.operands()))
+      if (!dataIndexOf.contains({expr.get(), i}))
+        listReads(operand, order, seen);
   }
 
   template <class T> static size_t findOrAdd(SmallVectorImpl<T> &list, const T &item) {
@@ -300,8 +356,11 @@ private:
       if (auto operand = operandOf.find(expr.get()); operand != operandOf.end())
         return scalars[operand->second];
       SmallVector<Value> indices;
-      for (const Expr &index : expr.operands())
-        indices.push_back(writer.writeIndex(index));
+      for (auto [i, index] : llvm::enumerate(expr.operands()))
+        if (auto known = dataIndexOf.find({expr.get(), i}); known != dataIndexOf.end())
+          indices.push_back(writer.asIndex(scalars[known->second]));
+        else
+          indices.push_back(writer.writeIndex(index));
       return builder.create<hr::ElementOp>(ops.loc, toElementType(expr.dtype(), ops.context),
                                            tableArguments[tableOf.at(expr.get())], indices);
     };
@@ -379,6 +438,8 @@ private:
   SmallVector<Operand> operands;
   SmallVector<Value> tables;
   std::map<const Node *, size_t> operandOf, tableOf;
+  std::map<std::pair<const Node *, size_t>, size_t> dataIndexOf; // by read and dimension
+  std::map<const StageInfo *, Value> padded;
   int parts = 0;
 };
 

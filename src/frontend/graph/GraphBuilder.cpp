@@ -146,7 +146,10 @@ Node GraphBuilder::elementwise(const std::string &function, const std::vector<No
   if (formula->floatsOnly && !isa<FloatType>(type))
     op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point numbers, found {1}", function,
             typeText(type));
-  return impl->add(op.map(impl->get(operands), formula->write));
+  SmallVector<Value> values = impl->get(operands);
+  if (formula->divides)
+    values[1] = op.checkedDivisor(values[1]);
+  return impl->add(op.map(values, formula->write));
 }
 
 Node GraphBuilder::cast(Node x, DType type) {
@@ -194,8 +197,18 @@ Node GraphBuilder::pad(Node x, const Integers &low, const Integers &high, double
   return impl->add(impl->op().infer<hr::PadOp>(impl->get(x), low, high, filling));
 }
 
-Node GraphBuilder::gather(Node data, Node indices, int64_t axis) {
-  return impl->add(impl->op().infer<hr::GatherOp>(impl->get(data), impl->get(indices), axis));
+Node GraphBuilder::gather(Node data, Node indices, int64_t axis, bool fromEnd) {
+  OperatorBuilder op = impl->op();
+  AffineExpr size = shapeOf(impl->get(data))[axis];
+  // Clamping needs an element. Sizes 0 and 1 of a symbol are compiled for themselves and know.
+  if (!constantValue(size) && !isa<AffineSymbolExpr>(size))
+    op.tryRequireNonNegative(size - 1);
+  Value inside = op.checkedIndices(impl->get(indices), fromEnd ? -size : op.dim(0), size);
+  return impl->add(op.infer<hr::GatherOp>(impl->get(data), inside, axis));
+}
+
+Node GraphBuilder::targets(Node x, const Size &classes, int64_t ignored) {
+  return impl->add(impl->op().checkedTargets(impl->get(x), impl->get(classes), ignored));
 }
 
 //===--------------------------------------------------------------------------===//

@@ -74,7 +74,12 @@ public:
   Node slice(Node x, const Sizes &starts, const Sizes &sizes, const Integers &steps);
   Node concat(const std::vector<Node> &parts, int64_t axis);
   Node pad(Node x, const Integers &low, const Integers &high, double value);
-  Node gather(Node data, Node indices, int64_t axis);
+  /// Negative indices count from the end where `fromEnd` says so. An index that does not exist is
+  /// an error when the program runs.
+  Node gather(Node data, Node indices, int64_t axis, bool fromEnd);
+  /// The numbers of classes, each in [0, classes) or `ignored`; another one is an error when the
+  /// program runs.
+  Node targets(Node x, const Size &classes, int64_t ignored);
   /// "sum", "mean", "max", "min", "prod".
   Node reduce(const std::string &kind, Node x, const Integers &axes, bool keepDims);
   Node softmax(Node x, int64_t axis, bool log);

@@ -3,6 +3,7 @@
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
+#include "runtime/Interruption.h"
 #include "runtime/Text.h"
 
 #include <set>
@@ -76,8 +77,10 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   std::vector<const Node *> nodes = orderedNodes(graph);
   addInitializers();
   addInputs();
-  for (const Node *node : nodes)
+  for (const Node *node : nodes) {
+    pollInterruption();
     importNode(*node);
+  }
   addOutputs();
   return writer.finish();
 }

@@ -176,6 +176,11 @@ static Model readModelBytes(std::string_view file, TensorSource &source) {
   if (file.starts_with("version https://git-lfs"))
     throw Error(ErrorKind::InvalidFile, "expected an ONNX model, found a Git LFS pointer to it; "
                                         "fetch the file with 'git lfs pull'");
+  if (file.starts_with("PK\x03\x04"))
+    throw Error(
+        ErrorKind::InvalidFile,
+        "expected a package under a name that ends in .hrpkg only, else an ONNX model; found a zip "
+        "archive");
   EncodedModel encoded = readFields({file.data(), file.size()});
   try {
     return readParts(encoded, source);
@@ -198,6 +203,8 @@ Model readModel(const fs::path &path) {
   auto fail = [&](ErrorKind kind, const std::string &what) {
     throw Error(kind, escaped(path.string()) + ": " + what);
   };
+  if (path.empty())
+    throw Error(ErrorKind::Io, "expected the path of a model, got an empty one");
   std::error_code failure;
   fs::file_status status = fs::status(path, failure);
   if (!fs::exists(status))

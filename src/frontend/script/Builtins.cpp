@@ -74,6 +74,14 @@ static Type broadcast(const std::vector<const Expr *> &arguments, ValueType scal
   return allScalars ? Type::scalar(scalar) : Type{};
 }
 
+/// A matrix or a number; which kind of number is known where one argument is a double.
+static Type numeric(const std::vector<const Expr *> &arguments) {
+  bool real = std::ranges::any_of(arguments, [](const Expr *argument) {
+    return argument && argument->type == Type::scalar(ValueType::Double);
+  });
+  return broadcast(arguments, real ? ValueType::Double : ValueType::Unknown);
+}
+
 static Type choice(const std::vector<const Expr *> &arguments) {
   Type common = broadcast(arguments, ValueType::Unknown);
   bool agree = common.isScalar() && arguments.size() == 3 && arguments[1] && arguments[2] &&
@@ -102,12 +110,11 @@ Type resultType(const Builtin &builtin, const std::vector<const Expr *> &argumen
   case ResultRule::LikeFirst:
     return arguments.empty() || !arguments.front() ? Type{} : arguments.front()->type;
   case ResultRule::Cellwise:
-    return broadcast(arguments, ValueType::Double);
+    return numeric(arguments);
   case ResultRule::Logical:
-    return broadcast(arguments, ValueType::Boolean);
+    return broadcast(arguments, ValueType::Unknown);
   case ResultRule::Aggregate:
-    return arguments.size() == 1 ? Type::scalar(ValueType::Double)
-                                 : broadcast(arguments, ValueType::Double);
+    return arguments.size() == 1 ? Type::scalar(ValueType::Double) : numeric(arguments);
   case ResultRule::Choice:
     return choice(arguments);
   case ResultRule::None:

@@ -22,7 +22,7 @@ enum class ResultRule {
   Tensor,
   LikeFirst, ///< the first argument's own type: rev(X), cbind(A, B)
   Cellwise,  ///< a matrix if any argument is one, else a number: exp(x), max(a, b)
-  Logical,   ///< a matrix if any argument is one, else a truth value: isNaN(x)
+  Logical,   ///< a matrix if any argument is one, else a number, 0 or 1: isNaN(x)
   Aggregate, ///< a number for one argument, Cellwise for more: min(X), min(X, Y)
   Choice,    ///< ifelse: a matrix if any argument is one, else what both choices agree on
   Unknown

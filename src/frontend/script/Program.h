@@ -43,9 +43,10 @@ struct StraightBlock {
   StatementList statements;
   /// Variables read before they are written here; `X[i,] = v` reads X.
   std::vector<Input> inputs;
-  /// Variables written here that something later reads: what must be kept.
+  /// Variables written here that something later reads: what must be kept. In alphabetical order.
   std::vector<std::string> outputs;
   /// Variables whose value is not needed after this block: what may be freed or overwritten.
+  /// In alphabetical order.
   std::vector<std::string> lastUses;
 };
 

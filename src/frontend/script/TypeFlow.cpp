@@ -1,6 +1,10 @@
 #include "frontend/script/Flow.h"
 #include "frontend/script/VariableNumbers.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 namespace headrace::script {
 
 namespace {
@@ -34,7 +38,61 @@ State join(const State &a, const State &b) {
   return {always ? Defined::Always : Defined::Sometimes, join(a.type, b.type)};
 }
 
-using Environment = std::vector<State>;
+/// What is known of every variable, by number. Branches take back what they changed, so that a
+/// script of many branches costs what they change, not what there is.
+class Environment {
+public:
+  size_t size() const { return states.size(); }
+  State at(size_t number) const { return number < states.size() ? states[number] : State{}; }
+
+  void set(size_t number, const State &state) {
+    if (at(number) == state)
+      return;
+    if (number >= states.size())
+      states.resize(number + 1);
+    if (changes)
+      changes->emplace_back(number, states[number]);
+    states[number] = state;
+  }
+
+  /// The same states, with nothing to take back.
+  Environment copy() const {
+    Environment result;
+    result.states = states;
+    return result;
+  }
+
+  void join(const Environment &other) {
+    for (size_t i = 0; i < std::max(size(), other.size()); ++i)
+      set(i, headrace::script::join(at(i), other.at(i)));
+  }
+
+  /// Runs the branch, takes back what it changed, and returns that: each variable as it left it.
+  template <class Branch> std::map<size_t, State> tried(Branch branch) {
+    Changes own;
+    Changes *outer = std::exchange(changes, &own);
+    branch();
+    std::map<size_t, State> left;
+    for (const auto &[number, before] : own)
+      left[number] = states[number];
+    for (size_t i = own.size(); i-- > 0;)
+      states[own[i].first] = own[i].second;
+    changes = outer;
+    return left;
+  }
+
+  void forgetTypes() {
+    for (State &state : states)
+      state.type = {};
+  }
+
+  bool operator==(const Environment &other) const { return states == other.states; }
+
+private:
+  using Changes = std::vector<std::pair<size_t, State>>; // with the state before
+  std::vector<State> states;
+  Changes *changes = nullptr;
+};
 
 Type typeOf(const LiteralValue &value) {
   constexpr ValueType types[] = {ValueType::Integer, ValueType::Double, ValueType::Boolean,
@@ -51,11 +109,13 @@ Type arithmeticType(BinaryOp op, Type left, Type right) {
     return Type::scalar(ValueType::String);
   if (!left.isScalar() || !right.isScalar())
     return {};
-  if (op >= BinaryOp::Less)
+  bool logical = op == BinaryOp::And || op == BinaryOp::Or;
+  bool truths = left.value == ValueType::Boolean && right.value == ValueType::Boolean;
+  if (op >= BinaryOp::Less && (!logical || truths))
     return Type::scalar(ValueType::Boolean);
   bool known = left.value != ValueType::Unknown && right.value != ValueType::Unknown;
   bool integers = left.value == ValueType::Integer && right.value == ValueType::Integer;
-  if (op == BinaryOp::Divide || op == BinaryOp::Power || (known && !integers))
+  if (op == BinaryOp::Divide || op == BinaryOp::Power || (known && (!integers || logical)))
     return Type::scalar(ValueType::Double);
   return Type::scalar(integers ? ValueType::Integer : ValueType::Unknown);
 }
@@ -69,35 +129,29 @@ public:
   void run(const std::map<std::string, Type> &known) {
     Environment start;
     for (const auto &[name, type] : known)
-      state(start, name) = {Defined::Always, type};
+      start.set(numbers.of(name), {Defined::Always, type});
     for (round = 0; round == 0 || changed; ++round) {
       changed = false;
-      Environment environment = start;
+      Environment environment = start.copy();
       list(function.body, environment);
     }
     final = true;
-    Environment environment = start;
+    Environment environment = start.copy();
     list(function.body, environment);
     checkResults(environment);
   }
 
 private:
-  State &state(Environment &environment, const std::string &name) {
-    size_t number = numbers.of(name);
-    if (number >= environment.size())
-      environment.resize(number + 1);
-    return environment[number];
+  State state(const Environment &environment, const std::string &name) {
+    return environment.at(numbers.of(name));
   }
 
-  static void joinInto(Environment &into, const Environment &other) {
-    if (into.size() < other.size())
-      into.resize(other.size());
-    for (size_t i = 0; i < into.size(); ++i)
-      into[i] = join(into[i], i < other.size() ? other[i] : State{});
+  void define(Environment &environment, const std::string &name, Type type) {
+    environment.set(numbers.of(name), {Defined::Always, type});
   }
 
   Type read(Environment &environment, const std::string &name, Place place) {
-    const State &found = state(environment, name);
+    State found = state(environment, name);
     if (final && found.defined == Defined::Never)
       fail(place, "variable '" + name + "' is not defined");
     return found.type;
@@ -129,7 +183,7 @@ private:
           read(environment, target.name, target.place);
         } else {
           // Of several results the table describes the first alone.
-          state(environment, target.name) = {Defined::Always, first ? type : Type{}};
+          define(environment, target.name, first ? type : Type{});
         }
       }
     }
@@ -147,23 +201,29 @@ private:
       Type type = block.callee->definition->outputs[i].type;
       if (block.ofScalar && !first.isMatrix())
         type = first.isScalar() ? block.ofScalar->definition->outputs[i].type : Type{};
-      state(environment, block.results[i]) = {Defined::Always, type};
+      define(environment, block.results[i], type);
     }
   }
 
   void visit(IfBlock &block, Environment &environment) {
     read(environment, block.condition);
-    Environment otherwise = environment;
-    list(block.then, environment);
-    list(block.otherwise, otherwise);
-    joinInto(environment, otherwise);
+    auto then = environment.tried([&] { list(block.then, environment); });
+    auto otherwise = environment.tried([&] { list(block.otherwise, environment); });
+    for (const auto &[number, state] : then)
+      if (!otherwise.contains(number))
+        environment.set(number, join(state, environment.at(number)));
+    for (const auto &[number, state] : otherwise) {
+      auto other = then.find(number);
+      environment.set(number,
+                      join(other == then.end() ? environment.at(number) : other->second, state));
+    }
   }
 
   void visit(WhileBlock &block, Environment &environment) {
     joinBack(&block, environment);
     list(block.header, environment);
     read(environment, block.condition);
-    Environment body = environment;
+    Environment body = environment.copy();
     list(block.body, body);
     keepBack(&block, std::move(body));
   }
@@ -176,11 +236,11 @@ private:
     for (const auto &[name, operand] : block.options)
       read(environment, operand);
     joinBack(&block, environment);
-    Environment body = environment;
+    Environment body = environment.copy();
     Type variable = from.isScalar() && !block.step ? from : Type::scalar(ValueType::Unknown);
-    state(body, block.variable) = {Defined::Always, variable};
+    define(body, block.variable, variable);
     list(block.body, body);
-    joinInto(environment, body);
+    environment.join(body);
     keepBack(&block, std::move(body));
   }
 
@@ -188,20 +248,19 @@ private:
 
   void joinBack(const void *loop, Environment &environment) {
     if (auto found = backEdges.find(loop); found != backEdges.end())
-      joinInto(environment, found->second);
+      environment.join(found->second);
   }
 
   void keepBack(const void *loop, Environment body) {
     if (final)
       return;
     auto [entry, isNew] = backEdges.try_emplace(loop, body);
-    Environment joined = body;
+    Environment joined = std::move(body);
     if (!isNew)
-      joinInto(joined, entry->second);
+      joined.join(entry->second);
     if (round >= kRoundsWithTypes)
-      for (State &state : joined)
-        state.type = {};
-    if (isNew || joined != entry->second) {
+      joined.forgetTypes();
+    if (isNew || !(joined == entry->second)) {
       changed = true;
       entry->second = std::move(joined);
     }
@@ -230,8 +289,9 @@ private:
       return read(environment, index->name, expr.place);
     if (auto *unary = expr.as<Unary>()) {
       Type operand = unary->operand->type;
-      bool logical = unary->op == UnaryOp::Not && operand.isScalar();
-      return logical ? Type::scalar(ValueType::Boolean) : operand;
+      bool number = unary->op == UnaryOp::Not && operand.isScalar() &&
+                    operand.value != ValueType::Boolean && operand.value != ValueType::Unknown;
+      return number ? Type::scalar(ValueType::Double) : operand;
     }
     if (auto *binary = expr.as<Binary>())
       return arithmeticType(binary->op, binary->left->type, binary->right->type);
@@ -248,10 +308,27 @@ private:
   void checkResults(Environment &environment) {
     if (!function.definition)
       return;
-    for (const TypedName &output : function.definition->outputs)
-      if (state(environment, output.name).defined == Defined::Never)
+    for (const TypedName &output : function.definition->outputs) {
+      State result = state(environment, output.name);
+      if (result.defined == Defined::Never)
         fail(output.place,
              "result '" + output.name + "' of '" + function.name + "' is never assigned");
+      if (loses(result.type, output.type))
+        fail(output.place,
+             "result '" + output.name + "' of '" + function.name + "' is declared " +
+                 toText(output.type) + ", found " + toText(result.type),
+             ErrorKind::TypeMismatch);
+    }
+  }
+
+  /// Whether a scalar cannot be returned as the type declared, as far as it can be told here.
+  static bool loses(Type found, Type declared) {
+    if (!found.isScalar() || !declared.isScalar())
+      return false;
+    bool noNumber = found.value == ValueType::Boolean || found.value == ValueType::String;
+    return (declared.value == ValueType::Integer &&
+            (noNumber || found.value == ValueType::Double)) ||
+           (declared.value == ValueType::Double && noNumber);
   }
 
   Function &function;

@@ -6,11 +6,13 @@
 #include "runtime/Error.h"
 #include "runtime/IdlePool.h"
 #include "runtime/ProgramRunner.h"
+#include "runtime/cuda/Checks.h"
 #include "runtime/cuda/Memory.h"
 #include "runtime/cuda/ProgramGraph.h"
 
 #include <algorithm>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -34,7 +36,7 @@ Address addressOf(const Tensor &tensor) { return reinterpret_cast<Address>(tenso
 /// freed in its order.
 class Scratch {
 public:
-  explicit Scratch(Device &device) : device(device) {
+  Scratch(Device &device, const Program &program) : device(device), checks(device, program) {
     Current current(device);
     WhileRecording permitted;
     own = device.takeStream();
@@ -75,16 +77,18 @@ public:
   std::vector<int64_t> symbols;
   Memory arena, staging, routineWorkspace;
   CallMemory memory;
-  std::list<ProgramGraph> graphs;                // latest use first
-  std::vector<const DeviceBinding *> seenBefore; // sizes that came once
-  CallMemory unrecorded;                         // of the last call that had no room for a graph
+  CheckRecords checks;
+  std::shared_ptr<const DeviceBinding> lastBinding; // whose checks these are
+  std::list<ProgramGraph> graphs;                   // latest use first
+  std::vector<const DeviceBinding *> seenBefore;    // sizes that came once
+  CallMemory unrecorded;                            // of the last call that had no room for a graph
 };
 
 class CudaRunner final : public ProgramRunner {
 public:
   CudaRunner(Program givenProgram, const std::vector<DeviceImage> &images)
       : ProgramRunner(std::move(givenProgram)), device(Device::get(chosenDevice())),
-        steps(device, program, images) {
+        steps(device, program, images), recordedChecks(device, program) {
     Current current(device);
     for (Tensor &constant : program.constants) {
       constants.push_back(toDevice(device, constant));
@@ -106,6 +110,16 @@ public:
   }
 
   std::vector<std::string> stepNotes() const override { return steps.notes(); }
+
+  void raiseDataErrors() override {
+    scratches.forEachIdle([](Scratch &scratch) {
+      if (scratch.lastBinding)
+        scratch.checks.raise(*scratch.lastBinding);
+    });
+    std::lock_guard lock(recordedMutex);
+    if (recordedBinding)
+      recordedChecks.raise(*recordedBinding);
+  }
 
 private:
   /// Whose stream and memory a call uses; its scratch's where there are none.
@@ -144,24 +158,36 @@ private:
   DeviceProgram steps;
   std::vector<Tensor> constants;
   BindingCache<DeviceBinding> bindings;
+  /// Of calls that somebody records as part of a graph: they happen later and without us.
+  CheckRecords recordedChecks;
+  std::shared_ptr<const DeviceBinding> recordedBinding;
+  std::mutex recordedMutex; // for the binding
   IdlePool<Scratch> scratches;
 };
 
 void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs, const Order &order,
                       std::vector<double> *stepMicroseconds) {
-  auto lease = scratches.take([&] { return std::make_unique<Scratch>(device); });
+  raiseDataErrors();
+  auto lease = scratches.take([&] { return std::make_unique<Scratch>(device, program); });
   Scratch &scratch = *lease;
   bindSymbols(inputs, scratch.symbols);
   checkPlaces(inputs, outputs);
   std::shared_ptr<const DeviceBinding> binding =
       bindings.find(scratch.symbols, [&] { return steps.bind(scratch.symbols); });
   checkOutputs(binding->common.outputShapes, outputs);
+  checkApart(inputs, outputs);
 
   Current current(device);
   Stream stream = order.stream.value_or(scratch.own);
   bool recording = order.stream && isRecording(stream);
-  if (recording)
+  if (recording) {
     checkRecording(order, inputs, outputs);
+    std::lock_guard lock(recordedMutex);
+    recordedBinding = binding;
+  } else {
+    scratch.lastBinding = binding;
+  }
+  scratch.memory.checkRecords = (recording ? recordedChecks : scratch.checks).address();
   bool ownMemory = !order.allocator;
   if (ownMemory && scratch.used) // it may be in use in another stream
     check(driver().cuStreamWaitEvent(stream, scratch.done, 0), "waiting for the last call");
@@ -191,8 +217,10 @@ void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
     check(driver().cuEventRecord(scratch.done, stream), "recording the call's end");
     scratch.used = true;
   }
-  if (!order.stream || !pending.out.empty())
-    check(driver().cuStreamSynchronize(stream), "running program '" + program.name + "'");
+  if (order.stream && pending.out.empty())
+    return;
+  check(driver().cuStreamSynchronize(stream), "running program '" + program.name + "'");
+  scratch.checks.raise(*binding);
 }
 
 /// What is recorded is done again later: with memory that stays, and without the host.

@@ -1,6 +1,7 @@
 #include "runtime/cuda/Device.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 
 #include <array>
 #include <charconv>
@@ -24,6 +25,13 @@ Device &Device::get(int number) {
   // Never destroyed: the driver goes away before statics do.
   static auto &known = *new std::map<int, std::unique_ptr<Device>>;
   static std::mutex mutex;
+  static const unsigned generation = forkGeneration();
+  if (generation != forkGeneration())
+    throw Error(ErrorKind::Unsupported,
+                "device " + std::to_string(number) +
+                    ": expected a process that was started, not forked from one that used CUDA; "
+                    "with Python's multiprocessing, the start method \"spawn\"");
+  CompilerSection section; // no fork while it is locked
   std::lock_guard lock(mutex);
   std::unique_ptr<Device> &device = known[number];
   if (!device)

@@ -3,6 +3,8 @@
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
 #include "runtime/ThreadPool.h"
+#include "runtime/ValueCheck.h"
+#include "runtime/cuda/Checks.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,8 +12,12 @@
 namespace headrace::cuda {
 
 DeviceProgram::DeviceProgram(Device &device, const Program &program,
-                             const std::vector<DeviceImage> &images)
-    : device(device), program(program), loaded(images.size()) {
+                             const std::vector<DeviceImage> &given)
+    : device(device), program(program) {
+  std::vector<DeviceImage> images = given;
+  if (std::optional<DeviceImage> image = checkImage(program))
+    images.push_back(std::move(*image));
+  loaded.resize(images.size());
   // The driver compiles an image in 10 to 200 ms, on one core.
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(images.size()), 1, [&](int64_t begin, int64_t end, int) {
@@ -23,8 +29,11 @@ DeviceProgram::DeviceProgram(Device &device, const Program &program,
   for (size_t i = 0; i < images.size(); ++i)
     byName.emplace(images[i].name, loaded[i].get());
 
+  int checkCount = 0;
   for (const Step &step : program.steps) {
-    bool isKernel = step.kind == Step::Kind::Kernel;
+    bool checksData = isCheck(step), isKernel = step.kind == Step::Kind::Kernel || checksData;
+    checks.push_back(checksData ? checkCount++ : -1);
+    launches.push_back(checksData ? std::vector{checkLaunch(step)} : step.launches);
     std::vector<Function> &found = functions.emplace_back();
     std::vector<DType> &types = operandTypes.emplace_back();
     for (int id : step.operands)
@@ -37,11 +46,11 @@ DeviceProgram::DeviceProgram(Device &device, const Program &program,
                                                 step.symbol + "', which this machine lacks");
       continue;
     }
-    auto image = byName.find(step.symbol);
+    auto image = byName.find(checksData ? checkImageName : step.symbol);
     if (image == byName.end())
       throw InternalError("step '" + step.name + "': there is no image '" + step.symbol + "'");
     stepImages.back() = image->second;
-    for (const Launch &launch : step.launches)
+    for (const Launch &launch : launches.back())
       found.push_back(image->second->find(launch.function, launch.sharedBytes));
   }
 }
@@ -52,13 +61,13 @@ DeviceBinding DeviceProgram::bind(std::span<const int64_t> symbols) const {
   binding.common = makeBinding(program, symbols);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
-    std::vector<BoundLaunch> &launches = binding.steps.emplace_back();
-    for (size_t k = 0; k < step.launches.size(); ++k) {
-      BoundLaunch bound = bindLaunch(step.launches[k], functions[i][k], step.name, symbols);
+    std::vector<BoundLaunch> &boundLaunches = binding.steps.emplace_back();
+    for (size_t k = 0; k < launches[i].size(); ++k) {
+      BoundLaunch bound = bindLaunch(launches[i][k], functions[i][k], step.name, symbols);
       if (!bound.isEmpty())
-        launches.push_back(std::move(bound));
+        boundLaunches.push_back(std::move(bound));
     }
-    binding.launches += isRoutine(i) ? 1 : launches.size();
+    binding.launches += isRoutine(i) ? 1 : boundLaunches.size();
   }
   return binding;
 }
@@ -67,6 +76,9 @@ std::vector<Address> DeviceProgram::operands(size_t step, const CallMemory &memo
   std::vector<Address> result;
   for (int id : program.steps[step].operands)
     result.push_back(memory.buffers[static_cast<size_t>(id)]);
+  if (checks[step] >= 0)
+    result.push_back(memory.checkRecords +
+                     static_cast<Address>(checks[step]) * sizeof(CheckRecord));
   return result;
 }
 
@@ -103,7 +115,7 @@ std::vector<std::string> DeviceProgram::notes() const {
   std::vector<std::string> result;
   for (size_t i = 0; i < program.steps.size(); ++i) {
     std::string text;
-    for (const Launch &launch : program.steps[i].launches)
+    for (const Launch &launch : launches[i])
       text += (text.empty() ? "" : "; ") + stepImages[i]->describe(launch.function);
     result.push_back(std::move(text));
   }

@@ -23,6 +23,7 @@ struct CallMemory {
   std::vector<Address> buffers; // by buffer id
   Address arena = 0;
   Address routineWorkspace = 0;
+  Address checkRecords = 0;
   friend bool operator==(const CallMemory &, const CallMemory &) = default;
 };
 
@@ -56,6 +57,8 @@ private:
   const Program &program;
   std::vector<std::unique_ptr<LoadedImage>> loaded;
   std::vector<const LoadedImage *> stepImages;  // null for library routines
+  std::vector<std::vector<Launch>> launches;    // by step
+  std::vector<int> checks;                      // by step: which record is its, -1 for none
   std::vector<std::vector<Function>> functions; // by step and launch
   std::vector<DeviceRoutine> routines;          // null for kernels
   std::vector<std::vector<DType>> operandTypes;

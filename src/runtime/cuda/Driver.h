@@ -69,6 +69,7 @@ inline constexpr int CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3, CU_FUNC_ATTRIBUTE_N
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 inline constexpr int CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
 inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
+inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTALLOC_DEVICEMAP = 2;
 inline constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 inline constexpr unsigned CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1;
 inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2, CU_STREAM_CAPTURE_STATUS_NONE = 0;
@@ -91,6 +92,9 @@ inline constexpr int CU_JIT_INFO_LOG_BUFFER = 3, CU_JIT_INFO_LOG_BUFFER_SIZE_BYT
   X(cuDevicePrimaryCtxRetain, Result(Context *, DeviceNumber))                                     \
   X(cuCtxPushCurrent_v2, Result(Context))                                                          \
   X(cuCtxPopCurrent_v2, Result(Context *))                                                         \
+  X(cuCtxSynchronize, Result())                                                                    \
+  X(cuMemHostAlloc, Result(void **, size_t, unsigned))                                             \
+  X(cuMemFreeHost, Result(void *))                                                                 \
   X(cuMemPoolCreate, Result(Pool *, const PoolProperties *))                                       \
   X(cuMemPoolSetAttribute, Result(Pool, int, void *))                                              \
   X(cuMemPoolTrimTo, Result(Pool, size_t))                                                         \

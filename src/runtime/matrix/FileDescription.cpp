@@ -1,6 +1,7 @@
 #include "runtime/matrix/FileDescription.h"
 
 #include "runtime/Error.h"
+#include "runtime/JsonNesting.h"
 #include "runtime/matrix/FileText.h"
 #include "runtime/matrix/Number.h"
 
@@ -46,6 +47,8 @@ public:
     if (file.text().size() > longest)
       file.fail("expected at most 1 MB of metadata");
     std::string_view text = file.text();
+    if (isNestedBeyond(text, maxJsonNesting))
+      file.fail("expected JSON of at most " + std::to_string(maxJsonNesting) + " levels");
     try {
       entries = Json::parse(text);
     } catch (const Json::parse_error &error) {

@@ -19,8 +19,7 @@ bool preferSparse(int64_t rows, int64_t cols, int64_t nonzeros);
 /// Columns ascend within a row, without repetition. What makes a matrix drops zeros (-0 too, which
 /// reads back as +0); only functions that promise a pattern may store some.
 ///
-/// Zeros are sparse-safe, as in SystemDS: a cell that is not stored gives 0 when multiplied, be the
-/// other factor NaN or infinite. A stored NaN or infinity behaves as in dense arithmetic.
+/// A cell that is not stored is 0 in every respect: results never depend on the format.
 class CsrMatrix {
 public:
   using Column = int32_t;

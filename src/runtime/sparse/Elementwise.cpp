@@ -1,6 +1,7 @@
 #include "runtime/sparse/Elementwise.h"
 
 #include "runtime/Error.h"
+#include "runtime/sparse/NonFinite.h"
 #include "runtime/sparse/RowBuilder.h"
 
 #include <cmath>
@@ -37,10 +38,9 @@ double apply(Binary function, double x, double y) {
   throw InternalError("an unknown sparse function");
 }
 
-bool needsBoth(Binary function) { return function == Binary::Multiply || function == Binary::And; }
-
-/// One row of the result, by merging a row of each.
-template <Binary function>
+/// One row of the result, by merging a row of each. `needsBoth`: cells that one of them does not
+/// store are 0.
+template <Binary function, bool needsBoth>
 void combineRow(std::span<const Column> columnsA, std::span<const double> a,
                 std::span<const Column> columnsB, std::span<const double> b, RowSink &sink) {
   size_t i = 0, j = 0;
@@ -48,14 +48,14 @@ void combineRow(std::span<const Column> columnsA, std::span<const double> a,
     Column left = columnsA[i], right = columnsB[j];
     if (left == right)
       sink.append(left, apply(function, a[i++], b[j++]));
-    else if (needsBoth(function))
+    else if (needsBoth)
       ++(left < right ? i : j);
     else if (left < right)
       sink.append(left, apply(function, a[i++], 0));
     else
       sink.append(right, apply(function, 0, b[j++]));
   }
-  if (!needsBoth(function)) {
+  if (!needsBoth) {
     for (; i < a.size(); ++i)
       sink.append(columnsA[i], apply(function, a[i], 0));
     for (; j < b.size(); ++j)
@@ -64,13 +64,13 @@ void combineRow(std::span<const Column> columnsA, std::span<const double> a,
   sink.endRow();
 }
 
-template <Binary function>
+template <Binary function, bool needsBoth = function == Binary::And>
 CsrMatrix combineAll(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool) {
   return buildRows(a.rows(), a.cols(), a.nonzeros() + b.nonzeros() + a.rows(), pool,
                    [&](int64_t begin, int64_t end, int, RowSink &sink) {
                      for (int64_t row = begin; row < end; ++row)
-                       combineRow<function>(a.columnsOf(row), a.valuesOf(row), b.columnsOf(row),
-                                            b.valuesOf(row), sink);
+                       combineRow<function, needsBoth>(a.columnsOf(row), a.valuesOf(row),
+                                                       b.columnsOf(row), b.valuesOf(row), sink);
                    });
 }
 
@@ -109,6 +109,8 @@ CsrMatrix combine(Binary function, const CsrMatrix &a, const CsrMatrix &b, Threa
   case Binary::Subtract:
     return combineAll<Binary::Subtract>(a, b, pool);
   case Binary::Multiply:
+    if (allFinite(a.values()) && allFinite(b.values()))
+      return combineAll<Binary::Multiply, true>(a, b, pool);
     return combineAll<Binary::Multiply>(a, b, pool);
   case Binary::Minimum:
     return combineAll<Binary::Minimum>(a, b, pool);

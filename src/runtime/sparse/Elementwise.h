@@ -9,11 +9,12 @@ namespace headrace::sparse {
 /// Functions f(x, y) with f(0, 0) = 0. Comparisons and logic give 0 or 1; NaN counts as true.
 enum class Binary { Add, Subtract, Multiply, Minimum, Maximum, NotEqual, Less, Greater, And, Or };
 
-/// Of equal sizes. `Multiply` and `And` look only at cells stored in both.
+/// Of equal sizes.
 CsrMatrix combine(Binary function, const CsrMatrix &a, const CsrMatrix &b,
                   ThreadPool &pool = ThreadPool::global());
 
-/// x * dense; `dense` has x's size, or is a row or a column that is repeated over it.
+/// x * dense; `dense` has x's size, or is a row or a column that is repeated over it. Where x is
+/// not stored the product is 0, so that this is the product of all cells only if `dense` is finite.
 CsrMatrix multiply(const CsrMatrix &x, const Tensor &dense,
                    ThreadPool &pool = ThreadPool::global());
 

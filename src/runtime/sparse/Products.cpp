@@ -1,6 +1,7 @@
 #include "runtime/sparse/Products.h"
 
 #include "runtime/Error.h"
+#include "runtime/sparse/NonFinite.h"
 #include "runtime/sparse/RowBuilder.h"
 
 #include <algorithm>
@@ -123,6 +124,8 @@ Tensor product(const CsrMatrix &a, const Tensor &b, ThreadPool &pool) {
         addScaled(out + row * width, values[e], right + columns[e] * width, width);
     }
   });
+  if (!allFinite(b))
+    addUnstoredLeft(a, b, result);
   return result;
 }
 
@@ -137,6 +140,8 @@ Tensor transposedProduct(const CsrMatrix &a, const Tensor &b, ThreadPool &pool) 
     transposedByParts(a, b.as<double>(), result.as<double>(), width, pool);
   else
     transposedByPanels(a, b.as<double>(), result.as<double>(), width, pool);
+  if (!allFinite(b))
+    addUnstoredTransposed(a, b, result);
   return result;
 }
 
@@ -164,6 +169,8 @@ Tensor product(const Tensor &a, const CsrMatrix &b, ThreadPool &pool) {
       }
     }
   });
+  if (!allFinite(a))
+    addUnstoredRight(a, b, result);
   return result;
 }
 

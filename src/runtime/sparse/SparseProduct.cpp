@@ -1,8 +1,12 @@
 #include "runtime/Error.h"
+#include "runtime/sparse/NonFinite.h"
 #include "runtime/sparse/Products.h"
 #include "runtime/sparse/RowBuilder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <memory>
 
 namespace headrace::sparse {
@@ -56,6 +60,53 @@ int64_t multiplications(const CsrMatrix &a, const CsrMatrix &b) {
   return count;
 }
 
+/// Makes NaN of what meets 0 * NaN or 0 * infinity at cells that are not stored.
+class UnstoredCells {
+public:
+  UnstoredCells(const CsrMatrix &a, const CsrMatrix &b) : a(a), b(b) {
+    leftFinite = allFinite(a.values());
+    if (!allFinite(b.values()))
+      for (int64_t row = 0; row < b.rows(); ++row)
+        for (size_t e = 0; e < b.valuesOf(row).size(); ++e)
+          if (!std::isfinite(b.valuesOf(row)[e])) {
+            columnsAt[row].push_back(b.columnsOf(row)[e]);
+            ++expected[b.columnsOf(row)[e]];
+          }
+  }
+
+  void add(int64_t row, RowAccumulator &accumulator) const {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::span<const Column> columns = a.columnsOf(row);
+    for (size_t e = 0; !leftFinite && e < columns.size(); ++e) {
+      if (std::isfinite(a.valuesOf(row)[e]))
+        continue;
+      std::span<const Column> stored = b.columnsOf(columns[e]);
+      for (Column column = 0; column < b.cols(); ++column) {
+        if (!stored.empty() && stored.front() == column)
+          stored = stored.subspan(1);
+        else
+          accumulator.add(row, column, nan);
+      }
+    }
+    if (expected.empty())
+      return;
+    std::map<Column, int64_t> missing = expected;
+    for (Column column : columns)
+      if (auto found = columnsAt.find(column); found != columnsAt.end())
+        for (Column met : found->second)
+          --missing[met];
+    for (auto [column, count] : missing)
+      if (count > 0)
+        accumulator.add(row, column, nan);
+  }
+
+private:
+  const CsrMatrix &a, &b;
+  bool leftFinite;
+  std::map<int64_t, std::vector<Column>> columnsAt; // of b's row: where it is not finite
+  std::map<Column, int64_t> expected;               // of b's column: how often it is not finite
+};
+
 } // namespace
 
 CsrMatrix product(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool) {
@@ -64,6 +115,7 @@ CsrMatrix product(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool) {
                                               " rows on the right, got " +
                                               std::to_string(b.rows()));
   std::vector<std::unique_ptr<RowAccumulator>> accumulators(pool.threads());
+  UnstoredCells unstored(a, b);
   return buildRows(a.rows(), b.cols(), multiplications(a, b) + a.rows(), pool,
                    [&](int64_t begin, int64_t end, int worker, RowSink &sink) {
                      auto &accumulator = accumulators[worker];
@@ -77,6 +129,7 @@ CsrMatrix product(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool) {
                          for (size_t f = 0; f < columns.size(); ++f)
                            accumulator->add(row, columns[f], a.values()[e] * values[f]);
                        }
+                       unstored.add(row, *accumulator);
                        accumulator->flush(row, sink);
                      }
                    });

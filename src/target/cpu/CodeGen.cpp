@@ -2,8 +2,12 @@
 
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 #include "runtime/RuntimeFunctions.h"
+#include "runtime/Sanitized.h"
 #include "runtime/ThreadPool.h"
+#include "target/cpu/CheckedAccesses.h"
 #include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Intrinsic.h"
@@ -34,6 +38,7 @@ namespace {
 }
 
 void initializeTargets() {
+  CompilerSection section;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -67,9 +72,12 @@ std::string writeObject(llvm::Module &code, llvm::TargetMachine &machine) {
   return std::string(bytes.data(), bytes.size());
 }
 
+/// Where objects run: linked into this process, or out of a package in any other.
+enum class Runs { Here, Anywhere };
+
 /// One kernel module to an object file in memory.
 std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetMachine &machine,
-                                                  const Machine &host) {
+                                                  const Machine &host, Runs runs) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
@@ -91,6 +99,8 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
       loadUnderMasks(function);
     widenOddVectors(function);
   }
+  if (checksAccesses && runs == Runs::Here)
+    checkAccesses(*code);
   return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
                                               module.getSymName().value_or("kernel"));
 }
@@ -104,14 +114,17 @@ std::string keyOf(const std::string &code, const Processor &processor) {
 
 std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
                                                   const Processor &processor,
-                                                  const FileCache &cache) {
+                                                  const FileCache &cache, Runs runs) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os, OpPrintingFlags().useLocalScope());
   std::string key = keyOf(text, processor);
+  if (checksAccesses && runs == Runs::Here)
+    key += "-checked";
   if (std::optional<std::string> object = cache.find(key))
     return llvm::MemoryBuffer::getMemBufferCopy(*object, key);
-  std::unique_ptr<llvm::MemoryBuffer> object = compileModule(module, machine, processor.machine);
+  std::unique_ptr<llvm::MemoryBuffer> object =
+      compileModule(module, machine, processor.machine, runs);
   cache.store(key, std::string_view(object->getBuffer()));
   return object;
 }
@@ -129,18 +142,25 @@ void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
   if (llvm::Error error =
           jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     fail("cannot define runtime functions", std::move(error));
+  if (checksAccesses)
+    defineAccessChecks(jit);
 }
 
-std::vector<std::unique_ptr<llvm::MemoryBuffer>> compileModules(ArrayRef<ModuleOp> modules,
-                                                                const Processor &processor) {
+std::vector<std::unique_ptr<llvm::MemoryBuffer>>
+compileModules(ArrayRef<ModuleOp> modules, const Processor &processor, Runs runs) {
   initializeTargets();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
   FileCache cache = FileCache::user("o");
+  CompilerSection::Pause pause; // its threads are in sections of their own
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
+        CompilerSection section;
         std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
-        for (int64_t i = begin; i < end; ++i)
-          objects[i] = findOrCompile(modules[i], *machine, processor, cache);
+        for (int64_t i = begin; i < end; ++i) {
+          pollInterruption();
+          CompilerSection::yieldToFork();
+          objects[i] = findOrCompile(modules[i], *machine, processor, cache, runs);
+        }
       });
   cache.trim();
   return objects;
@@ -207,8 +227,10 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
     throw Error(ErrorKind::InvalidArgument,
                 "this machine cannot run code for '" + processor.name + "'");
   SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects = compileModules(modules, processor);
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects =
+      compileModules(modules, processor, Runs::Here);
 
+  CompilerSection section;
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
     fail("cannot link generated code", created.takeError());
@@ -248,7 +270,7 @@ std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &proc
                                                 "' calls the intrinsic '" + intrinsic.name + "'");
   for (ModuleOp module : modules)
     result.push_back({module.getSymName()->str(), nameByContent(module, portable), nullptr});
-  auto objects = compileModules(modules, portable);
+  auto objects = compileModules(modules, portable, Runs::Anywhere);
   for (size_t i = 0; i < objects.size(); ++i)
     result[i].object = std::move(objects[i]);
   return result;

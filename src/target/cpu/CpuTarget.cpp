@@ -1,6 +1,7 @@
 // The CPU as a target: its passes, in order.
 #include "target/cpu/CpuTarget.h"
 
+#include "runtime/Sanitized.h"
 #include "target/cpu/CodeGen.h"
 #include "target/cpu/Passes.h"
 #include "transform/Passes.h"
@@ -87,7 +88,9 @@ public:
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
-    manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass());
+    CpuPlanWorkspacePassOptions workspace;
+    workspace.apart = checksAccesses;
+    manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass(workspace));
     manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
     manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
     CpuCheckKernelPassOptions options;

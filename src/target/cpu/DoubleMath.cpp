@@ -1,7 +1,6 @@
 #include "target/cpu/DoubleMath.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "target/cpu/FloatBuilder.h"
 
 #include <limits>
 #include <numbers>
@@ -11,102 +10,18 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Adding it to a number of moderate size rounds that to an integer, which is then in the last
-/// bits.
-constexpr double kRounder = 0x1.8p52;
+using Compare = FloatBuilder::Compare;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// ln 2 in two parts; the first has zeros at its end, so that small multiples of it are exact.
 constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
-
-/// Writes arithmetic on f64 or vectors of it.
-class DoubleBuilder {
-public:
-  DoubleBuilder(OpBuilder &b, Location loc, Type type) : b(b), loc(loc), type(type) {}
-
-  Value constant(double value) {
-    TypedAttr attr = b.getF64FloatAttr(value);
-    return b.create<arith::ConstantOp>(loc, spread(attr, type));
-  }
-  Value integer(int64_t value) {
-    TypedAttr attr = b.getI64IntegerAttr(value);
-    return b.create<arith::ConstantOp>(loc, spread(attr, bitsType()));
-  }
-  Value add(Value x, Value y) { return b.create<arith::AddFOp>(loc, x, y); }
-  Value sub(Value x, Value y) { return b.create<arith::SubFOp>(loc, x, y); }
-  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(loc, x, y); }
-  Value div(Value x, Value y) { return b.create<arith::DivFOp>(loc, x, y); }
-  Value fma(Value x, Value y, Value z) { return b.create<math::FmaOp>(loc, x, y, z); }
-  Value fma(Value x, double y, Value z) { return fma(x, constant(y), z); }
-  Value abs(Value x) { return b.create<math::AbsFOp>(loc, x); }
-  Value copySign(Value x, Value sign) { return b.create<math::CopySignOp>(loc, x, sign); }
-  Value select(arith::CmpFPredicate predicate, Value x, double y, Value ifTrue, Value ifFalse) {
-    Value is = b.create<arith::CmpFOp>(loc, predicate, x, constant(y));
-    return b.create<arith::SelectOp>(loc, is, ifTrue, ifFalse);
-  }
-  /// Into [low, high]; what is no number stays.
-  Value clamp(Value x, double low, double high) {
-    x = select(arith::CmpFPredicate::OLT, x, low, constant(low), x);
-    return select(arith::CmpFPredicate::OGT, x, high, constant(high), x);
-  }
-  Value bits(Value x) { return b.create<arith::BitcastOp>(loc, bitsType(), x); }
-  Value fromBits(Value x) { return b.create<arith::BitcastOp>(loc, type, x); }
-  Value andBits(Value x, int64_t y) { return b.create<arith::AndIOp>(loc, x, integer(y)); }
-  Value orBits(Value x, Value y) { return b.create<arith::OrIOp>(loc, x, y); }
-  Value addBits(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y); }
-  Value subBits(Value x, Value y) { return b.create<arith::SubIOp>(loc, x, y); }
-  Value shiftLeft(Value x, int64_t by) { return b.create<arith::ShLIOp>(loc, x, integer(by)); }
-  Value shiftRight(Value x, int64_t by) { return b.create<arith::ShRUIOp>(loc, x, integer(by)); }
-
-  /// The nearest integer, as a number.
-  Value round(Value x) { return sub(add(x, constant(kRounder)), constant(kRounder)); }
-  /// 2^k for an integer k in [-1022, 1023].
-  Value powerOfTwo(Value k) {
-    Value shifted = add(k, constant(kRounder + 1023));
-    return fromBits(shiftLeft(bits(shifted), 52));
-  }
-  /// x * 2^k, in two steps, since 2^k alone may be no number of the type.
-  Value scale(Value x, Value k) {
-    Value half = round(mul(k, constant(0.5)));
-    return mul(mul(x, powerOfTwo(half)), powerOfTwo(sub(k, half)));
-  }
-
-  /// c[0] + c[1] x + c[2] x^2 ..., pairwise, which is shorter than one after the other.
-  Value polynomial(Value x, ArrayRef<double> c) {
-    SmallVector<Value> terms;
-    for (size_t i = 0; i < c.size(); i += 2)
-      terms.push_back(i + 1 < c.size() ? fma(x, c[i + 1], constant(c[i])) : constant(c[i]));
-    for (Value power = mul(x, x); terms.size() > 1; power = mul(power, power)) {
-      SmallVector<Value> next;
-      for (size_t i = 0; i < terms.size(); i += 2)
-        next.push_back(i + 1 < terms.size() ? fma(power, terms[i + 1], terms[i]) : terms[i]);
-      terms = next;
-    }
-    return terms.front();
-  }
-
-private:
-  Type bitsType() {
-    if (auto vector = dyn_cast<VectorType>(type))
-      return vector.clone(b.getI64Type());
-    return b.getI64Type();
-  }
-  static TypedAttr spread(TypedAttr value, Type type) {
-    if (auto vector = dyn_cast<VectorType>(type))
-      return DenseElementsAttr::get(vector, value);
-    return value;
-  }
-
-  OpBuilder &b;
-  Location loc;
-  Type type;
-};
 
 //===--------------------------------------------------------------------------===//
 // Exponentials
 //===--------------------------------------------------------------------------===//
 
 /// exp(r) - 1 for |r| <= ln(2) / 2, by its series: r + r^2 (1/2! + r/3! + ... + r^11/13!).
-Value expm1Near0(DoubleBuilder &d, Value r) {
+Value expm1Near0(FloatBuilder &d, Value r) {
   SmallVector<double> coefficients;
   double factorial = 1;
   for (int n = 2; n <= 13; ++n)
@@ -115,19 +30,19 @@ Value expm1Near0(DoubleBuilder &d, Value r) {
 }
 
 /// x = k ln 2 + r with an integer k and a small r.
-std::pair<Value, Value> splitByLn2(DoubleBuilder &d, Value x) {
+std::pair<Value, Value> splitByLn2(FloatBuilder &d, Value x) {
   Value k = d.round(d.mul(x, d.constant(std::numbers::log2e)));
   Value r = d.fma(k, -kLn2High, x);
   return {k, d.fma(k, -kLn2Low, r)};
 }
 
-Value buildExp(DoubleBuilder &d, Value x) {
+Value buildExp(FloatBuilder &d, Value x) {
   // Beyond these ends it is 0 and infinity.
   auto [k, r] = splitByLn2(d, d.clamp(x, -746, 710));
   return d.scale(d.add(d.constant(1), expm1Near0(d, r)), k);
 }
 
-Value buildExp2(DoubleBuilder &d, Value x) {
+Value buildExp2(FloatBuilder &d, Value x) {
   Value inside = d.clamp(x, -1076, 1025);
   Value k = d.round(inside);
   Value r = d.mul(d.sub(inside, k), d.constant(std::numbers::ln2));
@@ -135,16 +50,16 @@ Value buildExp2(DoubleBuilder &d, Value x) {
 }
 
 /// 2^k (exp(r) - 1 + 1 - 2^-k): nothing cancels, and nothing overflows before the result does.
-Value buildExpM1(DoubleBuilder &d, Value x) {
+Value buildExpM1(FloatBuilder &d, Value x) {
   auto [k, r] = splitByLn2(d, d.clamp(x, -40, 710));
   Value missing = d.sub(d.constant(1), d.powerOfTwo(d.sub(d.constant(0), d.clamp(k, -100, 1000))));
   Value result = d.scale(d.add(expm1Near0(d, r), missing), k);
   // Also keeps the sign of zero.
-  return d.select(arith::CmpFPredicate::OEQ, x, 0, x, result);
+  return d.select(Compare::OEQ, x, 0, x, result);
 }
 
 /// (exp(2|x|) - 1) / (exp(2|x|) + 1), with the sign of x.
-Value buildTanh(DoubleBuilder &d, Value x) {
+Value buildTanh(FloatBuilder &d, Value x) {
   Value magnitude = d.clamp(d.abs(x), 0, 22);
   Value e = buildExpM1(d, d.add(magnitude, magnitude));
   return d.copySign(d.div(e, d.add(e, d.constant(2))), x);
@@ -159,12 +74,11 @@ struct Logarithm {
   Value exponent, fraction;
 };
 
-Logarithm splitPositive(DoubleBuilder &d, Value x) {
+Logarithm splitPositive(FloatBuilder &d, Value x) {
   // Numbers below the smallest normal one are scaled up first.
   constexpr double kSmallest = std::numeric_limits<double>::min();
-  Value normal = d.select(arith::CmpFPredicate::OLT, x, kSmallest, d.mul(x, d.constant(0x1p54)), x);
-  Value bias =
-      d.select(arith::CmpFPredicate::OLT, x, kSmallest, d.constant(1023 + 54), d.constant(1023));
+  Value normal = d.select(Compare::OLT, x, kSmallest, d.mul(x, d.constant(0x1p54)), x);
+  Value bias = d.select(Compare::OLT, x, kSmallest, d.constant(1023 + 54), d.constant(1023));
   // Counted from sqrt(1/2), exponents step where the fraction is smallest.
   constexpr int64_t kHalfRoot = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
   Value shifted = d.addBits(d.bits(normal), d.integer(kOne - kHalfRoot));
@@ -177,7 +91,7 @@ Logarithm splitPositive(DoubleBuilder &d, Value x) {
 }
 
 /// log(1 + f) - (f - f^2 / 2) by s = f / (2 + f): 2 atanh(s) = log(1 + f).
-Value logRest(DoubleBuilder &d, Value f, Value halfSquare) {
+Value logRest(FloatBuilder &d, Value f, Value halfSquare) {
   Value s = d.div(f, d.add(d.constant(2), f));
   Value z = d.mul(s, s);
   // The best approximation of degree 7 in z to (log(1 + f) - 2 s) / s on the interval.
@@ -189,16 +103,15 @@ Value logRest(DoubleBuilder &d, Value f, Value halfSquare) {
 }
 
 /// What the logarithm is where the argument is not a positive finite number.
-Value withSpecialLogs(DoubleBuilder &d, Value x, Value result) {
-  result = d.select(arith::CmpFPredicate::OLT, x, 0, d.constant(std::nan("")), result);
-  result = d.select(arith::CmpFPredicate::OEQ, x, 0, d.constant(-kInfinity), result);
+Value withSpecialLogs(FloatBuilder &d, Value x, Value result) {
+  result = d.select(Compare::OLT, x, 0, d.constant(std::nan("")), result);
+  result = d.select(Compare::OEQ, x, 0, d.constant(-kInfinity), result);
   // Infinity and what is no number are their own logarithms.
-  return d.select(arith::CmpFPredicate::ULT, x, kInfinity,
-                  d.select(arith::CmpFPredicate::UNO, x, 0, x, result), x);
+  return d.select(Compare::ULT, x, kInfinity, d.select(Compare::UNO, x, 0, x, result), x);
 }
 
 /// exponent * (high + low) + log(1 + fraction) * factor
-Value buildLogTo(DoubleBuilder &d, Value x, double high, double low, double factor) {
+Value buildLogTo(FloatBuilder &d, Value x, double high, double low, double factor) {
   auto [exponent, f] = splitPositive(d, x);
   Value halfSquare = d.mul(d.mul(f, d.constant(0.5)), f);
   Value rest = logRest(d, f, halfSquare);
@@ -212,45 +125,35 @@ Value buildLogTo(DoubleBuilder &d, Value x, double high, double low, double fact
   return withSpecialLogs(d, x, result);
 }
 
-Value buildLog(DoubleBuilder &d, Value x) { return buildLogTo(d, x, kLn2High, kLn2Low, 1); }
-Value buildLog2(DoubleBuilder &d, Value x) { return buildLogTo(d, x, 1, 0, std::numbers::log2e); }
-Value buildLog10(DoubleBuilder &d, Value x) {
+Value buildLog(FloatBuilder &d, Value x) { return buildLogTo(d, x, kLn2High, kLn2Low, 1); }
+Value buildLog2(FloatBuilder &d, Value x) { return buildLogTo(d, x, 1, 0, std::numbers::log2e); }
+Value buildLog10(FloatBuilder &d, Value x) {
   return buildLogTo(d, x, 0x1.34413509f6p-2, 0x1.9fef311f12b36p-42, std::numbers::log10e);
 }
 
 /// log(u) for u = 1 + x rounded, plus what the rounding took away.
-Value buildLog1p(DoubleBuilder &d, Value x) {
+Value buildLog1p(FloatBuilder &d, Value x) {
   Value u = d.add(d.constant(1), x);
   Value lost = d.div(d.sub(x, d.sub(u, d.constant(1))), u);
   Value log = buildLog(d, u);
   Value result = d.add(log, lost);
   // Where the logarithm is infinite or no number, nothing was lost; 0 keeps its sign.
-  result = d.select(arith::CmpFPredicate::OLE, u, 0, log, result);
-  result = d.select(arith::CmpFPredicate::OEQ, u, kInfinity, log, result);
-  return d.select(arith::CmpFPredicate::OEQ, x, 0, x, result);
+  result = d.select(Compare::OLE, u, 0, log, result);
+  result = d.select(Compare::OEQ, u, kInfinity, log, result);
+  return d.select(Compare::OEQ, x, 0, x, result);
 }
-
-template <class Op, Value (*build)(DoubleBuilder &, Value)>
-struct Approximate : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF64())
-      return rewriter.notifyMatchFailure(op, "expected double precision");
-    DoubleBuilder d(rewriter, op.getLoc(), op.getType());
-    rewriter.replaceOp(op, build(d, op.getOperand()));
-    return success();
-  }
-};
 
 } // namespace
 
 void populateDoubleMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<Approximate<math::ExpOp, buildExp>, Approximate<math::Exp2Op, buildExp2>,
-               Approximate<math::ExpM1Op, buildExpM1>, Approximate<math::TanhOp, buildTanh>,
-               Approximate<math::LogOp, buildLog>, Approximate<math::Log2Op, buildLog2>,
-               Approximate<math::Log10Op, buildLog10>, Approximate<math::Log1pOp, buildLog1p>>(
-      patterns.getContext());
+  patterns.add<WriteFunction<math::ExpOp, Float64Type, buildExp>,
+               WriteFunction<math::Exp2Op, Float64Type, buildExp2>,
+               WriteFunction<math::ExpM1Op, Float64Type, buildExpM1>,
+               WriteFunction<math::TanhOp, Float64Type, buildTanh>,
+               WriteFunction<math::LogOp, Float64Type, buildLog>,
+               WriteFunction<math::Log2Op, Float64Type, buildLog2>,
+               WriteFunction<math::Log10Op, Float64Type, buildLog10>,
+               WriteFunction<math::Log1pOp, Float64Type, buildLog1p>>(patterns.getContext());
 }
 
 } // namespace headrace

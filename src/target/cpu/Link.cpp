@@ -1,6 +1,8 @@
 #include "target/cpu/Link.h"
 
+#include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 #include "target/cpu/CodeTables.h"
 
 #include "lld/Common/Driver.h"
@@ -45,6 +47,7 @@ public:
   }
 
 private:
+  UnfinishedFile unfinished;
   llvm::SmallString<128> path;
 };
 
@@ -63,6 +66,7 @@ std::string runLinker(ArrayRef<std::string> options, ArrayRef<StringRef> objects
   llvm::raw_string_ostream stream(messages);
   {
     static std::mutex mutex; // the linker keeps its state in globals
+    CompilerSection section; // no fork while it is locked
     std::lock_guard lock(mutex);
     lld::Result result =
         lld::lldMain(pointers, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});

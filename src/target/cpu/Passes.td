@@ -40,6 +40,7 @@ def CpuDistributeGridPass : Pass<"cpu-distribute-grid", "::mlir::func::FuncOp"> 
 
 def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
   let summary = "takes temporaries inside a kernel from a workspace of fixed size";
+  let options = [Option<"apart", "apart", "bool", "false", "leaves each an allocation of its own">];
 }
 
 def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {

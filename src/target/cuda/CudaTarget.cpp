@@ -3,6 +3,8 @@
 
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
+#include "runtime/ForkSafety.h"
+#include "runtime/Interruption.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/cuda/Device.h"
 #include "target/cuda/DeviceMath.h"
@@ -65,6 +67,7 @@ public:
 
   void addSchedulePasses(OpPassManager &manager) const override {
     manager.addPass(createCudaSplitResultsPass());
+    manager.addPass(createCudaSumInSinglePass());
     CudaAttachSchedulePassOptions options;
     options.warpgroups = architecture.name == "sm_90a";
     manager.addPass(createCudaAttachSchedulePass(options));
@@ -94,10 +97,15 @@ public:
     SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
     std::vector<DeviceKernel> kernels(modules.size());
     FileCache cache = FileCache::user("ptx");
+    CompilerSection::Pause pause; // its threads are in sections of their own
     ThreadPool::global().parallelFor(static_cast<int64_t>(modules.size()), 1,
                                      [&](int64_t begin, int64_t end, int) {
-                                       for (int64_t i = begin; i < end; ++i)
+                                       CompilerSection section;
+                                       for (int64_t i = begin; i < end; ++i) {
+                                         pollInterruption();
+                                         CompilerSection::yieldToFork();
                                          kernels[i] = compileKernel(modules[i], cache);
+                                       }
                                      });
     cache.trim();
     return kernels;

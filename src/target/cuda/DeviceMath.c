@@ -94,7 +94,7 @@ double hr_expm1_f64(double x) {
                   0x1.a01a01a00a83ap-16, 0x1.71de3a5565297p-19, 0x1.27e4fba3cba0cp-22,
                   0x1.ae6456a8f8a26p-26, 0x1.1eed0d36dd3adp-29, 0x1.6123e71bcf409p-33,
                   0x1.9510a17c5ac1cp-37, 0x1.afe2527aaba13p-41);
-  return fma64(p, x * x, x);
+  return x == 0.0 ? x : fma64(p, x * x, x);
 }
 
 // ---- f64: logarithms ----
@@ -192,6 +192,9 @@ double hr_powf_f64(double x, double y) {
   if (x < 0.0 && !is_integer)
     return NAN64;
   struct Sum l = log_sum(a);
+  // The parts overlap by far; times a large power, the second must be small.
+  double high = l.high + l.low;
+  l = (struct Sum){high, l.low - (high - l.high)};
   double p = y * l.high;
   if (p > 800.0)
     return sign * INF64;
@@ -368,7 +371,7 @@ double hr_tanh_f64(double x) {
                     -0x1.7da34664a18e6p-10, 0x1.3555f9851028cp-11, -0x1.f5461f7cd4563p-13,
                     0x1.9494a1fd928cap-14, -0x1.3de2c9910da7dp-15, 0x1.b840b19c3da9cp-17,
                     -0x1.8341acf4f9484p-19);
-    return fma64(p * z, x, x);
+    return x == 0.0 ? x : fma64(p * z, x, x);
   }
   return __builtin_copysign(1.0 - 2.0 / (hr_exp_f64(2.0 * a) + 1.0), x);
 }
@@ -444,21 +447,40 @@ double hr_erf_f64(double x) {
 }
 double hr_fpowi_f64(double x, double n) { return hr_powf_f64(x, n); }
 
-/// The remainder of x / y, exact: the quotient is taken a few bits at a time.
+/// The digits of a positive number before its exponent, from the 52nd bit down.
+INLINE u64 digits64(double x, int *exponent) {
+  u64 bits = bits64(x), mantissa = bits & 0x000fffffffffffffull;
+  *exponent = (int)(bits >> 52);
+  if (*exponent != 0)
+    return mantissa | 0x0010000000000000ull;
+  int shift = __builtin_clzll(mantissa) - 11;
+  *exponent = 1 - shift;
+  return mantissa << shift;
+}
+
+/// The remainder of x / y, exact: a division by hand, a binary digit at a time.
 double hr_remf_f64(double x, double y) {
   double a = __builtin_fabs(x), d = __builtin_fabs(y);
   if (!(a < INF64) || d == 0.0 || d != d)
     return NAN64;
-  while (a >= d) {
-    double t = d;
-    int e = (int)((bits64(a) >> 52) & 0x7ff) - (int)((bits64(d) >> 52) & 0x7ff);
-    if (e > 0 && d >= 0x1p-1022)
-      t = double_of(bits64(d) + ((u64)e << 52));
-    while (t > a)
-      t *= 0.5;
-    a -= t;
+  if (a < d)
+    return x;
+  int e, last;
+  u64 rest = digits64(a, &e), divisor = digits64(d, &last);
+  for (; e > last; --e) {
+    if (rest >= divisor)
+      rest -= divisor;
+    rest <<= 1;
   }
-  return __builtin_copysign(a, x);
+  if (rest >= divisor)
+    rest -= divisor;
+  if (rest == 0)
+    return __builtin_copysign(0.0, x);
+  int shift = __builtin_clzll(rest) - 11;
+  rest <<= shift;
+  e -= shift;
+  u64 bits = e > 0 ? (rest & 0x000fffffffffffffull) | ((u64)e << 52) : rest >> (1 - e);
+  return __builtin_copysign(double_of(bits), x);
 }
 float hr_remf_f32(float x, float y) { return (float)hr_remf_f64(x, y); }
 
@@ -496,7 +518,7 @@ float hr_expm1_f32(float x) {
   p = fma32(p, x, 0x1.555556p-5f);
   p = fma32(p, x, 0x1.555556p-3f);
   p = fma32(p, x, 0.5f);
-  return fma32(p, x * x, x);
+  return x == 0.0f ? x : fma32(p, x * x, x);
 }
 
 /// log(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)].
@@ -555,7 +577,7 @@ float hr_tanh_f32(float x) {
     p = fma32(p, z, -0.05396155178f);
     p = fma32(p, z, 0.1333331287f);
     p = fma32(p, z, -0.3333333323f);
-    return fma32(p * z, x, x);
+    return x == 0.0f ? x : fma32(p * z, x, x);
   }
   float e = hr_exp_f32(2.0f * a);
   return __builtin_copysignf(1.0f - 2.0f / (e + 1.0f), x);
@@ -591,7 +613,7 @@ INLINE int reduce32(float x, float *left) {
   int q;
   if (__builtin_fabsf(x) < 0x1p26f) {
     double k = __builtin_rint((double)x * 0x1.45f306dc9c883p-1);
-    r = fma64(k, -0x1.921fb54442d18p+0, x);
+    r = fma64(k, -0x1.1a62633145c07p-54, fma64(k, -0x1.921fb54442d18p+0, x));
     q = (int)k;
   } else {
     q = reduce_large(x, &r);

@@ -8,6 +8,10 @@ def CudaSplitResultsPass : Pass<"cuda-split-results", "::mlir::ModuleOp"> {
   let summary = "Gives element-wise operations one result each";
 }
 
+def CudaSumInSinglePass : Pass<"cuda-sum-in-single", "::mlir::ModuleOp"> {
+  let summary = "adds up products of half precision in single";
+}
+
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses what of a kernel is launched, and how it is given to threads";
   let options = [

@@ -313,12 +313,14 @@ Value PointWriter::captured(Value given, IRMapping &mapping) {
   if (Value known = state.scalars.lookupOrNull(given))
     return known;
   Operation *op = given.getDefiningOp();
+  bool isAround = given.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent());
+  if (!op && isAround)
+    return given; // what counts a loop around this one
   if (!op)
     return refuse(given.getParentBlock()->getParentOp(), storedAs(given.getType()),
                   "a number from outside")
         .front();
-  if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) &&
-      op->getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+  if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) && isAround)
     return given; // already of the device function
   cloneBody(*op, mapping, {}, 0);
   return mapping.lookup(given);

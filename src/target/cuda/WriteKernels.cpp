@@ -54,6 +54,8 @@ public:
         return failure();
       rest = rest.drop_front(count);
     }
+    if (failed(verifyResults(launched)))
+      return failure();
     module->setAttr(kLaunchesAttr, b.getArrayAttr(launches));
     module->setAttr(cuda::kWorkspaceAttr, AffineMapAttr::get(symbolMap({used}, b.getContext())));
     module->setAttr(kIndexBitsAttr, b.getI64IntegerAttr(indexBits()));
@@ -82,8 +84,22 @@ private:
           return failure();
         memories[given] = memory;
       } else if (auto result = dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
-        results[result.getSource()] = cast<BlockArgument>(result.getDest()).getArgNumber();
+        int operand = cast<BlockArgument>(result.getDest()).getArgNumber();
+        if (!results.try_emplace(result.getSource(), operand).second)
+          return function.emitError("expected a value to be one result, got it as two");
       }
+    }
+    return success();
+  }
+
+  /// What the kernel returns is what its launches write; nothing is written of what is empty.
+  LogicalResult verifyResults(ArrayRef<Operation *> launched) {
+    for (auto result : function.getOps<bufferization::MaterializeInDestinationOp>()) {
+      auto type = cast<RankedTensorType>(result.getSource().getType());
+      bool isEmpty = llvm::is_contained(type.getShape(), 0);
+      if (!isEmpty && !llvm::is_contained(launched, result.getSource().getDefiningOp()))
+        return function.emitError("no launch writes the kernel's operand ")
+               << results.lookup(result.getSource());
     }
     return success();
   }

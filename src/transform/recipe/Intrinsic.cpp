@@ -1,6 +1,7 @@
 #include "transform/recipe/Intrinsic.h"
 
 #include "runtime/Error.h"
+#include "runtime/ForkSafety.h"
 
 #include <algorithm>
 #include <mutex>
@@ -9,7 +10,7 @@ namespace headrace {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<std::string, Intrinsic> intrinsics;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 bool isStage(Operation *op) {
   auto slice = dyn_cast<hr::SliceOp>(op);
-  return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp>(op) &&
+  return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op) &&
          !(slice && isReadInPlace(slice));
 }
 

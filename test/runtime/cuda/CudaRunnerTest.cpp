@@ -314,7 +314,12 @@ TEST_F(CudaTest, NothingIsLeftBehind) {
     for (int i = 0; i < 3; ++i)
       executable.run(std::vector{counting(8)});
     EXPECT_GT(fake->memoryUsed, 0);
+    EXPECT_EQ(fake->liveHostMemory, 0); // there is nothing to check
+    Executable checked(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+    checked.run(std::vector{counting(8), indicesWith(8)});
+    EXPECT_GT(fake->liveHostMemory, 0);
   }
+  EXPECT_EQ(fake->liveHostMemory, 0);
   EXPECT_EQ(fake->memoryUsed, 0);
   EXPECT_EQ(fake->liveEvents, 0);
   EXPECT_EQ(fake->liveGraphs, 0);
@@ -343,6 +348,56 @@ TEST_F(CudaTest, ErrorsNameTheStep) {
   EXPECT_NE(errorOf([&] { executable.run(std::vector{counting(8)}); }).find("error 719"),
             std::string::npos);
   expectChain(executable.run(std::vector{counting(8)})[0], 8);
+}
+
+TEST_F(CudaTest, ChecksOfDataNameTheStep) {
+  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  // Launched one by one, then as a graph.
+  for (int i = 0; i < 4; ++i) {
+    expectChain(executable.run(std::vector{counting(8), indicesWith(8)})[0], 8);
+    EXPECT_EQ(errorOf([&] { executable.run(std::vector{counting(8), indicesWith(8, 5, 8)}); }),
+              "node 'embed' (Gather): index 8 at [5] is outside [-8, 8)");
+  }
+  EXPECT_GT(calls("cuGraphLaunch"), 0);
+  EXPECT_EQ(errorOf([&] { executable.run(std::vector{counting(3), indicesWith(3, 0, -4)}); }),
+            "node 'embed' (Gather): index -4 at [0] is outside [-3, 3)");
+  EXPECT_EQ(executable.run(std::vector{counting(0), indicesWith(0)})[0].elements(), 0);
+}
+
+TEST_F(CudaTest, ChecksOfStreamsAreReportedByTheNextCall) {
+  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  auto enqueue = [&](const Tensor &indices) {
+    std::vector<Tensor> outputs(1);
+    executable.enqueue(std::vector{onDevice(counting(8)), onDevice(indices)}, outputs, nullptr);
+    return outputs[0];
+  };
+  expectChain(onHost(enqueue(indicesWith(8))), 8);
+  EXPECT_NO_THROW(executable.raiseDataErrors());
+  std::string expected = "node 'embed' (Gather): index 99 at [2] is outside [-8, 8)";
+  enqueue(indicesWith(8, 2, 99));
+  EXPECT_EQ(errorOf([&] { enqueue(indicesWith(8)); }), expected);
+  expectChain(onHost(enqueue(indicesWith(8))), 8);
+  enqueue(indicesWith(8, 2, 99));
+  EXPECT_EQ(errorOf([&] { executable.raiseDataErrors(); }), expected);
+  EXPECT_NO_THROW(executable.raiseDataErrors());
+}
+
+TEST_F(CudaTest, ThreadsHearOfTheirOwnDataOnly) {
+  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(errorOf([&] {
+                    executable.run(
+                        std::vector{counting(8), indicesWith(8, t, t % 2 ? 100 + t : t)});
+                  }),
+                  t % 2 ? "node 'embed' (Gather): index " + std::to_string(100 + t) + " at [" +
+                              std::to_string(t) + "] is outside [-8, 8)"
+                        : "no error");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
 }
 
 TEST_F(CudaTest, AFailureWhileRecordingLeavesTheProgramUsable) {

@@ -2,6 +2,7 @@
 
 #include "runtime/Executable.h"
 #include "runtime/Programs.h"
+#include "runtime/ValueCheck.h"
 #include "runtime/cuda/FakeDriver.h"
 #include "runtime/cuda/Memory.h"
 
@@ -70,6 +71,37 @@ inline Program deviceChain() {
     step.launches = {launchOf(parameters.size() == 4 ? "multiply" : "add_one", parameters, n)};
   }
   return program;
+}
+
+/// deviceChain of a second input [n] of i64, whose values must be indices of the first.
+inline Program checkedChain() {
+  Program program = deviceChain();
+  DimExpr n = DimExpr::symbol(0);
+  int indices = static_cast<int>(program.buffers.size());
+  program.inputs.push_back({"i", DType::I64, {n}});
+  program.buffers.push_back(buffer(BufferInfo::Kind::Input, 1, n * number(8)));
+  program.buffers.back().dtype = DType::I64;
+  Step check;
+  check.kind = Step::Kind::Library;
+  check.name = "node 'embed' (Gather)";
+  check.symbol = checkSymbol(ValueCheck::Kind::Index);
+  check.operands = {indices};
+  check.parameters = checkParameters(DType::I64, DimExpr() - n, n, std::nullopt, {n});
+  program.steps.insert(program.steps.begin(), check);
+  for (BufferInfo &each : program.buffers)
+    if (each.kind == BufferInfo::Kind::Temporary) {
+      ++each.firstStep;
+      ++each.lastStep;
+    }
+  return program;
+}
+
+/// 0, 1, ..., with `bad` at the position.
+inline Tensor indicesWith(int64_t n, int64_t position = -1, int64_t bad = 0) {
+  Tensor tensor = Tensor::allocate(DType::I64, {n});
+  for (int64_t i = 0; i < n; ++i)
+    tensor.as<int64_t>()[i] = i == position ? bad : i;
+  return tensor;
 }
 
 inline Executable deviceChainExecutable() {

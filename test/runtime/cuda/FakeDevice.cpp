@@ -40,17 +40,33 @@ void showMap(const Work &work) {
     at<int64_t>(work, 1)[i] = static_cast<int64_t>(work.maps[0].words[i + 1]);
 }
 
+/// data, record, count, low, high, mode, excepted (runtime/cuda/Checks.cpp)
+void checkIndices(const Work &work) {
+  auto *record = at<int64_t>(work, 1);
+  auto low = static_cast<int64_t>(work.words[3]), high = static_cast<int64_t>(work.words[4]);
+  auto except = static_cast<int64_t>(work.words[6]);
+  for (uint64_t i = 0; i < work.words[2] && i < static_cast<uint64_t>(record[0]); ++i) {
+    int64_t value = at<const int64_t>(work, 0)[i];
+    bool isBad = work.words[5] & 1 ? value == 0 : value < low || value >= high;
+    if (!isBad || (work.words[5] & 2 && value == except))
+      continue;
+    for (auto [word, written] :
+         {std::pair(1, value), std::pair(2, low), std::pair(3, high),
+          std::pair(4, static_cast<int64_t>(work.words[2])), std::pair(0, static_cast<int64_t>(i))})
+      record[word] = written;
+  }
+}
+
 struct Known {
   const char *name;
   int parameters;
   uint32_t maps;
   void (*body)(const Work &);
 };
-constexpr Known knownFunctions[] = {{"add_one", 3, 0, addOne},
-                                    {"multiply", 4, 0, multiply},
-                                    {"partial", 3, 0, partial},
-                                    {"finish", 2, 0, finish},
-                                    {"show_map", 2, 1, showMap}};
+constexpr Known knownFunctions[] = {
+    {"add_one", 3, 0, addOne},   {"multiply", 4, 0, multiply},
+    {"partial", 3, 0, partial},  {"finish", 2, 0, finish},
+    {"show_map", 2, 1, showMap}, {"headrace_check_i64", 7, 0, checkIndices}};
 
 } // namespace
 

@@ -16,7 +16,7 @@ struct FakeDriver {
   int devices = 1;
   int64_t memoryLimit = int64_t{1} << 40;
   int64_t memoryUsed = 0;
-  int liveStreams = 0, liveEvents = 0, liveGraphs = 0, liveModules = 0;
+  int liveStreams = 0, liveEvents = 0, liveGraphs = 0, liveModules = 0, liveHostMemory = 0;
 };
 
 } // namespace headrace::test

@@ -67,6 +67,40 @@ TEST_F(GpuTest, RunsFromMainMemory) {
     expectChain(executable.run(std::vector{counting(n)})[0], n);
 }
 
+TEST_F(GpuTest, ChecksFindTheFirstElement) {
+  Executable executable(checkedChain(), std::vector<DeviceImage>{ptx}, nullptr);
+  for (int64_t n : {1, 5, 1000, 1000, 1000, 3'000'000}) {
+    auto text = [&](int64_t value, int64_t position) {
+      return "node 'embed' (Gather): index " + std::to_string(value) + " at [" +
+             std::to_string(position) + "] is outside [-" + std::to_string(n) + ", " +
+             std::to_string(n) + ")";
+    };
+    expectChain(executable.run(std::vector{counting(n), indicesWith(n)})[0], n);
+    for (int64_t position : {int64_t{0}, n / 2, n - 1}) {
+      Tensor indices = indicesWith(n, position, -n - 1);
+      for (int64_t i = position + 1; i < n; i += 3)
+        indices.as<int64_t>()[i] = n + i;
+      try {
+        executable.run(std::vector{counting(n), indices});
+        ADD_FAILURE() << "no error";
+      } catch (const Error &error) {
+        EXPECT_EQ(error.what(), text(-n - 1, position));
+      }
+    }
+    // In a stream, the next call says it.
+    std::vector<Tensor> outputs(1), inputs{there(counting(n)), there(indicesWith(n, n / 2, n))};
+    executable.enqueue(inputs, outputs, nullptr);
+    cuda::waitFor(nullptr);
+    try {
+      executable.run(std::vector{counting(n), indicesWith(n)});
+      ADD_FAILURE() << "no error";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.what(), text(n, n / 2));
+    }
+    expectChain(executable.run(std::vector{counting(n), indicesWith(n)})[0], n);
+  }
+}
+
 TEST_F(GpuTest, GraphsFollowTensorsThatMove) {
   Executable executable = chain();
   std::vector<Tensor> kept;

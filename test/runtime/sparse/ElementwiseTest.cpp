@@ -18,7 +18,7 @@ struct NamedBinary {
 const NamedBinary binaries[] = {
     {Binary::Add, [](double x, double y) { return x + y; }},
     {Binary::Subtract, [](double x, double y) { return x - y; }},
-    {Binary::Multiply, [](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; }},
+    {Binary::Multiply, [](double x, double y) { return x * y; }},
     {Binary::Minimum,
      [](double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : std::min(x, y); }},
     {Binary::Maximum,

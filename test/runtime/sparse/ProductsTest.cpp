@@ -86,22 +86,40 @@ TEST(Products, ThreadsDoNotChangeTheBits) {
   expectSameForAnyThreads([&](ThreadPool &pool) { return sparse::sampledProduct(x, u, v, pool); });
 }
 
-TEST(Products, OnlyStoredCellsMeetNanAndInfinity) {
+/// Row by row, every cell of both: what the formats must not change.
+static std::vector<double> plainProduct(const Plain &a, const Plain &b) {
+  std::vector<double> cells;
+  for (int64_t i = 0; i < a.rows; ++i)
+    for (int64_t j = 0; j < b.cols; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < a.cols; ++k)
+        sum += a.cells[i * a.cols + k] * b.cells[k * b.cols + j];
+      cells.push_back(sum);
+    }
+  return cells;
+}
+
+static void expectCells(const Tensor &found, const std::vector<double> &expected) {
+  std::vector<double> cells = valuesOf<double>(found);
+  ASSERT_EQ(cells.size(), expected.size());
+  for (size_t i = 0; i < cells.size(); ++i)
+    EXPECT_TRUE(cells[i] == expected[i] || (std::isnan(cells[i]) && std::isnan(expected[i])))
+        << i << ": " << cells[i] << ", expected " << expected[i];
+}
+
+TEST(Products, ZerosThatAreNotStoredMeetNanAndInfinity) {
   double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-  Plain a(2, 2), b(2, 1), row(1, 2);
-  a.cells = {1, 0, 0, nan};
-  b.cells = {2, inf};
-  row.cells = {inf, 1};
-  auto values = [](const Tensor &tensor) { return valuesOf<double>(tensor); };
-  EXPECT_EQ(values(sparse::product(a.sparse(), b.tensor()))[0], 2);
-  EXPECT_TRUE(std::isnan(values(sparse::product(a.sparse(), b.tensor()))[1]));
-  EXPECT_EQ(values(sparse::transposedProduct(a.sparse(), b.tensor()))[0], 2);
-  EXPECT_EQ(values(sparse::product(row.tensor(), a.sparse()))[0], inf);
-  EXPECT_TRUE(std::isnan(values(sparse::product(row.tensor(), a.sparse()))[1]));
-  CsrMatrix both = sparse::product(a.sparse(), a.sparse());
-  EXPECT_EQ(both.at(0, 0), 1);
-  EXPECT_EQ(both.nonzeros(), 2);
-  EXPECT_TRUE(std::isnan(both.at(1, 1)));
+  Plain a(3, 4), b(4, 3), t(4, 3);
+  a.cells = {1, 0, 0, nan, 0, inf, 0, 2, 3, 0, 0, 0};
+  b.cells = {0, inf, 2, 0, 0, 0, nan, 0, 0, 1, 0, -inf};
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 3; ++j)
+      t.cells[i * 3 + j] = a.cells[j * 4 + i];
+  std::vector<double> expected = plainProduct(a, b);
+  expectCells(sparse::product(a.sparse(), b.tensor()), expected);
+  expectCells(sparse::transposedProduct(t.sparse(), b.tensor()), expected);
+  expectCells(sparse::product(a.tensor(), b.sparse()), expected);
+  expectCells(sparse::product(a.sparse(), b.sparse()).toDense(), expected);
 }
 
 TEST(Products, RefuseSizesThatDoNotFit) {

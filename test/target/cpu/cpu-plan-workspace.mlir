@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-plan-workspace))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-plan-workspace{apart=true}))' %s | FileCheck %s --check-prefix=APART
 
 // Before: two temporaries.
 // After: views of a workspace, each on a cache line of its own; the function says how much it needs.
@@ -8,6 +9,13 @@
 // CHECK: memref.view %[[WORK]][%{{.*}}][] : memref<?xi8> to memref<8xi1>
 // CHECK-NOT: memref.alloc
 // CHECK: return
+// Apart, each is an allocation that ends where it does.
+// APART-LABEL: func.func @rows
+// APART-SAME: hr.workspace_bytes = 0 : i64
+// APART: memref.alloc() : memref<1x17xf32>
+// APART: memref.alloc() : memref<8xi1>
+// APART: memref.dealloc
+// APART: memref.dealloc
 func.func @rows(%out: memref<1x17xf32>, %flags: memref<8xi1>, %begin: index, %end: index) -> index {
   %c1 = arith.constant 1 : index
   scf.for %i = %begin to %end step %c1 {

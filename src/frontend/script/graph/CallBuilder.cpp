@@ -123,11 +123,8 @@ int CallBuilder::build(const Call &target, Place place) {
       write.cutIfUnknown(operand);
   if (auto found = cellFunctions().find(name); found != cellFunctions().end())
     return write.cell(found->second, all);
-  if (auto found = aggregates().find(name); found != aggregates().end()) {
-    if (found->second.extent == Extent::All && write.at(all[0]).isScalar())
-      return all[0];
+  if (auto found = aggregates().find(name); found != aggregates().end())
     return write.aggregate(found->second.kind, found->second.extent, all[0]);
-  }
   if (auto found = rules().find(name); found != rules().end())
     return (this->*found->second)();
   return hostFunction();

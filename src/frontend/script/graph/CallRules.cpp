@@ -98,7 +98,7 @@ int CallBuilder::log() {
 
 int CallBuilder::extreme(CellFunction cell, AggregateKind aggregate) {
   if (all.size() == 1)
-    return write.at(all[0]).isScalar() ? all[0] : write.aggregate(aggregate, Extent::All, all[0]);
+    return write.aggregate(aggregate, Extent::All, all[0]);
   // Several arguments: cell by cell.
   int result = all[0];
   std::vector<int> others(all.begin() + 1, all.end());
@@ -113,7 +113,8 @@ int CallBuilder::mean() {
   return write.aggregate(AggregateKind::Mean, Extent::All, all[0]);
 }
 
-/// sum((x - mean)^2) / (n - 1), in two passes: one would lose digits.
+/// sum((x - mean)^2) / (n - 1), in two passes: one would lose digits. Of a single value it is 0,
+/// of none NaN.
 int CallBuilder::spread(Extent extent, bool root) {
   using enum CellFunction;
   int x = all[0];
@@ -125,7 +126,10 @@ int CallBuilder::spread(Extent extent, bool root) {
               : extent == Extent::EachColumn
                   ? write.rowsOf(x)
                   : write.cell(Multiply, {write.rowsOf(x), write.colsOf(x)});
-  int result = write.cell(Divide, {sum, write.cell(Subtract, {count, write.literal(int64_t(1))})});
+  const Size &known = write.at(count).known.value;
+  bool few = known.isConstant(0) || known.isConstant(1);
+  int divisor = few ? count : write.cell(Subtract, {count, write.literal(int64_t(1))});
+  int result = write.cell(Divide, {sum, divisor});
   return root ? write.cell(Sqrt, {result}) : result;
 }
 

@@ -1,5 +1,6 @@
 #include "frontend/script/graph/CellFunctions.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace headrace::script {
@@ -24,6 +25,53 @@ static_assert(std::size(kFunctions) == size_t(CellFunction::IfElse) + 1);
 
 const CellFunctionInfo &describe(CellFunction function) {
   return kFunctions[static_cast<size_t>(function)];
+}
+
+ValueType scalarResult(CellFunction function, std::span<const ValueType> operands) {
+  using enum CellFunction;
+  using enum ValueType;
+  auto all = [&](ValueType type) {
+    return std::ranges::count(operands, type) == std::ssize(operands);
+  };
+  bool open = std::ranges::find(operands, Unknown) != operands.end();
+  switch (function) {
+  case Less:
+  case LessEqual:
+  case Greater:
+  case GreaterEqual:
+  case Equal:
+  case NotEqual:
+    return Boolean;
+  case Not:
+  case And:
+  case Or:
+  case Xor:
+    return open ? Unknown : all(Boolean) ? Boolean : Double;
+  case IsNan:
+  case IsInfinite:
+    return operands[0];
+  case Negate:
+  case Abs:
+    return open ? Unknown : all(Double) ? Double : Integer;
+  case Add:
+  case Subtract:
+  case Multiply:
+  case Modulus:
+  case IntegerDivide:
+  case Min:
+  case Max: {
+    if (std::ranges::find(operands, Double) != operands.end())
+      return Double;
+    return open ? Unknown : all(Boolean) ? Double : Integer;
+  }
+  case IfElse: {
+    ValueType yes = operands[1], no = operands[2];
+    bool numbers = (yes == Integer || yes == Double) && (no == Integer || no == Double);
+    return yes == no ? yes : numbers ? Double : Unknown;
+  }
+  default:
+    return Double;
+  }
 }
 
 double apply(CellFunction function, double a, double b, double c) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "frontend/script/Ast.h"
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 /// Functions of one, two or three numbers that apply to every cell of matrices, and to scalars.
@@ -63,6 +66,30 @@ struct CellFunctionInfo {
 };
 const CellFunctionInfo &describe(CellFunction function);
 
+/// The type of the result for scalars of these types: whole numbers stay whole where they can;
+/// Unknown where it depends on a type that is not known.
+ValueType scalarResult(CellFunction function, std::span<const ValueType> operands);
+
+/// The nearest whole number, halves upwards, through a 64-bit integer: NaN gives 0.
+inline double roundedCell(double x) {
+  double below = std::floor(x);
+  double nearest = x - below >= 0.5 ? below + 1 : below;
+  return x != x ? 0 : std::fmin(std::fmax(nearest, -0x1p63), 0x1p63);
+}
+
+/// A number without its fraction, through a 64-bit integer; what lacks a rounding error of the next
+/// whole number is that number.
+inline double truncatedCell(double x) {
+  double whole = std::copysign(std::floor(std::fabs(x) + 0x1p-53), x) + 0.0; // no -0
+  return x != x ? 0 : std::fmin(std::fmax(whole, -0x1p63), 0x1p63);
+}
+
+inline double quotientCell(double a, double b) {
+  double quotient = a / b;
+  bool finite = std::fabs(quotient) < std::numeric_limits<double>::infinity();
+  return finite ? truncatedCell(quotient) : quotient;
+}
+
 template <CellFunction F> inline double applyCell(double a, double b = 0, double c = 0) {
   using enum CellFunction;
   if constexpr (F == Negate)
@@ -80,7 +107,7 @@ template <CellFunction F> inline double applyCell(double a, double b = 0, double
   else if constexpr (F == Sign)
     return a > 0 ? 1 : a < 0 ? -1 : a;
   else if constexpr (F == Round)
-    return std::floor(a + 0.5);
+    return roundedCell(a);
   else if constexpr (F == Floor)
     return std::floor(a);
   else if constexpr (F == Ceil)
@@ -109,11 +136,11 @@ template <CellFunction F> inline double applyCell(double a, double b = 0, double
     return std::fabs(a) == std::numeric_limits<double>::infinity();
   else if constexpr (F == Power)
     return b == 2 ? a * a : std::pow(a, b);
-  // The remainder has the divisor's sign.
+  // The remainder has the dividend's sign.
   else if constexpr (F == Modulus)
-    return a - std::floor(a / b) * b;
+    return b == 0 ? std::numeric_limits<double>::quiet_NaN() : a - quotientCell(a, b) * b;
   else if constexpr (F == IntegerDivide)
-    return std::floor(a / b);
+    return quotientCell(a, b);
   else if constexpr (F == Multiply)
     return a * b;
   else if constexpr (F == Divide)
@@ -164,18 +191,18 @@ template <class Visit> decltype(auto) withCellFunction(CellFunction function, Vi
     HEADRACE_CASE(Sqrt)
     HEADRACE_CASE(Exp)
     HEADRACE_CASE(Log)
-    HEADRACE_CASE(Sign) HEADRACE_CASE(Round) HEADRACE_CASE(Floor) HEADRACE_CASE(Ceil)
-        HEADRACE_CASE(Sin) HEADRACE_CASE(Cos) HEADRACE_CASE(Tan) HEADRACE_CASE(Asin)
-            HEADRACE_CASE(Acos) HEADRACE_CASE(Atan) HEADRACE_CASE(Sinh) HEADRACE_CASE(Cosh)
-                HEADRACE_CASE(Tanh) HEADRACE_CASE(IsNan) HEADRACE_CASE(IsInfinite)
-                    HEADRACE_CASE(Power) HEADRACE_CASE(Modulus) HEADRACE_CASE(IntegerDivide)
-                        HEADRACE_CASE(Multiply) HEADRACE_CASE(Divide) HEADRACE_CASE(Add)
-                            HEADRACE_CASE(Subtract) HEADRACE_CASE(Less) HEADRACE_CASE(LessEqual)
-                                HEADRACE_CASE(Greater) HEADRACE_CASE(GreaterEqual)
-                                    HEADRACE_CASE(Equal) HEADRACE_CASE(NotEqual) HEADRACE_CASE(And)
-                                        HEADRACE_CASE(Or) HEADRACE_CASE(Xor) HEADRACE_CASE(Min)
-                                            HEADRACE_CASE(Max) HEADRACE_CASE(LogBase)
-                                                HEADRACE_CASE(IfElse)
+    HEADRACE_CASE(Sign)
+    HEADRACE_CASE(Round) HEADRACE_CASE(Floor) HEADRACE_CASE(Ceil) HEADRACE_CASE(Sin)
+        HEADRACE_CASE(Cos) HEADRACE_CASE(Tan) HEADRACE_CASE(Asin) HEADRACE_CASE(Acos)
+            HEADRACE_CASE(Atan) HEADRACE_CASE(Sinh) HEADRACE_CASE(Cosh) HEADRACE_CASE(Tanh)
+                HEADRACE_CASE(IsNan) HEADRACE_CASE(IsInfinite) HEADRACE_CASE(Power)
+                    HEADRACE_CASE(Modulus) HEADRACE_CASE(IntegerDivide) HEADRACE_CASE(Multiply)
+                        HEADRACE_CASE(Divide) HEADRACE_CASE(Add) HEADRACE_CASE(Subtract)
+                            HEADRACE_CASE(Less) HEADRACE_CASE(LessEqual) HEADRACE_CASE(Greater)
+                                HEADRACE_CASE(GreaterEqual) HEADRACE_CASE(Equal)
+                                    HEADRACE_CASE(NotEqual) HEADRACE_CASE(And) HEADRACE_CASE(Or)
+                                        HEADRACE_CASE(Xor) HEADRACE_CASE(Min) HEADRACE_CASE(Max)
+                                            HEADRACE_CASE(LogBase) HEADRACE_CASE(IfElse)
 #undef HEADRACE_CASE
   }
   __builtin_unreachable();

@@ -45,6 +45,8 @@ std::string operationName(const Node &node) {
     return "sampled %*%";
   case Op::Sample:
     return "sample";
+  case Op::ZerosKept:
+    return "zerosKept";
   case Op::Function:
     return node.name;
   }

@@ -4,6 +4,7 @@
 #include "frontend/script/graph/CellFunctions.h"
 #include "frontend/script/graph/Size.h"
 
+#include <memory>
 #include <set>
 
 /// A straight-line block as a graph of operations: every value once, with what is known of it.
@@ -42,12 +43,15 @@ enum class Op : uint8_t {
   WithValues,     ///< (pattern, values): a sparse matrix
   SampledProduct, ///< (pattern, u, v): u %*% t(v) at the stored cells, nonzeros x 1
   Sample,         ///< (pattern, x): x at the stored cells, nonzeros x 1
-  Function        ///< anything else, by name
+  ZerosKept, ///< (result from stored cells, inputs): itself if the other cells of `whole` are 0
+  Function   ///< anything else, by name
 };
 
 enum class AggregateKind : uint8_t { Sum, Mean, Min, Max, Product };
 /// What one result of an aggregate is made of. Each: one result per row, or per column.
 enum class Extent : uint8_t { All, EachRow, EachColumn };
+
+struct Dag;
 
 struct Node {
   explicit Node(Op op, std::vector<int> inputs = {}) : op(op), inputs(std::move(inputs)) {}
@@ -69,6 +73,8 @@ struct Node {
   bool ordered = false;
   /// Sizes are equal in value though not in form: not for compiled code.
   bool irregular = false;
+  /// ZerosKept: the expression in full, its last node the result, over the inputs in their order.
+  std::shared_ptr<const Dag> whole;
 
   bool isMatrix() const { return known.type.isMatrix(); }
   bool isScalar() const { return known.type.isScalar(); }

@@ -228,7 +228,7 @@ void Builder::assign(const Assign &statement) {
 Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options) {
   Dag dag;
   Builder builder(dag, options);
-  for (size_t i = first; i < statements.size(); ++i)
+  for (size_t i = first; i < statements.size() && i - first < options.mostStatements; ++i)
     if (!builder.add(*statements[i], i == first))
       break;
   return dag;

@@ -12,6 +12,8 @@ struct DagOptions {
   /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
   /// and nothing is cut.
   std::optional<std::vector<int64_t>> symbols;
+  /// A graph of more statements than this ends early.
+  size_t mostStatements = SIZE_MAX;
   /// Whether a function that has no operation of its own can be executed.
   std::function<bool(const std::string &)> executes;
 };

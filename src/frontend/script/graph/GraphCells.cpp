@@ -77,32 +77,6 @@ void GraphWriter::broadcast(Node &node) {
   }
 }
 
-static ValueType scalarType(CellFunction function, const std::vector<ValueType> &operands) {
-  using enum CellFunction;
-  if (describe(function).logical)
-    return ValueType::Boolean;
-  bool whole = std::ranges::all_of(operands, [](ValueType type) {
-    return type == ValueType::Integer || type == ValueType::Boolean;
-  });
-  switch (function) {
-  case Negate:
-  case Abs:
-  case Add:
-  case Subtract:
-  case Multiply:
-  case Modulus:
-  case IntegerDivide:
-  case Min:
-  case Max:
-  case Power:
-    return whole ? ValueType::Integer : ValueType::Double;
-  case IfElse:
-    return operands[1] == operands[2] ? operands[1] : ValueType::Unknown;
-  default:
-    return ValueType::Double;
-  }
-}
-
 static Size valueOf(CellFunction function, const Size &a, const Size &b) {
   using enum CellFunction;
   auto left = a.constant(), right = b.constant();
@@ -152,7 +126,7 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
   for (int input : node.inputs) {
     const Type &type = at(input).known.type;
     if (type.isString() && inRun()) {
-      bool compares = function == CellFunction::Equal || function == CellFunction::NotEqual ||
+      bool compares = (function >= CellFunction::Less && function <= CellFunction::NotEqual) ||
                       function == CellFunction::IfElse;
       if (!compares)
         fail("'" + std::string(describe(function).name) + "' expects numbers, found a string",
@@ -172,7 +146,7 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
     node.known.density =
         densityOf(node, a, node.inputs.size() > 1 ? &at(node.inputs[1]).known : nullptr);
   } else if (!unknown) {
-    node.known.type = Type::scalar(scalarType(function, types));
+    node.known.type = Type::scalar(scalarResult(function, types));
     Size second = node.inputs.size() > 1 ? at(node.inputs[1]).known.value : Size();
     node.known.value = valueOf(function, at(node.inputs[0]).known.value, second);
     // What follows from sizes alone needs no computing.

@@ -3,6 +3,7 @@
 #include "frontend/script/Printer.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace headrace::script {
 
@@ -13,14 +14,13 @@ static void collectSymbols(const Known &known, std::set<int> &used) {
 }
 
 void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted) {
-  std::set<int> inside(segment.nodes.begin(), segment.nodes.end());
+  std::set<int> inside(segment.nodes.begin(), segment.nodes.end()), seen;
   std::set<int> usedSymbols, shown;
   segment.inputs.clear();
   segment.outputs.clear();
   auto addInput = [&](int input) {
     const Node &node = dag.nodes[input];
-    bool isNew = std::ranges::find(segment.inputs, input) == segment.inputs.end();
-    if (inside.contains(input) || node.op == Op::Literal || !isNew)
+    if (inside.contains(input) || node.op == Op::Literal || !seen.insert(input).second)
       return;
     segment.inputs.push_back(input);
     if (!node.isMatrix())
@@ -59,9 +59,11 @@ static std::string typeText(const Node &node) {
 }
 
 std::string segmentKey(const Dag &dag, const Segment &segment) {
-  auto position = [](const std::vector<int> &list, int id) {
-    return std::to_string(std::ranges::find(list, id) - list.begin());
-  };
+  std::unordered_map<int, size_t> inputAt, nodeAt;
+  for (size_t i = 0; i < segment.inputs.size(); ++i)
+    inputAt[segment.inputs[i]] = i;
+  for (size_t i = 0; i < segment.nodes.size(); ++i)
+    nodeAt[segment.nodes[i]] = i;
   std::string key;
   for (int id : segment.inputs)
     key += typeText(dag.nodes[id]) + ";";
@@ -78,14 +80,14 @@ std::string segmentKey(const Dag &dag, const Segment &segment) {
       else if (dag.nodes[input].op == Op::Literal)
         key += "," + std::to_string(dag.nodes[input].literal.index()) + "'" +
                print(dag.nodes[input].literal);
-      else if (std::ranges::find(segment.inputs, input) != segment.inputs.end())
-        key += ",i" + position(segment.inputs, input);
+      else if (auto found = inputAt.find(input); found != inputAt.end())
+        key += ",i" + std::to_string(found->second);
       else
-        key += ",n" + position(segment.nodes, input);
+        key += ",n" + std::to_string(nodeAt.at(input));
     }
   }
   for (int id : segment.outputs)
-    key += " >" + position(segment.nodes, id);
+    key += " >" + std::to_string(nodeAt.at(id));
   return key;
 }
 

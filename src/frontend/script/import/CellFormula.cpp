@@ -30,8 +30,33 @@ static Value sign(ScalarMath &m, Value x) {
   return m.select(m.isPositive(x), m.number(x, 1), negative);
 }
 
-static Value floorOfQuotient(ScalarMath &m, Value a, Value b) {
-  return m.op<math::FloorOp>(m.div(a, b));
+/// Within a 64-bit integer, as SystemDS's functions of whole numbers go through one.
+static Value withinInteger(ScalarMath &m, Value x) {
+  return m.min(m.max(x, m.number(x, -0x1p63)), m.number(x, 0x1p63));
+}
+
+static Value rounded(ScalarMath &m, Value x) {
+  using Compare = ScalarMath::Compare;
+  Value below = m.op<math::FloorOp>(x);
+  Value up = m.compare(Compare::GreaterOrEqual, m.sub(x, below), m.number(x, 0.5));
+  Value nearest = m.select(up, m.add(below, m.number(x, 1)), below);
+  Value isNumber = m.compare(Compare::Equal, x, x);
+  return m.select(isNumber, withinInteger(m, nearest), m.number(x, 0));
+}
+
+static Value wholeQuotient(ScalarMath &m, Value a, Value b) {
+  Value quotient = m.div(a, b);
+  Value infinity = m.number(a, std::numeric_limits<double>::infinity());
+  Value finite = m.compare(ScalarMath::Compare::Less, m.abs(quotient), infinity);
+  Value size = m.op<math::FloorOp>(m.add(m.abs(quotient), m.number(a, 0x1p-53)));
+  Value whole = m.select(m.isNegative(quotient), m.sub(m.number(a, 0), size), size);
+  return m.select(finite, withinInteger(m, whole), quotient);
+}
+
+static Value remainder(ScalarMath &m, Value a, Value b) {
+  Value byZero = m.compare(ScalarMath::Compare::Equal, b, m.number(b, 0));
+  Value rest = m.sub(a, m.mul(wholeQuotient(m, a, b), b));
+  return m.select(byZero, m.number(b, std::numeric_limits<double>::quiet_NaN()), rest);
 }
 
 Value cellFormula(ScalarMath &m, CellFunction function, ValueRange x,
@@ -55,7 +80,7 @@ Value cellFormula(ScalarMath &m, CellFunction function, ValueRange x,
   case Sign:
     return sign(m, x[0]);
   case Round:
-    return m.op<math::FloorOp>(m.add(x[0], m.number(x[0], 0.5)));
+    return rounded(m, x[0]);
   case Floor:
     return m.op<math::FloorOp>(x[0]);
   case Ceil:
@@ -86,9 +111,9 @@ Value cellFormula(ScalarMath &m, CellFunction function, ValueRange x,
   case Power:
     return power(m, x[0], x[1], constants[1]);
   case Modulus:
-    return m.sub(x[0], m.mul(floorOfQuotient(m, x[0], x[1]), x[1]));
+    return remainder(m, x[0], x[1]);
   case IntegerDivide:
-    return floorOfQuotient(m, x[0], x[1]);
+    return wholeQuotient(m, x[0], x[1]);
   case Multiply:
     return m.mul(x[0], x[1]);
   case Divide:

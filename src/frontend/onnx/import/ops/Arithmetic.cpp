@@ -20,6 +20,12 @@ template <Binary formula, Accepts accepts = Accepts::Numbers> static void binary
   c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return formula(m, x[0], x[1]); }));
 }
 
+static void importDiv(NodeContext &c) {
+  Value lhs = c.input(0, Accepts::Numbers), rhs = c.checkedDivisor(c.input(1, Accepts::Numbers));
+  c.checkSameType(0, 1);
+  c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return m.div(x[0], x[1]); }));
+}
+
 /// The formula over the first two, then over that and the next, ...
 template <Binary formula> static void variadic(NodeContext &c) {
   c.result(c.map(c.inputsOfOneType(Accepts::Numbers), [](ScalarMath &m, ValueRange x) {
@@ -33,7 +39,6 @@ template <Binary formula> static void variadic(NodeContext &c) {
 static Value add(ScalarMath &m, Value a, Value b) { return m.add(a, b); }
 static Value sub(ScalarMath &m, Value a, Value b) { return m.sub(a, b); }
 static Value mul(ScalarMath &m, Value a, Value b) { return m.mul(a, b); }
-static Value div(ScalarMath &m, Value a, Value b) { return m.div(a, b); }
 static Value max(ScalarMath &m, Value a, Value b) { return m.max(a, b); }
 static Value min(ScalarMath &m, Value a, Value b) { return m.min(a, b); }
 static Value neg(ScalarMath &m, Value x) { return m.neg(x); }
@@ -52,7 +57,7 @@ static void importMean(NodeContext &c) {
 
 /// Integers: the result has the divisor's sign unless `fmod` asks for C's rule.
 static void importMod(NodeContext &c) {
-  Value lhs = c.input(0, Accepts::Numbers), rhs = c.input(1);
+  Value lhs = c.input(0, Accepts::Numbers), rhs = c.checkedDivisor(c.input(1));
   c.checkSameType(0, 1);
   bool isFloat = isa<FloatType>(c.type(0).getElementType());
   bool likeC = c.node.getInt("fmod", 0) != 0;
@@ -95,7 +100,7 @@ OperatorFamily arithmeticOperators() {
       {"Add", 7, binary<add>, shapes::add},
       {"Sub", 7, binary<sub>, shapes::sub},
       {"Mul", 7, binary<mul>, shapes::mul},
-      {"Div", 7, binary<div>, shapes::div},
+      {"Div", 7, importDiv, shapes::div},
       {"Max", 7, variadic<max>, shapes::max},
       {"Min", 7, variadic<min>, shapes::min},
       {"Sum", 7, variadic<add>},

@@ -234,8 +234,13 @@ static void importGather(NodeContext &c) {
     if (index <= -kFar || index >= kFar || (size && (index < -*size || index >= *size)))
       c.fail(ErrorKind::InvalidModel, "{0}: index {1} is outside a size of {2}", c.nameOfInput(1),
              index, c.text({shape[axis]}));
-  if (!numbers || c.rank(1) != 0)
-    return c.result(c.infer<hr::GatherOp>(data, c.input(1), axis));
+  if (!numbers || c.rank(1) != 0) {
+    AffineExpr dim = shape[axis];
+    // Clamping needs an element. Sizes 0 and 1 of a symbol are compiled for themselves and know.
+    if (!size && !isa<AffineSymbolExpr>(dim))
+      c.tryRequireNonNegative(dim - 1);
+    return c.result(c.infer<hr::GatherOp>(data, c.checkedIndices(c.input(1), -dim, dim), axis));
+  }
   int64_t index = numbers->front();
   AffineExpr start = index < 0 ? shape[axis] + index : c.dim(index);
   if (!size)

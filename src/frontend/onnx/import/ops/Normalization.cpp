@@ -9,9 +9,15 @@ static Type elementTypeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-/// Statistics of half-precision data are taken in single precision, as ONNX asks.
-static Type accumulationType(NodeContext &c, Type type) {
-  return type.getIntOrFloatBitWidth() < 32 ? c.builder.getF32Type() : type;
+/// The widest type of the first inputs: parameters may be wider than what they normalize.
+static Type widestType(NodeContext &c, size_t inputs) {
+  Type widest = elementTypeOf(c.input(0, Accepts::Floats));
+  for (size_t i = 1; i < inputs; ++i)
+    if (c.has(i))
+      if (Type type = elementTypeOf(c.input(i, Accepts::Floats));
+          type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
+        widest = type;
+  return widest;
 }
 
 static void importBatchNorm(NodeContext &c) {
@@ -20,13 +26,15 @@ static void importBatchNorm(NodeContext &c) {
     c.fail(ErrorKind::Unsupported, "training mode is not supported");
   if (c.node.getInt("spatial", 1) == 0)
     c.fail(ErrorKind::Unsupported, "statistics per position (spatial = 0) are not supported");
-  SmallVector<Value> parameters;
-  for (size_t i = 1; i <= 4; ++i)
-    parameters.push_back(c.cast(c.input(i, Accepts::Floats), elementTypeOf(input)));
-  c.result(
-      c.infer<hr::BatchNormOp>(input, parameters[0], parameters[1], parameters[2], parameters[3],
+  Type inner = widestType(c, 5);
+  SmallVector<Value> operands;
+  for (size_t i = 0; i <= 4; ++i)
+    operands.push_back(c.cast(c.input(i, Accepts::Floats), inner));
+  Value normal =
+      c.infer<hr::BatchNormOp>(operands[0], operands[1], operands[2], operands[3], operands[4],
                                c.builder.getF64FloatAttr(c.node.getFloat("epsilon", 1e-5f)),
-                               hr::ChannelLayoutAttr::get(c.context, hr::ChannelLayout::First)));
+                               hr::ChannelLayoutAttr::get(c.context, hr::ChannelLayout::First));
+  c.result(c.cast(normal, elementTypeOf(input)));
 }
 
 static Value layerNorm(NodeContext &c, Value input, Value scale, Value bias, int64_t axis) {
@@ -35,11 +43,10 @@ static Value layerNorm(NodeContext &c, Value input, Value scale, Value bias, int
 }
 
 static void importLayerNorm(NodeContext &c) {
-  Type type = c.type(0).getElementType();
-  Type inner = accumulationType(c, type);
-  Value input = c.cast(c.input(0, Accepts::Floats), inner);
-  Value scale = c.cast(c.input(1, Accepts::Floats), inner);
-  Value bias = c.has(2) ? c.cast(c.input(2, Accepts::Floats), inner) : Value();
+  Type type = c.type(0).getElementType(), inner = widestType(c, 3);
+  Value input = c.cast(c.input(0), inner);
+  Value scale = c.cast(c.input(1), inner);
+  Value bias = c.has(2) ? c.cast(c.input(2), inner) : Value();
   int64_t axis = c.axis(c.node.getInt("axis", -1), c.rank(0));
   c.result(c.cast(layerNorm(c, input, scale, bias, axis), type));
 }
@@ -48,13 +55,12 @@ static void importLayerNorm(NodeContext &c) {
 /// `scale` and `bias` of shape `parameterShape` under the view `outer`.
 static void normalizeGroups(NodeContext &c, AffineExpr groups, AffineExpr rest,
                             ArrayRef<AffineExpr> outer, ArrayRef<AffineExpr> parameterShape) {
-  Type type = c.type(0).getElementType(), inner = accumulationType(c, type);
-  Value input = c.cast(c.input(0), inner);
-  Value view = c.reshape(input, {c.shape(0)[0], groups, rest});
+  Type type = c.type(0).getElementType(), inner = widestType(c, 3);
+  Value view = c.reshape(c.cast(c.input(0), inner), {c.shape(0)[0], groups, rest});
   Value ones = c.broadcast(c.scalar(1, inner), {rest});
   Value normal = c.reshape(layerNorm(c, view, ones, Value(), 2), outer);
-  Value scale = c.reshape(c.cast(c.input(1, Accepts::Floats), inner), parameterShape);
-  Value bias = c.reshape(c.cast(c.input(2, Accepts::Floats), inner), parameterShape);
+  Value scale = c.reshape(c.cast(c.input(1), inner), parameterShape);
+  Value bias = c.reshape(c.cast(c.input(2), inner), parameterShape);
   Value shifted = c.map({normal, scale, bias},
                         [](ScalarMath &m, ValueRange x) { return m.add(m.mul(x[0], x[1]), x[2]); });
   c.result(c.cast(c.reshape(shifted, c.shape(0)), type));

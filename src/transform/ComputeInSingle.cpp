@@ -1,0 +1,269 @@
+// Level 1: half precision is computed in single and rounded once, at the end of each operator.
+//
+//   %y = hr.softmax %x {axis = 1} : (tensor<4x8xf16>) -> tensor<4x8xf16>
+// becomes
+//   %w = hr.map(%x) { extf } ; %s = hr.softmax %w {axis = 1} : f32 ; %y = hr.map(%s) { truncf }
+// and the body of a map
+//   %e = math.exp %a : f16 ; %s = arith.addf %e, %one : f16 ; hr.yield %s
+// becomes
+//   %w = arith.extf %a ; %e = math.exp %w : f32 ; ... ; %n = arith.truncf %s ; hr.yield %n
+//
+// An operator of the user that is several here (a norm: squares, their sum, its root) has one name
+// throughout, and its steps hand each other numbers that are not rounded.
+//
+// Why: a sum of ones in f16 stops at 2048 and one in bf16 at 256, exp overflows f16 at 11.1, and
+// processors compute in single anyway, rounding after every step. Every front end gets it here, and
+// none decides for itself.
+// When it hurts: products on tensor cores read narrow numbers and add them up in single themselves;
+// devices keep theirs narrow (`products` is off) until SumInSingle gives them wide sums.
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+#include "transform/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_COMPUTEINSINGLEPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+bool isHalf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF16() || element.isBF16();
+}
+
+Type inSingle(Type type) {
+  Type single = Float32Type::get(type.getContext());
+  if (!isHalf(type))
+    return type;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.clone(single);
+  return single;
+}
+
+//===--------------------------------------------------------------------------===//
+// Scalar bodies
+//===--------------------------------------------------------------------------===//
+
+/// Operations that never round.
+bool isExact(Operation *op) {
+  return isa<arith::ConstantOp, arith::SelectOp, arith::CmpFOp, arith::NegFOp, math::AbsFOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp, arith::FPToUIOp, arith::SIToFPOp,
+             arith::UIToFPOp, math::CopySignOp, hr::ElementOp>(op);
+}
+
+bool rounds(Block &body) {
+  return llvm::any_of(body.without_terminator(), [](Operation &op) {
+    return llvm::any_of(op.getResultTypes(), isHalf) && !isExact(&op);
+  });
+}
+
+/// Conversions say that a value is of the narrow type: it is rounded to it.
+bool converts(Operation *op) {
+  return isa<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp, arith::FPToUIOp, arith::SIToFPOp,
+             arith::UIToFPOp, arith::BitcastOp, arith::ConstantOp, hr::ElementOp>(op);
+}
+
+/// Clones a body, keeping what it computes in single.
+class BodyWidener {
+public:
+  BodyWidener(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  /// The arguments may be in single already.
+  void run(Block &body, ValueRange arguments) {
+    for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
+      (argument.getType() == value.getType() ? narrow : wide).map(argument, value);
+    SmallVector<Operation *> operations; // copies may go into the body itself
+    for (Operation &op : body.without_terminator())
+      operations.push_back(&op);
+    for (Operation *op : operations)
+      clone(*op);
+  }
+
+  Value wideOf(Value value) {
+    if (!wide.contains(value))
+      wide.map(value,
+               b.create<arith::ExtFOp>(loc, b.getF32Type(), narrow.lookup(value)).getResult());
+    return wide.lookup(value);
+  }
+  Value narrowOf(Value value) {
+    if (!narrow.contains(value))
+      narrow.map(value,
+                 b.create<arith::TruncFOp>(loc, value.getType(), wide.lookup(value)).getResult());
+    return narrow.lookup(value);
+  }
+
+private:
+  void clone(Operation &op) {
+    if (converts(&op)) {
+      for (Value operand : op.getOperands())
+        narrow.map(operand, narrowOf(operand));
+      b.clone(op, narrow);
+      // A number that was written with more digits than the type has keeps them.
+      if (auto rounded = dyn_cast<arith::TruncFOp>(op))
+        if (auto number = rounded.getIn().getDefiningOp<arith::ConstantOp>();
+            number && number.getType().isF32())
+          wide.map(rounded.getOut(), narrow.lookup(rounded.getIn()));
+      return;
+    }
+    IRMapping operands;
+    for (Value operand : op.getOperands())
+      operands.map(operand, isHalf(operand.getType()) ? wideOf(operand) : narrow.lookup(operand));
+    Operation *copy = b.clone(op, operands);
+    for (auto [old, result] : llvm::zip(op.getResults(), copy->getResults())) {
+      if (!isHalf(old.getType())) {
+        narrow.map(old, result);
+        continue;
+      }
+      result.setType(b.getF32Type());
+      wide.map(old, result);
+    }
+  }
+
+  OpBuilder &b;
+  Location loc;
+  IRMapping narrow, wide;
+};
+
+//===--------------------------------------------------------------------------===//
+// Operators
+//===--------------------------------------------------------------------------===//
+
+bool addsUp(Operation *op) {
+  if (auto pool = dyn_cast<hr::PoolOp>(op))
+    return pool.getKind() != hr::PoolKind::Max;
+  return isa<hr::ReduceOp, hr::SoftmaxOp, hr::LayerNormOp, hr::BatchNormOp, hr::UnpoolOp,
+             hr::ScatterAddOp>(op);
+}
+bool isProduct(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp>(op); }
+bool isMovement(Operation *op) {
+  return isa<hr::ReshapeOp, hr::BroadcastOp, hr::TransposeOp, hr::SliceOp>(op);
+}
+
+/// Whether both are parts of one operator of the user's.
+bool areParts(Operation *op, Operation *other) {
+  return isa<NameLoc>(op->getLoc()) && op->getLoc() == other->getLoc();
+}
+
+struct ComputeInSinglePass : impl::ComputeInSinglePassBase<ComputeInSinglePass> {
+  using ComputeInSinglePassBase::ComputeInSinglePassBase;
+
+  void runOnOperation() override {
+    unrounded.clear();
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
+      if (op.getNumResults() == 1)
+        visit(&op);
+  }
+
+private:
+  void visit(Operation *op) {
+    bool isResultHalf = isHalf(op->getResult(0).getType());
+    if (auto map = dyn_cast<hr::MapOp>(op)) {
+      if (rounds(map.getBody().front()) || (isResultHalf && takesUnrounded(op)))
+        widenMap(map);
+    } else if (auto compute = dyn_cast<hr::ComputeOp>(op)) {
+      if (rounds(compute.getBody().front()))
+        widenBody(compute);
+    } else if (isResultHalf && (addsUp(op) || (products && isProduct(op)) ||
+                                (isMovement(op) && takesUnrounded(op)))) {
+      widenOperator(op);
+    }
+  }
+
+  bool takesUnrounded(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return unrounded.contains(operand) && areParts(operand.getDefiningOp(), op);
+    });
+  }
+
+  /// The operand before it was rounded, where this is a part of what computed it.
+  Value operandOf(Operation *op, Value operand) {
+    auto found = unrounded.find(operand);
+    return found != unrounded.end() && areParts(operand.getDefiningOp(), op) ? found->second
+                                                                             : operand;
+  }
+
+  void widenMap(hr::MapOp map) {
+    OpBuilder b(map);
+    Location loc = map.getLoc();
+    bool isResultHalf = isHalf(map.getType());
+    bool isShared = isResultHalf && hasOtherParts(map);
+    SmallVector<Value> inputs;
+    for (Value input : map.getInputs())
+      inputs.push_back(operandOf(map, input));
+    Value result = createMap(b, loc, inputs, [&](OpBuilder &inner, ValueRange v) {
+      BodyWidener widener(inner, loc);
+      Block &body = map.getBody().front();
+      widener.run(body, v);
+      Value yielded = body.getTerminator()->getOperand(0);
+      return isShared ? widener.wideOf(yielded) : widener.narrowOf(yielded);
+    });
+    result.getDefiningOp()->setDiscardableAttrs(map->getDiscardableAttrDictionary());
+    replace(b, map, result);
+  }
+
+  /// In place: a compute's maps and reduction stay what they are.
+  static void widenBody(hr::ComputeOp compute) {
+    Block &body = compute.getBody().front();
+    Operation *yield = body.getTerminator();
+    SmallVector<Operation *> old;
+    for (Operation &op : body.without_terminator())
+      old.push_back(&op);
+    OpBuilder b(yield);
+    BodyWidener widener(b, compute.getLoc());
+    widener.run(body, body.getArguments());
+    yield->setOperand(0, widener.narrowOf(yield->getOperand(0)));
+    for (Operation *op : llvm::reverse(old))
+      op->erase();
+  }
+
+  void widenOperator(Operation *op) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    IRMapping operands;
+    for (Value operand : op->getOperands()) {
+      Value wide = operandOf(op, operand);
+      if (isHalf(wide.getType()))
+        wide = createMap(b, loc, wide, [&](OpBuilder &inner, ValueRange v) -> Value {
+          return inner.create<arith::ExtFOp>(loc, inner.getF32Type(), v[0]);
+        });
+      operands.map(operand, wide);
+    }
+    Operation *wide = b.clone(*op, operands);
+    wide->getResult(0).setType(inSingle(op->getResult(0).getType()));
+    replace(b, op, wide->getResult(0));
+  }
+
+  static bool hasOtherParts(Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) { return areParts(op, user); });
+  }
+
+  /// Other operators take the result rounded, parts of the same one as it is.
+  void replace(OpBuilder &b, Operation *op, Value result) {
+    Value old = op->getResult(0);
+    if (result.getType() == old.getType()) {
+      old.replaceAllUsesWith(result);
+      op->erase();
+      return;
+    }
+    Type element = getElementTypeOrSelf(old.getType());
+    Value rounded =
+        createMap(b, op->getLoc(), result, [&](OpBuilder &inner, ValueRange v) -> Value {
+          return inner.create<arith::TruncFOp>(op->getLoc(), element, v[0]);
+        });
+    unrounded[rounded] = result;
+    old.replaceAllUsesWith(rounded);
+    op->erase();
+  }
+
+  llvm::DenseMap<Value, Value> unrounded;
+};
+
+} // namespace
+} // namespace headrace

@@ -1,0 +1,443 @@
+"""What graphs of PyTorch mean beyond their operators: to autograd, to memory, to whoever called.
+
+Each is as in eager mode; where Headrace does not compile it, the warning names it.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("headrace")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+F = torch.nn.functional
+
+from headrace.torch import FallbackWarning, _backend  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    _backend._warned.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        yield
+
+
+def compiled(function: Callable, **options: Any) -> Callable:
+    return torch.compile(function, backend="headrace", **options)
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def assert_same(found: Any, wanted: Any, strides: bool = True) -> None:
+    if isinstance(wanted, (tuple, list)):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted):
+            assert_same(one, other, strides)
+    elif isinstance(wanted, torch.Tensor):
+        torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
+        assert found.requires_grad == wanted.requires_grad
+        assert not strides or found.stride() == wanted.stride()
+    else:
+        assert type(found) is type(wanted) and found == wanted
+
+
+def with_gradients(function: Callable, *inputs: torch.Tensor) -> tuple[Any, Any]:
+    leaves = [x.clone().requires_grad_(x.is_floating_point()) for x in inputs]
+    result = function(*leaves)
+    results = result if isinstance(result, (tuple, list)) else [result]
+    total = sum(x.sum() for x in results if isinstance(x, torch.Tensor) and x.requires_grad)
+    wanted = [x for x in leaves if x.requires_grad]
+    return result, torch.autograd.grad(total, wanted, allow_unused=True)
+
+
+def check(function: Callable, *inputs: torch.Tensor, run: Callable | None = None) -> None:
+    found = with_gradients(run or compiled(function), *inputs)
+    wanted = with_gradients(function, *inputs)
+    assert_same(found[0], wanted[0])
+    assert_same(found[1], wanted[1], strides=False)
+
+
+def left_to_pytorch(reason: str) -> Any:
+    return pytest.warns(FallbackWarning, match=reason)
+
+
+# Autograd
+
+
+def test_what_is_computed_without_autograd_is_constant() -> None:
+    def inner(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            t = x @ w
+            with torch.enable_grad():
+                u = x.sum()
+        return (x @ w) * t * u
+
+    check(inner, normal(3, 4), normal(4, 5))
+
+
+def test_autograd_switched_on_inside() -> None:
+    def inner(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.enable_grad():
+            y = x * x
+        return y, x * 2
+
+    x = normal(3).requires_grad_()
+    with torch.no_grad():
+        found, wanted = compiled(inner)(x), inner(x)
+    assert_same(found, wanted)
+    assert_same(*(torch.autograd.grad(y.sum(), x) for y, _ in (found, wanted)), strides=False)
+
+
+def test_results_know_whether_they_have_a_gradient() -> None:
+    def several(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return a * b, b.exp(), (a * 3).detach(), a > 0
+
+    run = compiled(several)
+    for needs_a, needs_b in ((True, False), (False, True), (True, True), (False, False)):
+        a, b = normal(3).requires_grad_(needs_a), normal(3).requires_grad_(needs_b)
+        assert_same(run(a, b), several(a, b))
+
+
+def test_inputs_that_autograd_does_not_reach_have_no_gradient() -> None:
+    check(lambda a, b: a * 2 + b.detach(), normal(3), normal(3))
+    a, b = normal(3).requires_grad_(), normal(3).requires_grad_()
+    first, _ = compiled(lambda a, b: (a * 2, b * 3))(a, b)
+    first.sum().backward()
+    assert b.grad is None and a.grad is not None
+
+
+def behind_no_grad(x: torch.Tensor) -> torch.Tensor:
+    y = x * 3
+    with torch.no_grad():
+        y.mul_(2)
+    return y + 1
+
+
+def behind_detach(x: torch.Tensor) -> torch.Tensor:
+    y = x * 3
+    y.detach().mul_(2)
+    return y + 1
+
+
+def with_hook(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    y.register_hook(lambda gradient: gradient * 10)
+    return y.sin()
+
+
+class StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient
+
+
+REFUSED: dict[str, tuple[Callable, str]] = {
+    "no_grad": (behind_no_grad, "changed behind autograd"),
+    "detach": (behind_detach, "changed behind autograd"),
+    "hook": (with_hook, "register_hook"),
+    "function": (lambda x: StraightThrough.apply(x) * 2, "torch.autograd.Function"),
+    "grad": (lambda x: torch.func.grad(lambda y: (y**3).sum())(x) * x, "torch.func.grad"),
+    "jvp": (lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1], "torch.func.jvp"),
+    "cond": (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), "higher_order.cond"),
+    "linalg": (
+        lambda x: torch.linalg.cholesky(x.outer(x) + torch.eye(4)),
+        "aten._linalg_check_errors",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_left_to_pytorch_by_name(name: str) -> None:
+    function, reason = REFUSED[name]
+    with left_to_pytorch(reason):
+        check(function, normal(4))
+
+
+def test_functions_with_gradients_of_their_own_compile_for_inference() -> None:
+    x = normal(5)
+    with torch.no_grad():
+        assert_same(compiled(StraightThrough.apply)(x), x.round())
+
+
+def test_vmap_and_checkpoints() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    check(lambda x: torch.func.vmap(lambda y: (y * y.sum()).exp())(x), normal(5, 3))
+    check(lambda x: checkpoint(lambda y: y.sin().exp(), x, use_reentrant=False) * 2, normal(4))
+
+
+def test_associative_scan() -> None:
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def combine(a: Any, b: Any) -> Any:
+        return a[0] * b[0], a[1] * b[0] + b[1]
+
+    def scan(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return associative_scan(combine, (a, b), dim=1, combine_mode="generic")[1]
+
+    check(scan, normal(2, 5, 3), normal(2, 5, 3))
+
+
+def gradient_of_gradient(run: Callable, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    x = x.clone().requires_grad_()
+    y = run(x)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    return first, *torch.autograd.grad(y.sum() + first.pow(2).sum(), x)
+
+
+def test_gradients_of_gradients() -> None:
+    def dropped(x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x * x * x, 0.4)
+
+    x = normal(4, 6)
+    for function in (lambda x: x.exp().sin(), dropped):
+        torch._dynamo.reset()
+        found = gradient_of_gradient(compiled(function), x)
+        assert_same(found, gradient_of_gradient(function, x), strides=False)
+
+
+def test_gradients_of_gradients_of_a_network_with_state() -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh())
+    module.double()
+    twin = copy.deepcopy(module)
+    x = normal(5, 3)
+    found, wanted = gradient_of_gradient(compiled(module), x), gradient_of_gradient(twin, x)
+    assert_same(found, wanted, strides=False)
+    assert_same(list(module.buffers()), list(twin.buffers()))
+
+
+def test_backward_called_from_the_function() -> None:
+    layer = torch.nn.Linear(3, 2).double()
+    twin = copy.deepcopy(layer)
+
+    def step(layer: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        loss = layer(x).square().sum()
+        loss.backward()
+        return loss.detach()
+
+    x = normal(4, 3)
+    assert_same(compiled(step)(layer, x), step(twin, x))
+    assert_same(layer.weight.grad, twin.weight.grad, strides=False)
+
+
+# Memory
+
+
+def aliases(function: Callable, x: torch.Tensor) -> None:
+    """What is written to each result shows where it does in eager mode."""
+    ours, theirs = x.clone(), x.clone()
+    found, wanted = compiled(function)(ours), function(theirs)
+    assert_same(found, wanted)
+    for i, (one, other) in enumerate(zip(found, wanted)):
+        one.add_(i + 1), other.add_(i + 1)
+    assert_same([ours, *found], [theirs, *wanted])
+
+
+def two_parts(x: torch.Tensor) -> list[torch.Tensor]:
+    y = (x + 1).view(-1)
+    return [y[1:], y[:-1]]
+
+
+def whole_and_transposed(x: torch.Tensor) -> list[torch.Tensor]:
+    y = x + 1
+    return [y, y.t(), y.detach()]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [x.view(-1)],
+        lambda x: [x.t(), x * 2, x[1:].unsqueeze(0), x],
+        lambda x: [x.contiguous(), x.reshape(-1), x.double()],
+        lambda x: [x.clone(), x.clone(), x.t().reshape(-1)],
+        lambda x: [(x + 1).chunk(2)[0], x.t() + 1],
+        two_parts,
+        whole_and_transposed,
+    ],
+)
+def test_results_share_memory_as_in_eager_mode(function: Callable) -> None:
+    aliases(function, normal(4, 3))
+    torch._dynamo.reset()
+    check(function, normal(4, 3))
+
+
+def test_memory_order_of_results() -> None:
+    check(lambda x: x.t() + 1, normal(3, 4))
+    check(lambda x: (x + 1).expand(5, 3), normal(3))
+    layer = torch.nn.Conv2d(3, 4, 3).double().to(memory_format=torch.channels_last)
+    x = normal(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    torch._dynamo.reset()
+    assert_same(compiled(layer)(x), layer(x))
+
+
+def test_inputs_that_share_memory() -> None:
+    def step(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        a.add_(1)
+        return b * 2
+
+    def go(run: Callable) -> list[torch.Tensor]:
+        whole = torch.arange(6.0)
+        return [run(whole[:4], whole[2:]), whole]
+
+    run = compiled(step)
+    assert_same(run(torch.ones(4), torch.ones(4)), torch.full((4,), 2.0))
+    with left_to_pytorch("shares memory with another"):
+        assert_same(go(run), go(step))
+
+
+@pytest.mark.parametrize("leaf", [True, False], ids=["from a parameter", "with a gradient"])
+def test_inputs_with_a_gradient_that_are_changed(leaf: bool) -> None:
+    def step(y: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y.mul_(w)
+        return y.sum()
+
+    def go(run: Callable) -> list[Any]:
+        w = torch.arange(1.0, 5.0).double().requires_grad_()
+        y = torch.ones(4).double() if leaf else w * 2
+        result = run(y, w)
+        return [result, y, torch.autograd.grad(result + (y * y).sum(), w)]
+
+    wanted = go(step)
+    with left_to_pytorch("an input that requires a gradient is changed in place"):
+        assert_same(go(compiled(step)), wanted, strides=False)
+
+
+# Numbers
+
+
+def test_numbers_as_results() -> None:
+    def sized(x: torch.Tensor) -> tuple:
+        return x + 1, x.shape[0] * 2, x.shape[0] / 2, x.shape[0] > 3, x.shape, x.numel() + 1
+
+    run = compiled(sized)
+    for batch in (2, 3, 5):
+        x = normal(batch, 3)
+        assert_same(run(x), sized(x))
+
+
+def test_numbers_that_change() -> None:
+    def scaled(x: torch.Tensor, t: float) -> tuple:
+        return x * t + t**2, t * 2
+
+    run = compiled(scaled)
+    for t in (0.1, 0.2, 0.3, 4, 5, 7):
+        x = normal(3)
+        assert_same(run(x, t), scaled(x, t))
+
+
+def test_random_numbers_that_nobody_uses_are_drawn() -> None:
+    def drawn(x: torch.Tensor) -> torch.Tensor:
+        torch.rand(4)
+        return x + torch.rand(4)
+
+    x = normal(4)
+    results = []
+    for run in (compiled(drawn), drawn):
+        torch.manual_seed(1)
+        results.append([run(x), torch.rand(3)])
+    assert_same(*results)
+
+
+def test_changes_in_place_at_every_batch() -> None:
+    nn = torch.nn
+    layers = [nn.ReLU6(True), nn.Hardtanh(inplace=True), nn.Threshold(0.1, 20, True), nn.ELU(inplace=True),
+              nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.ReLU(True)]  # fmt: skip
+
+    def every(x: torch.Tensor) -> list[torch.Tensor]:
+        return [layer(x * 2) for layer in layers] + [(x * 2).clamp_(0, 1).clamp_min_(0.1)]
+
+    run = compiled(every)
+    for batch in (2, 3, 5):
+        check(every, normal(batch, 4), run=run)
+
+
+# Edges of operators
+
+NO_ROW = torch.ones(2, 1, 4, 4, dtype=torch.bool).tril()
+NO_ROW[0, :, 0] = False
+
+EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
+    "norm at 0": (lambda x: x.norm(dim=-1), (torch.zeros(2, 3).double(),)),
+    "deviation at 0": (lambda x: x.std(dim=-1), (torch.zeros(2, 3).double(),)),
+    "variance of nothing": (lambda x: x.var(dim=0), (torch.zeros(0, 3).double(),)),
+    "flip of nothing": (lambda x: x.flip(()) * 1, (normal(3, 4),)),
+    "rows that see nothing": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=NO_ROW),
+        (normal(2, 2, 4, 8), normal(2, 2, 4, 8), normal(2, 2, 4, 8)),
+    ),
+    "padding of an embedding": (
+        lambda w, i: F.embedding(i, w, padding_idx=1),
+        (normal(5, 3), torch.tensor([0, 1, 1, 2, 4])),
+    ),
+    "masked softmax": (
+        lambda x: torch.where(NO_ROW[1, 0], x * 2, -torch.inf).softmax(-1) @ x,
+        (normal(4, 4),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name: str) -> None:
+    function, inputs = EDGES[name]
+    check(function, *inputs)
+
+
+@pytest.mark.parametrize("option", ["sparse", "scale_grad_by_freq"])
+def test_embeddings_with_another_gradient(option: str) -> None:
+    table, rows = normal(5, 3), torch.tensor([0, 1, 1, 2, 4])
+    grads = []
+    for run in (compiled(F.embedding), F.embedding):
+        weight = table.clone().requires_grad_()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            run(rows, weight, **{option: True}).sum().backward()
+        grads.append(weight.grad)
+    assert grads[0].layout == grads[1].layout
+    assert_same(grads[0].to_dense(), grads[1].to_dense())
+    with torch.no_grad():
+        assert_same(compiled(F.embedding)(rows, table, **{option: True}), table[rows])
+
+
+def test_what_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headrace.torch import _runnable
+
+    def fail(self: Any, inputs: Any) -> Any:
+        raise RuntimeError("no such kernel\nand more")
+
+    monkeypatch.setattr(_runnable.Runnable, "__call__", fail)
+    x = normal(3)
+    run = compiled(torch.sin)
+    with left_to_pytorch("RuntimeError: no such kernel$"):
+        assert_same(run(x), x.sin())
+    assert_same(run(x), x.sin())
+
+
+def test_a_backward_pass_that_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headrace.torch import _runnable
+
+    x = normal(3).requires_grad_()
+    run = compiled(torch.sin)
+    y = run(x)
+
+    def fail(self: Any, inputs: Any) -> Any:
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(_runnable.Runnable, "__call__", fail)
+    with left_to_pytorch("no such kernel"):
+        y.sum().backward()
+    assert_same(x.grad, x.detach().cos(), strides=False)
+    assert_same(run(x), x.sin())

@@ -1,0 +1,178 @@
+"""PyTorch's own samples of its operators (OpInfo), run eagerly and by the backend."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from headrace.torch import FallbackWarning
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+
+#: What they yield is not determined.
+UNDETERMINED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
+                "new_empty_strided", "nn.functional.fractional_max_pool2d",
+                "nn.functional.fractional_max_pool3d")  # fmt: skip
+TOLERANCE = {torch.float64: 1e-7, torch.float32: 5e-5}
+
+
+@dataclass
+class Case:
+    """One sample of one operator, as a function of its data."""
+
+    name: str
+    function: Callable[..., Any]
+    data: tuple[Any, tuple, dict]
+    dtype: torch.dtype
+    gradients: bool
+
+
+def operators() -> dict[str, Any]:
+    found = {}
+    for op in op_db:
+        name = f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
+        if op.name not in UNDETERMINED:
+            found[name] = op
+    return found
+
+
+def cases(name: str, op: Any, dtype: torch.dtype, limit: int | None, gradients: bool) -> list[Case]:
+    """Up to `limit` samples, spread over all there are, and in place where the operator can be."""
+    if dtype not in op.supported_dtypes("cpu"):
+        return []
+    gradients = gradients and op.supports_autograd
+    torch.manual_seed(0)
+    samples = list(op.sample_inputs("cpu", dtype, requires_grad=gradients))
+    chosen = range(len(samples))
+    if limit is not None and len(samples) > limit:
+        chosen = sorted({i * len(samples) // limit for i in range(limit)})
+    found = []
+    for i in chosen:
+        sample = samples[i]
+        data = (sample.input, sample.args, sample.kwargs)
+        variants = {"": op.op}
+        if op.inplace_variant and isinstance(sample.input, torch.Tensor):
+            variants["_"] = in_place(op.inplace_variant)
+        for mark, function in variants.items():
+            case = Case(f"{name}{mark} {i}", function, data, dtype, gradients)
+            if runs(case):
+                found.append(case)
+    return found
+
+
+def in_place(function: Callable) -> Callable:
+    def changed(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        copy = x.clone()
+        function(copy, *args, **kwargs)
+        return copy
+
+    return changed
+
+
+def runs(case: Case) -> bool:
+    try:
+        run([case], together([case]))
+    except Exception:
+        return False
+    return True
+
+
+def together(cases: Sequence[Case]) -> Callable:
+    """All of them as one function of the list of their data."""
+
+    def function(data: list) -> list:
+        return [case.function(x, *args, **kw) for case, (x, args, kw) in zip(cases, data)]
+
+    return function
+
+
+def run(cases: Sequence[Case], function: Callable) -> list[tuple[list[Any], list[Any]]]:
+    """For each its results, and its gradients for a fixed gradient of the results."""
+    data = [pytree.tree_map(lambda x, c=case: copied(x, c.gradients), case.data) for case in cases]
+    torch.manual_seed(5)
+    with torch.set_grad_enabled(any(case.gradients for case in cases)):
+        results = function(data)
+    found = []
+    for given, result in zip(data, results):
+        outputs = pytree.tree_leaves(result)
+        leaves = [x for x in pytree.tree_leaves(given) if is_tensor(x) and x.requires_grad]
+        differentiable = [x for x in outputs if is_tensor(x) and x.requires_grad]
+        gradients: Sequence[Any] = []
+        if differentiable and leaves:
+            generator = torch.Generator().manual_seed(3)
+            weights = [
+                torch.rand(x.shape, dtype=x.dtype, generator=generator) + 0.5
+                for x in differentiable
+            ]
+            gradients = torch.autograd.grad(
+                differentiable, leaves, weights, allow_unused=True, retain_graph=True
+            )
+        found.append((outputs, list(gradients)))
+    return found
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
+
+
+def copied(x: Any, gradients: bool) -> Any:
+    if not is_tensor(x):
+        return x
+    return x.detach().clone().requires_grad_(gradients and x.requires_grad)
+
+
+def compare(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
+    """What is wrong, and what was left to PyTorch and why."""
+    wanted = run(cases, together(cases))
+    torch._dynamo.reset()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = run(cases, torch.compile(together(cases), backend="headrace"))
+        except Exception as error:
+            return [f"{', '.join(case.name for case in cases)}: {error}"], []
+    reasons = [str(w.message) for w in caught if issubclass(w.category, FallbackWarning)]
+    wrong = []
+    for case, ours, theirs in zip(cases, found, wanted):
+        for kind, one, other in zip(("results", "gradients"), ours, theirs):
+            reason = difference(one, other, TOLERANCE[case.dtype])
+            if reason:
+                wrong.append(f"{case.name}: {kind}: {reason}")
+    return wrong, reasons
+
+
+def difference(found: list[Any], wanted: list[Any], tolerance: float) -> str | None:
+    if len(found) != len(wanted):
+        return f"{len(found)} in place of {len(wanted)}"
+    for one, other in zip(found, wanted):
+        if is_tensor(one) and is_tensor(other):
+            if one.requires_grad != other.requires_grad:
+                return f"requires_grad is {one.requires_grad}"
+            try:
+                torch.testing.assert_close(
+                    one, other, rtol=tolerance, atol=tolerance, equal_nan=True
+                )
+            except AssertionError as error:
+                return str(error).replace("\n", " ")
+        elif is_tensor(one) or is_tensor(other) or (one != other and one == one):
+            return f"{one} in place of {other}"
+    return None
+
+
+def status(every: Iterable[Case]) -> tuple[str, list[str]]:
+    """ "lowered", "part" or the reason why none of the samples are; and what is wrong."""
+    wrong: list[str] = []
+    reasons: list[str] = []
+    lowered = 0
+    for case in every:
+        mistakes, left = compare([case])
+        wrong += mistakes
+        reasons += left[:1]
+        lowered += not left
+    if not reasons:
+        return "lowered", wrong
+    reason = reasons[0].rpartition("not supported: ")[2]
+    return (f"part: {reason}" if lowered else f"PyTorch: {reason}"), wrong

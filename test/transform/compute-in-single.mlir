@@ -1,0 +1,89 @@
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-single))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-single{products=false}))' %s | FileCheck %s --check-prefix=DEVICE
+
+// Before: a softmax in half precision.
+// After: its operand widened, its result rounded.
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[W:.*]] = hr.map(%arg0)
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: %[[S:.*]] = hr.softmax %[[W]] {{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: hr.map(%[[S]])
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+func.func @softmax(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
+  %0 = hr.softmax %x {axis = 1 : i64} : (tensor<4x8xf16>) -> tensor<4x8xf16>
+  return %0 : tensor<4x8xf16>
+}
+
+// The body of a map: widened at its beginning, rounded at its end, and nowhere between. A number
+// that was written with more digits keeps them.
+// CHECK-LABEL: func.func @body
+// CHECK: ^bb0(%[[A:.*]]: bf16):
+// CHECK: %[[C:.*]] = arith.constant 1.000000e-01 : f32
+// CHECK: %[[W:.*]] = arith.extf %[[A]]
+// CHECK: %[[E:.*]] = math.exp %[[W]] : f32
+// CHECK: %[[M:.*]] = arith.mulf %[[E]], %[[C]] : f32
+// CHECK: %[[N:.*]] = arith.truncf %[[M]] : f32 to bf16
+// CHECK: hr.yield %[[N]]
+func.func @body(%x: tensor<8xbf16>) -> tensor<8xbf16> {
+  %0 = hr.map(%x) : (tensor<8xbf16>) -> tensor<8xbf16> {
+  ^bb0(%a: bf16):
+    %c = arith.constant 0.1 : f32
+    %t = arith.truncf %c : f32 to bf16
+    %e = math.exp %a : bf16
+    %m = arith.mulf %e, %t : bf16
+    hr.yield %m : bf16
+  }
+  return %0 : tensor<8xbf16>
+}
+
+// What never rounds stays, and so does a conversion that the user wrote.
+// CHECK-LABEL: func.func @exact
+// CHECK: arith.maximumf {{.*}} : f16
+// CHECK-NOT: f32
+// CHECK: return
+func.func @exact(%x: tensor<8xf16>) -> tensor<8xf16> {
+  %0 = hr.map(%x) : (tensor<8xf16>) -> tensor<8xf16> {
+  ^bb0(%a: f16):
+    %n = arith.negf %a : f16
+    %m = arith.maximumf %a, %n : f16
+    hr.yield %m : f16
+  }
+  return %0 : tensor<8xf16>
+}
+
+// A norm is one operator of the user's, of three here: the squares reach the sum, and the sum the
+// root, as they are.
+// CHECK-LABEL: func.func @norm
+// CHECK: %[[Q:.*]] = hr.map(%arg0) : (tensor<8xf16>) -> tensor<8xf32>
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: %[[S:.*]] = hr.reduce sum %[[Q]] {{.*}} : (tensor<8xf32>) -> tensor<f32>
+// CHECK: hr.map(%[[S]]) : (tensor<f32>) -> tensor<f16>
+// CHECK: math.sqrt {{.*}} : f32
+func.func @norm(%x: tensor<8xf16>) -> tensor<f16> {
+  %0 = hr.map(%x) : (tensor<8xf16>) -> tensor<8xf16> {
+  ^bb0(%a: f16):
+    %s = arith.mulf %a, %a : f16 loc("norm")
+    hr.yield %s : f16 loc("norm")
+  } loc("norm")
+  %1 = hr.reduce sum %0 axes [0] : (tensor<8xf16>) -> tensor<f16> loc("norm")
+  %2 = hr.map(%1) : (tensor<f16>) -> tensor<f16> {
+  ^bb0(%a: f16):
+    %s = math.sqrt %a : f16 loc("norm")
+    hr.yield %s : f16 loc("norm")
+  } loc("norm")
+  return %2 : tensor<f16>
+}
+
+// Products: devices keep them narrow for their tensor cores.
+// CHECK-LABEL: func.func @product
+// CHECK: hr.contract {{.*}} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+// CHECK: arith.truncf
+// DEVICE-LABEL: func.func @product
+// DEVICE-NEXT: hr.contract {{.*}} : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+// DEVICE-NEXT: return
+func.func @product(%a: tensor<4x8xf16>, %b: tensor<8x2xf16>) -> tensor<4x2xf16> {
+  %0 = hr.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                                affine_map<(m, n, k) -> (m, n)>]
+       : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+  return %0 : tensor<4x2xf16>
+}

@@ -1,0 +1,13 @@
+// What a program of the VTA accelerator took, for people and for programs.
+#pragma once
+
+#include "runtime/vta/Simulator.h"
+
+namespace headrace::cli {
+
+void printVtaReport(const vta::Program &program, const vta::Simulation &simulation,
+                    const vta::CycleConstants &constants);
+std::string vtaReportJson(const vta::Program &program, const vta::Simulation &simulation,
+                          const vta::CycleConstants &constants);
+
+} // namespace headrace::cli
