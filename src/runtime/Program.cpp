@@ -3,8 +3,6 @@
 #include "runtime/Error.h"
 #include "runtime/Library.h"
 
-#include <set>
-
 namespace headrace {
 
 namespace {
@@ -27,11 +25,8 @@ public:
 
   void verify() const {
     verifySymbols();
-    std::set<std::string> names;
-    for (const TensorSpec &input : program.inputs) {
-      require(names.insert(input.name).second, "there are two inputs '" + input.name + "'");
+    for (const TensorSpec &input : program.inputs)
       verifySizes(input, "input");
-    }
     for (const TensorSpec &output : program.outputs)
       verifySizes(output, "output");
   }
@@ -45,11 +40,9 @@ private:
           require(*symbol < bound.size(), "input '" + input.name + "' uses an unknown symbol");
           bound[*symbol] = true;
         }
-    std::set<std::string> names;
     for (size_t i = 0; i < bound.size(); ++i) {
       const Symbol &symbol = program.symbols[i];
       require(bound[i], "no input determines symbol '" + symbol.name + "'");
-      require(names.insert(symbol.name).second, "there are two symbols '" + symbol.name + "'");
       require(symbol.min >= 0 && symbol.min <= symbol.max,
               "symbol '" + symbol.name + "' is for sizes from " + std::to_string(symbol.min) +
                   " to " + std::to_string(symbol.max));
