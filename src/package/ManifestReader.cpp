@@ -173,18 +173,26 @@ private:
       if (kind != "matrix" && kind != "scalar")
         throw JsonFault("unknown kind of variable '" + kind + "'");
       variables.push_back({text(entry, "name"), kind == "matrix"});
-      if (std::count_if(variables.begin(), variables.end(), [&](const ScriptVariable &other) {
-            return other.name == variables.back().name;
-          }) > 1)
-        throw JsonFault("there are two " + std::string(name) + " '" + variables.back().name + "'");
     }
+    requireOwnNames(variables, name);
     return variables;
+  }
+
+  /// Inputs and sizes are given by name.
+  template <class Named>
+  static void requireOwnNames(const std::vector<Named> &all, const char *what) {
+    std::set<std::string> known;
+    for (const Named &named : all)
+      if (!known.insert(named.name).second)
+        throw JsonFault("there are two " + std::string(what) + " '" + named.name + "'");
   }
 
   PackagedProgram readProgram(const Json &item, Weights &weights) {
     PackagedProgram program{interfaceFromJson(item), {}};
     if (std::string fault = interfaceFault(program.interface); !fault.empty())
       throw JsonFault("program '" + program.interface.name + "': " + fault);
+    requireOwnNames(program.interface.symbols, "symbols");
+    requireOwnNames(program.interface.inputs, "inputs");
     for (const Json &entry : list(item, "versions")) {
       PackagedVersion version;
       version.code = static_cast<size_t>(

@@ -10,6 +10,7 @@
 #include "runtime/MappedFile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace headrace {
@@ -65,8 +66,10 @@ public:
   }
 
   std::shared_ptr<const Executable> executable() const {
+    if (isPrepared.load(std::memory_order_acquire))
+      return prepared;
     std::lock_guard lock(mutex);
-    if (prepared)
+    if (isPrepared)
       return prepared;
     try {
       prepared = code->isForDevice() ? std::make_shared<const Executable>(
@@ -76,6 +79,7 @@ public:
       std::string what = error.what();
       throw Error(error.kind(), what.starts_with(source) ? what : source + ": " + what);
     }
+    isPrepared.store(true, std::memory_order_release);
     return prepared;
   }
 
@@ -87,7 +91,8 @@ private:
   std::shared_ptr<const Code> code;
   std::string source;
   mutable LongLock mutex{"a program of " + source};
-  mutable std::shared_ptr<const Executable> prepared;
+  mutable std::shared_ptr<const Executable> prepared; // written once
+  mutable std::atomic<bool> isPrepared{false};
 };
 
 std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {

@@ -109,12 +109,11 @@ struct Program {
 
 /// What does not fit together; empty for a sound program. Whoever reads one from outside asks, and
 /// so does whoever runs one. In a sound program
-/// - every symbol is the whole of some input's dimension, has a name of its own and a range of
-/// sizes
-///   from 0 on that is not empty; inputs have names of their own;
+/// - every symbol is the whole of some input's dimension, and has a range of sizes from 0 on that is
+///   not empty;
 /// - constant sizes are not negative, of dimensions, buffers, workspaces and grids;
-/// - a buffer stands for an input, output or constant there is, of its element type, or is a
-///   temporary that lives within the steps; every output has one buffer, which a step uses;
+/// - a buffer stands for an input, output or constant there is, or is a temporary that lives within
+///   the steps; every output has one buffer, which a step uses;
 /// - a step has operands, uses temporaries while they live, and ends with one that it may write;
 /// - a library step has as many operands and parameters as its routine takes;
 /// - a launch has a block of a size that devices have, and takes operands that its step has.

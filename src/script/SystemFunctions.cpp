@@ -114,6 +114,15 @@ Value asScalar(HostCall &call) {
 }
 
 Value asMatrix(HostCall &call) {
+  // Numbers of a list become a column.
+  if (auto *list = call.arguments[0].as<std::shared_ptr<const List>>();
+      list && (*list)->entries.size() != 1) {
+    const auto &entries = (*list)->entries;
+    Tensor column = newMatrix(static_cast<int64_t>(entries.size()), 1);
+    for (size_t i = 0; i < entries.size(); ++i)
+      column.as<double>()[i] = entries[i].second.number("as.matrix of a list");
+    return column;
+  }
   Value x = single(call);
   if (x.matrix())
     return x;

@@ -37,10 +37,31 @@ struct ExpandOperator : OpInterfaceRewritePattern<hr::OperatorInterface> {
   }
 };
 
+/// A concatenation of very many is one of concatenations: the time to find its buffers grows with
+/// the third power of what one kernel puts together.
+struct SplitConcat : OpRewritePattern<hr::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ConcatOp op, PatternRewriter &rewriter) const override {
+    constexpr size_t kMostInputs = 32;
+    SmallVector<Value> inputs(op.getInputs()), parts;
+    if (inputs.size() <= kMostInputs)
+      return rewriter.notifyMatchFailure(op, "has few inputs");
+    for (size_t begin = 0; begin < inputs.size(); begin += kMostInputs) {
+      auto part = ArrayRef(inputs).slice(begin, std::min(kMostInputs, inputs.size() - begin));
+      parts.push_back(part.size() == 1
+                          ? part.front()
+                          : rewriter.create<hr::ConcatOp>(op.getLoc(), part, op.getAxis()));
+    }
+    rewriter.replaceOpWithNewOp<hr::ConcatOp>(op, parts, op.getAxis());
+    return success();
+  }
+};
+
 struct ExpandOperatorsPass : impl::ExpandOperatorsPassBase<ExpandOperatorsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandOperator>(&getContext());
+    patterns.add<ExpandOperator, SplitConcat>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -39,13 +39,15 @@ hr::KernelOp kernelOf(Value value) {
 }
 
 /// The result of an operator without a point to compute: nothing, or what its reduction starts
-/// from.
+/// from, which is 0 where rows are added to others.
 Value resultOfNothing(OpBuilder &b, hr::OperatorInterface op) {
   Location loc = op->getLoc();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Value result = emptyTensor(b, loc, shapeOf(type), type.getElementType());
   TypedAttr start = op.getInitialValue();
-  if (!start || llvm::is_contained(type.getShape(), 0))
+  if (!start)
+    start = cast<TypedAttr>(b.getZeroAttr(type.getElementType()));
+  if (llvm::is_contained(type.getShape(), 0))
     return result;
   Value value = b.create<arith::ConstantOp>(loc, start);
   return b.create<linalg::FillOp>(loc, value, result).getResult(0);

@@ -17,6 +17,7 @@
 #include "transform/KeptValues.h"
 #include "transform/Passes.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -103,7 +104,14 @@ private:
   DictionaryAttr attributesOf(Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value))
       return joint.getArgAttrDict(argument.getArgNumber());
-    return nameAttribute("kept " + operatorName(value.getDefiningOp()));
+    std::string &name = keptNames[value];
+    if (name.empty()) {
+      // Several values of one operator may be kept.
+      std::string plain = name = "kept " + operatorName(value.getDefiningOp());
+      for (int number = 2; !takenNames.insert(name).second; ++number)
+        name = plain + " " + std::to_string(number);
+    }
+    return nameAttribute(name);
   }
 
   func::FuncOp makeFunction(StringRef name, const Signature &arguments, const Signature &results) {
@@ -192,6 +200,8 @@ private:
   func::ReturnOp ret;
   unsigned inputs, outputs;
   SmallVector<Value> kept;
+  llvm::DenseMap<Value, std::string> keptNames;
+  llvm::StringSet<> takenNames;
   llvm::DenseSet<Operation *> checkedForward; // what that direction checks, the other need not
 };
 

@@ -96,6 +96,29 @@ TEST(CppApi, RunsAndThrows) {
   }
 }
 
+TEST(CppApi, DataThatIsNotAllowedHasAStatus) {
+  CheckedPackageFile file;
+  headrace::Package package(file.path());
+  auto run = [&](std::vector<int64_t> values) {
+    int64_t size = static_cast<int64_t>(values.size());
+    return package.program().run({headrace::Input(values.data(), {size})}).values<int64_t>(0);
+  };
+  auto expect = [&](std::vector<int64_t> values, headrace_status status, const char *message) {
+    try {
+      run(std::move(values));
+      ADD_FAILURE() << "no error";
+    } catch (const headrace::Error &error) {
+      EXPECT_EQ(error.status(), status);
+      EXPECT_STREQ(error.what(), message);
+    }
+  };
+  EXPECT_EQ(run({1, -5, 4}), (std::vector<int64_t>{1, -5, 4}));
+  expect({1, 2, 5, -6}, HEADRACE_OUT_OF_RANGE,
+         "node 'embed' (Gather): index 5 at [2] is outside [-5, 5)");
+  expect({7, 0}, HEADRACE_DIVISION_BY_ZERO, "node 'halve' (Div): integers divided by 0 at [1]");
+  EXPECT_EQ(run({3}), std::vector<int64_t>{3});
+}
+
 TEST(CppApi, TypesAreTheLibrarys) {
   EXPECT_EQ(headrace::typeOf<int8_t>(), HEADRACE_I8);
   EXPECT_EQ(headrace::typeOf<uint8_t>(), HEADRACE_U8);

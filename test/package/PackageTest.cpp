@@ -232,6 +232,11 @@ TEST_F(PackageTest, NamesAreGivenOnce) {
   contents.programs.push_back(contents.programs[0]);
   writeTestPackage(path, contents);
   EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "there are two programs 'chain'");
+  contents = testContents();
+  Program &declared = contents.programs[0].interface;
+  declared.inputs.push_back(declared.inputs[0]);
+  writeTestPackage(path, contents);
+  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "there are two inputs 'x'");
 }
 
 TEST(PackageName, DecidesWhatIsOpenedAsAPackage) {

@@ -138,3 +138,13 @@ def test_messages_quote_a_part_of_long_text(load):
     with pytest.raises(headrace.Error) as raised:
         load(model([node], [1], ["y"]))
     assert len(str(raised.value)) < 1000
+
+
+def test_concatenations_of_very_many_are_put_together_in_parts(load):
+    """In one kernel this took a minute."""
+    nodes = [helper.make_node("Mul", ["x", f"w{i}"], [f"v{i}"]) for i in range(150)]
+    nodes.append(helper.make_node("Concat", [f"v{i}" for i in range(150)], ["y"], axis=0))
+    weights = [(f"w{i}", np.float32(i)) for i in range(150)]
+    x = np.arange(3, dtype=np.float32)
+    found = load(model(nodes, [3], ["y"], weights))(x)
+    np.testing.assert_array_equal(found, np.concatenate([x * i for i in range(150)]))

@@ -243,6 +243,8 @@ def test_gradients(save):
     expected[1], expected[9] = 2, 1
     np.testing.assert_array_equal(slope, expected)
     assert value == TABLE[[1, 1, -1]].sum()
+    value, slope = f(TABLE, np.array([], np.int64))
+    assert value == 0 and not slope.any()
     with pytest.raises(hr.OutOfRangeError, match=r"node 'embed' \(Gather\): index 10 at \[2\]"):
         f(TABLE, np.array([1, 1, 10]))
 

@@ -37,21 +37,28 @@ def accuracy(model: torch.nn.Module, images, labels) -> float:
     return (found == labels[-HELD_BACK:]).double().mean().item()
 
 
-def test_losses_and_accuracy_are_those_of_eager_mode() -> None:
+# From about step 180 on, rounding decides where the weights go: eager mode in f32 is then half a
+# percent from itself in f64.
+@pytest.mark.parametrize(
+    ("dtype", "steps", "tolerance"), [(torch.float64, STEPS, 1e-9), (torch.float32, 150, 1e-4)]
+)
+def test_losses_and_accuracy_are_those_of_eager_mode(
+    dtype: torch.dtype, steps: int, tolerance: float
+) -> None:
     digits = datasets.load_digits()
     mixed = torch.randperm(len(digits.target), generator=torch.Generator().manual_seed(0))
-    images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1)[mixed] / 16
+    images = torch.tensor(digits.images, dtype=dtype).unsqueeze(1)[mixed] / 16
     labels = torch.tensor(digits.target)[mixed]
     torch._dynamo.reset()
     torch.manual_seed(0)
-    eager = LeNet(size=8)
+    eager = LeNet(size=8).to(dtype)
     module = copy.deepcopy(eager)
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
         ours = train(module, torch.compile(module, backend="headrace"), images, labels)
     theirs = train(eager, eager, images, labels)
-    for step, (one, other) in enumerate(zip(ours, theirs)):
-        assert abs(one - other) <= 1e-3 * other, f"step {step}: {one} and {other}"
+    for step, (one, other) in enumerate(zip(ours[:steps], theirs)):
+        assert abs(one - other) <= tolerance * other, f"step {step}: {one} and {other}"
     reached = accuracy(module, images, labels)
     assert reached > 0.9
     assert abs(reached - accuracy(eager, images, labels)) <= 0.005

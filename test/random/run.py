@@ -83,6 +83,8 @@ def run_seeds(seeds, jobs: int, target: str = "cpu") -> Outcome:
 
     def note(seed: int, kind: str, message: str) -> None:
         outcome.kinds[kind] += 1
+        if (done := outcome.kinds.total()) % 500 == 0:
+            print(f"{done} programs, {len(outcome.failures)} of them wrong", flush=True)
         if kind == "wrong":
             outcome.failures[seed] = message
             print(f"seed {seed}: {message}", flush=True)

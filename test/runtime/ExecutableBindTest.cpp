@@ -125,17 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
                "output 'y' has a negative size"},
         Broken{"Workspace", [](Program &p) { p.steps[0].workspaceBytes = -1; },
                "negative workspace"},
-        Broken{"Type", [](Program &p) { p.buffers[0].dtype = DType::F64; },
-               "buffer 0 is of f64, what it stands for of f32"},
         Broken{"NoSize", [](Program &p) { p.symbols[0].min = 5, p.symbols[0].max = 4; },
                "sizes from 5 to 4"},
-        Broken{"TwoInputs", [](Program &p) { p.inputs.push_back(p.inputs[0]); }, "two inputs 'x'"},
-        Broken{"TwoSymbols",
-               [](Program &p) {
-                 p.symbols.push_back({"n"});
-                 p.inputs.push_back({"z", DType::F32, {DimExpr::symbol(1)}});
-               },
-               "two symbols 'n'"},
         Broken{"Library",
                [](Program &p) {
                  p.steps[1].kind = Step::Kind::Library;

@@ -111,6 +111,7 @@ Program checkedProgram() {
   program.buffers = {buffer(BufferInfo::Kind::Input, 0, n * number(4)),
                      buffer(BufferInfo::Kind::Input, 1, n * number(16)),
                      buffer(BufferInfo::Kind::Output, 0, n * number(4))};
+  program.buffers[1].dtype = DType::I64;
   Step check;
   check.kind = Step::Kind::Library;
   check.name = "node 'embed' (Gather)";

@@ -43,9 +43,8 @@ class Executor:
         try:
             return self.run(args)
         except (OutOfRangeError, DivisionByZeroError):
-            raise  # the data are at fault, as they would be in eager mode
+            raise  # the data are at fault; on a device maybe those of the call before
         except Exception as reason:
-            # Where anything else is at fault, PyTorch says so itself.
             results = self.module.forward(*args)
             self.give_up(reason)
             return results

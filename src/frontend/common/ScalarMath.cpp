@@ -1,5 +1,7 @@
 #include "frontend/common/ScalarMath.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace headrace {
@@ -64,6 +66,26 @@ Value ScalarMath::compare(Compare kind, Value a, Value b) {
   return op<arith::CmpIOp>(integer, a, b);
 }
 
+/// A float toward zero. Machines differ in what they make of numbers that the type cannot hold:
+/// here it is the nearest number that it can, and 0 of NaN.
+static Value truncated(ScalarMath &m, Value a, Type to) {
+  using Compare = ScalarMath::Compare;
+  if (a.getType().getIntOrFloatBitWidth() < 32) // which cannot hold all limits
+    a = m.convert(a, Float32Type::get(to.getContext()));
+  unsigned width = to.getIntOrFloatBitWidth();
+  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
+  auto integer = [&](const APInt &value) {
+    return m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(to, value)));
+  };
+  Value isHigh = m.compare(Compare::GreaterOrEqual, a, m.number(a, limit));
+  Value isLow = m.compare(Compare::Less, a, m.number(a, -limit));
+  Value isNan = m.compare(Compare::NotEqual, a, a);
+  Value isOutside = m.op<arith::OrIOp>(m.op<arith::OrIOp>(isHigh, isLow), isNan);
+  Value inside = m.op<arith::FPToSIOp>(to, m.select(isOutside, m.number(a, 0), a));
+  inside = m.select(isHigh, integer(APInt::getSignedMaxValue(width)), inside);
+  return m.select(isLow, integer(APInt::getSignedMinValue(width)), inside);
+}
+
 Value ScalarMath::convert(Value a, Type to) {
   Type from = a.getType();
   if (from == to)
@@ -78,7 +100,7 @@ Value ScalarMath::convert(Value a, Type to) {
     return fromWidth < toWidth ? op<arith::ExtFOp>(to, a) : op<arith::TruncFOp>(to, a);
   }
   if (fromFloat)
-    return op<arith::FPToSIOp>(to, a);
+    return truncated(*this, a, to);
   if (toFloat)
     return from.isInteger(1) ? op<arith::UIToFPOp>(to, a) : op<arith::SIToFPOp>(to, a);
   if (from.isInteger(1))

@@ -270,6 +270,8 @@ TEST_F(CudaTest, TensorMapsDescribeTheOperand) {
   program.outputs = {{"y", DType::I64, {number(8)}}};
   program.buffers = {buffer(BufferInfo::Kind::Input, 0, n * number(128)),
                      buffer(BufferInfo::Kind::Output, 0, number(64))};
+  program.buffers[0].dtype = DType::BF16;
+  program.buffers[1].dtype = DType::I64;
   LaunchParameter map;
   map.kind = LaunchParameter::Kind::TensorMap;
   map.tile = {DType::BF16, {n, number(64)}, {128, 32}, 64};
@@ -315,6 +317,8 @@ TEST_F(CudaTest, NothingIsLeftBehind) {
       executable.run(std::vector{counting(8)});
     EXPECT_GT(fake->memoryUsed, 0);
     EXPECT_EQ(fake->liveHostMemory, 0); // there is nothing to check
+  }
+  {
     Executable checked(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
     checked.run(std::vector{counting(8), indicesWith(8)});
     EXPECT_GT(fake->liveHostMemory, 0);

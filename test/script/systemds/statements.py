@@ -241,6 +241,9 @@ def edges() -> Iterator[str]:
                  '"%.1f", 0.25', '"%.1f", 0.35', '"%.2f", 1.005', '"%6.1f|%-6d|%s", 2.25, 7, "x"', '"%.3s|", "abcdef"', '"%s", i2 == 2',
                  '"%05d", n3', '"%+.2e", n05', '"% d", i2', '"%f", 1e20', '"%.0f", 0.5', '"%.0f", 1.5', '"%e", 0.0', '"%f", 0.0001'):  # fmt: skip
         yield f"print({text})"
+    for text in ('append("a", "b")', 'cbind("a", "b", st)', 'append(st + i2, "b" + 2.5)', 'append("a", 1)', "as.matrix(list(1, 2.5, 3))",
+                 "as.matrix(list(i2))", "as.matrix(list(TRUE, d25))"):  # fmt: skip
+        yield f"y = {text}"
     yield 'print(list(1, 2.5, TRUE, "a"))'
 
 

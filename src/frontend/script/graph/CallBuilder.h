@@ -27,7 +27,7 @@ private:
   int matrix();
   int rand();
   int seq();
-  int bindColumns() { return write.bind(true, all); }
+  int bindColumns();
   int bindRows() { return write.bind(false, all); }
   int transpose() { return write.transpose(all[0]); }
   int rows();

@@ -69,6 +69,22 @@ int CallBuilder::seq() {
   return function(known);
 }
 
+/// Strings beside one another are lines.
+int CallBuilder::bindColumns() {
+  if (!write.at(all[0]).known.type.isString())
+    return write.bind(true, all);
+  int text = all[0];
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (!write.at(all[i]).known.type.isString())
+      write.fail(call->builtin->name + " of a string expects strings, found " +
+                     toText(write.at(all[i]).known.type),
+                 ErrorKind::TypeMismatch);
+    for (int part : {write.literal(std::string("\n")), all[i]})
+      text = write.function("concatenate", {text, part}, scalarOf(ValueType::String));
+  }
+  return text;
+}
+
 int CallBuilder::rows() {
   return write.at(all[0]).known.type.data == DataType::List
              ? write.rowsOf(all[0])

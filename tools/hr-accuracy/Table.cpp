@@ -1,0 +1,100 @@
+#include "Table.h"
+
+#include "runtime/Error.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+namespace headrace::accuracy {
+namespace {
+
+constexpr const char *kBegin = "<!-- table: hr-accuracy --write -->\n";
+constexpr const char *kEnd = "<!-- end of table -->\n";
+
+std::string contentOf(const std::filesystem::path &file) {
+  std::ifstream stream(file);
+  if (!stream)
+    throw Error(ErrorKind::InvalidArgument, file.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Where the table stands in the file's text.
+std::pair<size_t, size_t> placeOfTable(const std::filesystem::path &file, const std::string &text) {
+  size_t begin = text.find(kBegin), end = text.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos || end < begin)
+    throw Error(ErrorKind::InvalidArgument,
+                file.string() + ": expected a table between '<!-- table: hr-accuracy --write -->' "
+                                "and '<!-- end of table -->', found none");
+  return {begin + std::char_traits<char>::length(kBegin), end};
+}
+
+std::vector<std::string> cellsOf(const std::string &line) {
+  std::vector<std::string> cells;
+  std::istringstream stream(line.substr(1));
+  for (std::string cell; std::getline(stream, cell, '|');) {
+    size_t first = cell.find_first_not_of(" `"), last = cell.find_last_not_of(" `");
+    cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+  }
+  return cells;
+}
+
+} // namespace
+
+const std::vector<std::string> &columns() {
+  static const std::vector<std::string> names = {"cpu f16", "cpu bf16", "cpu f32",
+                                                 "cpu f64", "cuda f32", "cuda f64"};
+  return names;
+}
+
+std::string tableText(const Errors &errors, const std::vector<std::string> &functions) {
+  std::string text = "| function |", rule = "|---|";
+  for (const std::string &column : columns()) {
+    text += " " + column + " |";
+    rule += "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (const std::string &function : functions) {
+    text += "| `" + function + "` |";
+    for (const std::string &column : columns()) {
+      auto found = errors.at(function).find(column);
+      char cell[32] = " ";
+      if (found != errors.at(function).end())
+        std::snprintf(cell, sizeof cell, " %.3g ", std::ceil(found->second * 10 - 1e-9) / 10);
+      text += cell + std::string("|");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+Errors readTable(const std::filesystem::path &file) {
+  std::string text = contentOf(file);
+  auto [begin, end] = placeOfTable(file, text);
+  std::istringstream lines(text.substr(begin, end - begin));
+  std::vector<std::string> names;
+  Errors errors;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with("|---"))
+      continue;
+    std::vector<std::string> cells = cellsOf(line);
+    if (names.empty()) {
+      names = cells;
+      continue;
+    }
+    for (size_t i = 1; i < cells.size() && i < names.size(); ++i)
+      if (!cells[i].empty())
+        errors[cells[0]][names[i]] = std::stod(cells[i]);
+  }
+  return errors;
+}
+
+void writeTable(const std::filesystem::path &file, const std::string &table) {
+  std::string text = contentOf(file);
+  auto [begin, end] = placeOfTable(file, text);
+  text.replace(begin, end - begin, table);
+  std::ofstream(file) << text;
+}
+
+} // namespace headrace::accuracy

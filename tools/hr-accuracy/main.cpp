@@ -1,0 +1,130 @@
+// Measures elementary functions as kernels compute them, and keeps the table of docs/accuracy.md.
+#include "runtime/Error.h"
+
+#include "Measure.h"
+#include "Table.h"
+#include <cstdio>
+#include <cstring>
+
+using namespace headrace;
+using namespace headrace::accuracy;
+
+namespace {
+
+constexpr const char *kUsage =
+    R"(hr-accuracy [--all] [--only NAME,...] [--type TYPE,...] [--check FILE | --write FILE]
+Errors of elementary functions, in units of the last place: compiled for this processor, and the
+functions of device code compiled for the host.
+  --all          every number of f32 in place of a sample (minutes a function)
+  --only, --type these functions and types
+  --check FILE   fail where an error is larger than the table in FILE says
+  --write FILE   put the table into FILE (errors that were not measured stay)
+)";
+
+struct Options {
+  bool all = false;
+  std::string only, type, check, write;
+};
+
+Options parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i];
+    std::string *value = name == "--only"    ? &options.only
+                         : name == "--type"  ? &options.type
+                         : name == "--check" ? &options.check
+                         : name == "--write" ? &options.write
+                                             : nullptr;
+    if (name == "--all")
+      options.all = true;
+    else if (value && i + 1 < argc)
+      *value = argv[++i];
+    else
+      throw Error(ErrorKind::InvalidArgument,
+                  std::string("unknown argument '") + name + "'\n" + kUsage);
+  }
+  return options;
+}
+
+bool isListed(const std::string &list, std::string_view name) {
+  return list.empty() ||
+         ("," + list + ",").find("," + std::string(name) + ",") != std::string::npos;
+}
+
+constexpr std::pair<const char *, DType> kTypes[] = {
+    {"f16", DType::F16}, {"bf16", DType::BF16}, {"f32", DType::F32}, {"f64", DType::F64}};
+
+class Measurement {
+public:
+  explicit Measurement(const Options &options) : options(options) {
+    if (!options.write.empty())
+      errors = readTable(options.write);
+    if (!options.check.empty())
+      allowed = readTable(options.check);
+  }
+
+  template <class AnyFunction> void add(const AnyFunction &function, size_t operands) {
+    names.emplace_back(function.name);
+    if (!isListed(options.only, function.name))
+      return;
+    for (auto [name, type] : kTypes) {
+      if (!isListed(options.type, name))
+        continue;
+      measure(function, type, std::string("cpu ") + name,
+              onProcessor(function.name, operands, type));
+      // Half precision is single, rounded: the same function.
+      if (type == DType::F32 || type == DType::F64)
+        measure(function, type, std::string("cuda ") + name, onDevice(function.name, type));
+    }
+  }
+
+  /// Whether every error is within the table.
+  bool finish() {
+    if (!options.write.empty())
+      writeTable(options.write, tableText(errors, names));
+    return !failed;
+  }
+
+private:
+  template <class AnyFunction>
+  void measure(const AnyFunction &function, DType type, const std::string &column,
+               const Evaluate &evaluate) {
+    if (!evaluate)
+      return;
+    Worst worst;
+    if constexpr (std::is_same_v<AnyFunction, Function>)
+      worst = accuracy::measure(function, type, evaluate, options.all);
+    else
+      worst = accuracy::measure(function, type, evaluate);
+    std::string name(function.name);
+    errors[name][column] = worst.units;
+    bool isWorse = !options.check.empty() &&
+                   (!allowed[name].contains(column) || worst.units > allowed[name][column]);
+    failed |= isWorse;
+    std::printf("%-12s %-9s %8.3g%s  %s\n", name.c_str(), column.c_str(), worst.units,
+                isWorse ? " more than the table says" : "", worst.at.c_str());
+    std::fflush(stdout);
+  }
+
+  const Options &options;
+  std::vector<std::string> names;
+  Errors errors, allowed;
+  bool failed = false;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    Options options = parse(argc, argv);
+    Measurement measurement(options);
+    for (const Function &function : functions())
+      measurement.add(function, 1);
+    for (const Function2 &function : functions2())
+      measurement.add(function, 2);
+    return measurement.finish() ? 0 : 1;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "hr-accuracy: %s\n", error.what());
+    return 2;
+  }
+}
