@@ -25,6 +25,13 @@ bool readsWell(const Product &product) {
          (isLarge(product.m) && isLarge(product.n) && isLarge(product.k));
 }
 
+/// Products of fewer rows or columns are sums of rows.
+bool fillsTiles(const Product &product) {
+  constexpr int64_t kFewest = 16;
+  return sizeOrGuess(product.size(product.m)) >= kFewest &&
+         sizeOrGuess(product.size(product.n)) >= kFewest;
+}
+
 class Chooser {
   using Kind = Schedule::Kind;
 
@@ -123,10 +130,8 @@ private:
   }
 
   std::optional<Kind> asProduct(Operation *op) const {
-    constexpr int64_t kFewest = 16;
     FormOrReason<FusedProduct> fused = productOnThreads(op);
-    if (!fused || sizeOrGuess(fused->product.size(fused->product.m)) < kFewest ||
-        sizeOrGuess(fused->product.size(fused->product.n)) < kFewest)
+    if (!fused || !fillsTiles(fused->product))
       return std::nullopt;
     if (productOnWarpgroups(op, hasWarpgroups) && readsWell(fused->product))
       return Kind::Warpgroups;
@@ -168,6 +173,11 @@ private:
 };
 
 } // namespace
+
+bool addsUpOnTensorCores(Operation *op) {
+  FormOrReason<FusedProduct> fused = productOnTensorCores(op);
+  return fused && fillsTiles(fused->product);
+}
 
 std::string chooseSchedules(func::FuncOp kernel, bool hasWarpgroups, const GivenSchedules &given) {
   return Chooser(kernel, hasWarpgroups, given).run();

@@ -6,7 +6,10 @@
 //   %s = linalg.generic ins(%a, %b) outs(%zero) { yield %sum + extf(%a) * extf(%b) }    // f32
 //   %c = linalg.generic ins(%s) outs(%e) { yield truncf(%s) }
 //
-// Operands stay narrow, as tensor cores and memory want them; ComputeInSingle has decided the rest.
+// Operands stay narrow, as memory wants them; ComputeInSingle has decided the rest. Products on
+// tensor cores stay as they are: those add up in single by themselves, and results go through
+// shared memory in the type they are stored in.
+#include "target/cuda/ChooseSchedule.h"
 #include "target/cuda/Passes.h"
 #include "transform/recipe/KernelModel.h"
 
@@ -81,7 +84,8 @@ struct CudaSumInSinglePass : impl::CudaSumInSinglePassBase<CudaSumInSinglePass> 
   void runOnOperation() override {
     SmallVector<std::pair<linalg::GenericOp, linalg::FillOp>> sums;
     getOperation().walk([&](linalg::GenericOp op) {
-      if (linalg::FillOp start = startOfHalfSum(op))
+      linalg::FillOp start = startOfHalfSum(op);
+      if (start && !cuda::addsUpOnTensorCores(op))
         sums.emplace_back(op, start);
     });
     for (auto [op, start] : sums)

@@ -99,14 +99,16 @@ TEST(BadFiles, OtherFormatsAreNotOnnx) {
   std::string other = "expected an ONNX model, found something else";
   std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0", 30);
   for (const std::string &bytes :
-       {png, std::string("PK\x03\x04\x14\0\0\0\x08\0", 10), std::string("{\"ir_version\": 8}"),
-        std::string("ir_version: 8\ngraph { }\n"), std::string("<!DOCTYPE html><html></html>"),
+       {png, std::string("{\"ir_version\": 8}"), std::string("ir_version: 8\ngraph { }\n"),
+        std::string("<!DOCTYPE html><html></html>"),
         std::string("Hello, world. This is a text file.\n"),
         std::string("\x7f"
                     "ELF\x02\x01\x01"),
         std::string("\0\0\0\0\0\0\0\0", 8), rawTensor<float>("w", Float, {2}, {1, 2})})
     expectError(bytes, ErrorKind::InvalidFile, other);
   expectError("", ErrorKind::InvalidFile, "found an empty file");
+  expectError(std::string("PK\x03\x04\x14\0\0\0\x08\0", 10), ErrorKind::InvalidFile,
+              "found a zip archive");
   expectError("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
               ErrorKind::InvalidFile, "git lfs pull");
 }
