@@ -14,6 +14,7 @@ import collections
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class Outcome:
     refusals: collections.Counter = field(default_factory=collections.Counter)
 
 
-def start_child(target: str) -> Child:
+def start_child() -> Child:
     # One thread each: the jobs share the cores. Kernels are not kept, because none comes again.
     environment = {
         **os.environ,
@@ -48,7 +49,7 @@ def start_child(target: str) -> Child:
         "OMP_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--target", target],
+        [sys.executable, __file__, "--serve"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -67,7 +68,7 @@ def serve() -> None:
         print(json.dumps([verdict.kind, verdict.message]), flush=True)
 
 
-def run_seeds(seeds, jobs: int, target: str = "cpu") -> Outcome:
+def run_seeds(seeds, jobs: int) -> Outcome:
     outcome, waiting = Outcome(), iter(seeds)
     selector = selectors.DefaultSelector()
 
@@ -92,7 +93,7 @@ def run_seeds(seeds, jobs: int, target: str = "cpu") -> Outcome:
             outcome.refusals[message.split(": ", 2)[-1]] += 1
 
     for _ in range(jobs):
-        give_next(start_child(target))
+        give_next(start_child())
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
         hung = [key.data for key in selector.get_map().values()] if not ready else []
@@ -106,35 +107,20 @@ def run_seeds(seeds, jobs: int, target: str = "cpu") -> Outcome:
             child.process.kill()
             status = child.process.wait()
             note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
-            give_next(start_child(target))
+            give_next(start_child())
     return outcome
 
 
 def fails_in_child(program) -> bool:
-    """Whether the program fails, found in a process that may crash."""
-    import pickle
+    """Whether the program fails, found in a process that may crash or hang."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS_FOR_ONE)
+        os.environ["HEADRACE_THREADS"] = "1"
+        from check import check
 
-    done = subprocess.run(
-        [sys.executable, __file__, "--one"],
-        input=pickle.dumps((program.model.SerializeToString(), program.feeds, program.tolerances, program.special, program.types)),
-        capture_output=True,
-        env={**os.environ, "HEADRACE_THREADS": "1"},
-        timeout=SECONDS_FOR_ONE,
-        check=False,
-    )  # fmt: skip
-    return done.returncode != 0
-
-
-def check_one() -> int:
-    import pickle
-
-    import onnx
-    from check import check
-    from values import Program
-
-    model, *rest = pickle.load(sys.stdin.buffer)  # our own process's
-    verdict = check(Program(0, onnx.load_from_string(model), *rest))
-    return 1 if verdict.kind == "wrong" else 0
+        os._exit(1 if check(program).kind == "wrong" else 0)
+    return os.waitpid(child, 0)[1] != 0
 
 
 def save_small(seed: int, folder: Path) -> Path:
@@ -161,20 +147,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--target", default="cpu")
     parser.add_argument("--save", type=Path, default=Path("build/random-failures"))
     parser.add_argument("--no-shrink", action="store_true", help="report failing seeds as they are")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve()
         return 0
-    if options.one:
-        return check_one()
-    outcome = run_seeds(
-        range(options.seed, options.seed + options.count), options.jobs, options.target
-    )
+    outcome = run_seeds(range(options.seed, options.seed + options.count), options.jobs)
     if not options.no_shrink:
         for seed in list(outcome.failures)[:20]:
             path = save_small(seed, options.save)
