@@ -557,7 +557,8 @@ REDUCTIONS = {
 def reduced(op: str, x: Value, count: int) -> Range:
     n, bound = max(count, 1), x.bound
     if op == "ReduceProd":
-        top = max(bound, 1.0) ** n
+        factor = max(float(bound), 1.0)
+        top = factor**n if n * math.log10(factor) < 300 else 1e300  # no type holds more
         return Range(-top, top, x.grid**n, x.error * n * top).rounded(x.dtype, x.is_exact, n)
     if op in ("ReduceMax", "ReduceMin"):
         return same(x)

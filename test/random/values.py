@@ -77,7 +77,7 @@ class Range:
         if (
             exact_inputs
             and self.error == 0
-            and self.bound / self.grid < 2.0 ** (MANTISSA[dtype] - 1)
+            and self.bound < self.grid * 2.0 ** (MANTISSA[dtype] - 1)
         ):
             return self
         self.error += work * max(self.bound, 2.0**-14)
