@@ -1,4 +1,4 @@
-"""Operators that move elements or combine many: layout, parts, products, windows, reductions."""
+"""Operators that move elements or combine many: layout, parts, products, windows, normalizations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import numpy as np
 from builder import Builder, Skip, onnx_type
 from onnx import helper
-from values import ANY, BOOL, FLOATS, INTEGERS, NUMBERS, Range, Value
+from reductions import REDUCED
+from values import ANY, BOOL, FLOATS, INTEGERS, Range, Value
 
 
 def same(x: Value) -> Range:
@@ -16,10 +17,6 @@ def same(x: Value) -> Range:
 
 def anything(b: Builder, **options) -> Value:
     return b.pick(ANY, calm=not b.special, **options)
-
-
-def product(dims) -> int:
-    return math.prod(dims)
 
 
 def is_fixed(x: Value) -> bool:
@@ -65,7 +62,7 @@ def flatten(b: Builder) -> Value:
     x = anything(b, accept=is_fixed)
     axis = b.integer(-x.rank, x.rank)
     at = axis + x.rank if axis < 0 else axis
-    dims = [product(x.shape[:at]), product(x.shape[at:])]
+    dims = [math.prod(x.shape[:at]), math.prod(x.shape[at:])]
     return b.node("Flatten", [x], x.dtype, dims, same(x), axis=axis)
 
 
@@ -118,7 +115,7 @@ def tile(b: Builder) -> Value:
     x = anything(b, ranks=(1, 2, 3), accept=is_fixed)
     repeats = [b.integer(1, 3) for _ in x.dims]
     dims = [d * r for d, r in zip(x.shape, repeats)]
-    if product(dims) > 4096:
+    if math.prod(dims) > 4096:
         raise Skip("too large")
     return b.node("Tile", [x, b.integers(repeats)], x.dtype, dims, same(x))
 
@@ -401,7 +398,7 @@ def conv(b: Builder) -> Value:
     attributes, out = windows(b, sizes, below=False)
     filter_dims = [features, channels // groups, *attributes["kernel_shape"]]
     w = b.pick([x.dtype], dims=filter_dims, low=-8, high=8)
-    depth = product(filter_dims[1:])
+    depth = math.prod(filter_dims[1:])
     inputs, result = [x, w], summed(b, x, w, depth)
     if b.chance(0.5):
         bias = b.pick([x.dtype], dims=[features])
@@ -449,7 +446,9 @@ def global_pool(op: str):
         (batch, channels), sizes = image(b, b.integer(1, 2))
         x = b.pick(FLOATS, dims=[batch, channels, *sizes])
         error = (
-            x.error if op == "GlobalMaxPool" else x.error + product(sizes) * max(x.bound, 2.0**-10)
+            x.error
+            if op == "GlobalMaxPool"
+            else x.error + math.prod(sizes) * max(x.bound, 2.0**-10)
         )
         result = Range(x.low, x.high, x.grid, error)
         return b.node(op, [x], x.dtype, [batch, channels, *[1] * len(sizes)], result)
@@ -490,7 +489,7 @@ def layer_norm(b: Builder) -> Value:
     dims = x.dims[axis:]
     scale = b.pick([x.dtype], dims=dims, low=-4, high=4)
     bias = b.pick([x.dtype], dims=dims, low=-4, high=4) if b.chance(0.6) else None
-    result = normalized(b, x, scale, bias, product(x.shape[axis:]))
+    result = normalized(b, x, scale, bias, math.prod(x.shape[axis:]))
     inputs = [x, scale, *([bias] if bias else [])]
     return b.node(
         "LayerNormalization", inputs, x.dtype, x.dims, result,
@@ -514,7 +513,7 @@ def instance_norm(b: Builder) -> Value:
     (batch, channels), sizes = image(b, b.integer(1, 2))
     x = b.pick(FLOATS, dims=[batch, channels, *sizes], low=-8, high=8)
     scale, bias = (b.pick([x.dtype], dims=[channels], low=-4, high=4) for _ in range(2))
-    result = normalized(b, x, scale, bias, product(sizes))
+    result = normalized(b, x, scale, bias, math.prod(sizes))
     return b.node("InstanceNormalization", [x, scale, bias], x.dtype, x.dims, result, epsilon=0.5)
 
 
@@ -526,7 +525,7 @@ def group_norm(b: Builder) -> Value:
     x = b.pick(FLOATS, dims=[batch, groups * each, *sizes], low=-8, high=8)
     count = groups * each if b.opset >= 21 else groups
     scale, bias = (b.pick([x.dtype], dims=[count], low=-4, high=4) for _ in range(2))
-    result = normalized(b, x, scale, bias, each * product(sizes))
+    result = normalized(b, x, scale, bias, each * math.prod(sizes))
     return b.node(
         "GroupNormalization",
         [x, scale, bias],
@@ -536,86 +535,6 @@ def group_norm(b: Builder) -> Value:
         num_groups=groups,
         epsilon=0.5,
     )
-
-
-# Reductions
-
-REDUCTIONS = {
-    "ReduceSum": NUMBERS[:6],
-    "ReduceProd": [*FLOATS[:3], *INTEGERS[:2]],
-    "ReduceMean": FLOATS,
-    "ReduceMax": NUMBERS,
-    "ReduceMin": NUMBERS,
-    "ReduceSumSquare": [*FLOATS, *INTEGERS[:2]],
-    "ReduceL1": [*FLOATS, *INTEGERS[:2]],
-    "ReduceL2": FLOATS,
-    "ReduceLogSum": FLOATS,
-    "ReduceLogSumExp": FLOATS,
-}
-
-
-def reduced(op: str, x: Value, count: int) -> Range:
-    n, bound = max(count, 1), x.bound
-    if op == "ReduceProd":
-        factor = max(float(bound), 1.0)
-        top = factor**n if n * math.log10(factor) < 300 else 1e300  # no type holds more
-        return Range(-top, top, x.grid**n, x.error * n * top).rounded(x.dtype, x.is_exact, n)
-    if op in ("ReduceMax", "ReduceMin"):
-        return same(x)
-    if op == "ReduceSum":
-        return Range(-n * bound, n * bound, x.grid, n * x.error).rounded(x.dtype, x.is_exact, n)
-    if op == "ReduceMean":
-        return Range(x.low, x.high, error=x.error + (n + 2) * max(bound, 2.0**-10))
-    if op == "ReduceSumSquare":
-        top = n * bound * bound
-        return Range(0, top, x.grid**2, 2 * n * bound * x.error).rounded(x.dtype, x.is_exact, n)
-    if op == "ReduceL1":
-        return Range(0, n * bound, x.grid, n * x.error).rounded(x.dtype, x.is_exact, n)
-    if op == "ReduceL2":
-        # The root's slope at the least sum that is not 0.
-        slope = max(1.0, bound) * n / max(x.low, 0.25)
-        top = math.sqrt(n) * bound
-        return Range(0, top, error=slope * (2 * x.error + n * bound))
-    if op == "ReduceLogSum":
-        top = abs(math.log(n * max(bound, 2))) + 3
-        return Range(-top, top, error=n * x.error / x.low + (n + 8) * top * bound / x.low)
-    top = bound + math.log(n) + 1
-    return Range(-top, top, error=2 * x.error + (n + 16) * top)
-
-
-def reduction(op: str):
-    def make(b: Builder) -> Value:
-        low, high = {"ReduceLogSum": (0.25, 8), "ReduceL2": (0.25, 8), "ReduceProd": (-2, 2)}.get(
-            op, (-8, 8)
-        )
-        needs_element = op not in (
-            "ReduceSum",
-            "ReduceProd",
-            "ReduceSumSquare",
-            "ReduceL1",
-            "ReduceL2",
-        )
-        x = b.pick(
-            REDUCTIONS[op], ranks=(0, 1, 2, 3, 4), low=low, high=high,
-            accept=lambda v: not (needs_element and 0 in v.shape),
-        )  # fmt: skip
-        axes = [i for i in range(x.rank) if b.chance(0.5)]
-        over = axes or list(range(x.rank))
-        keep = b.integer(0, 1)
-        count = product(x.shape[i] for i in over)
-        if keep:
-            dims = [1 if i in over else d for i, d in enumerate(x.dims)]
-        else:
-            dims = [d for i, d in enumerate(x.dims) if i not in over]
-        given = [i - x.rank if b.chance(0.5) else i for i in axes]
-        attributes, inputs = {"keepdims": keep}, [x]
-        if given and (b.opset >= 18 or op == "ReduceSum"):
-            inputs.append(b.integers(given))
-        elif given:
-            attributes["axes"] = given
-        return b.node(op, inputs, x.dtype, dims, reduced(op, x, count), **attributes)
-
-    return make
 
 
 STRUCTURE = {
@@ -654,5 +573,5 @@ STRUCTURE = {
     "BatchNormalization": batch_norm,
     "InstanceNormalization": instance_norm,
     "GroupNormalization": group_norm,
-    **{op: reduction(op) for op in REDUCTIONS},
+    **REDUCED,
 }
