@@ -7,8 +7,8 @@
 #include "driver/Compiler.h"
 #include "driver/ProgramBuilder.h"
 #include "runtime/Error.h"
-#include "transform/Gradient.h"
 #include "transform/Passes.h"
+#include "transform/gradient/Gradient.h"
 
 #include "mlir/Transforms/Passes.h"
 

@@ -2,7 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
-#include "transform/Gradient.h"
+#include "transform/gradient/Gradient.h"
 
 #include <cmath>
 #include <cstring>

@@ -9,7 +9,7 @@
 // convolutions and row reductions. Contractions must be recognized before anything folds the unit
 // reduction dimension away.
 #include "target/cpu/Passes.h"
-#include "transform/Patterns.h"
+#include "transform/simplify/Patterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"

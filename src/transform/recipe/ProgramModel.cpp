@@ -3,7 +3,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/Error.h"
-#include "transform/KernelGroup.h"
+#include "transform/kernels/KernelGroup.h"
 #include "transform/recipe/Formula.h"
 #include "transform/recipe/KernelModel.h"
 

@@ -1,7 +1,7 @@
 #include "transform/recipe/Rewriting.h"
 
 #include "runtime/Error.h"
-#include "transform/Patterns.h"
+#include "transform/simplify/Patterns.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

@@ -1,0 +1,44 @@
+#include "transform/expansion/LibraryContraction.h"
+
+#include "transform/expansion/ExpansionEstimates.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+void LibraryContraction::rewrite(Operation *operation, const Machine &,
+                                 RewriterBase &rewriter) const {
+  auto op = cast<hr::ContractOp>(operation);
+  MatrixProduct p = *asMatrixProduct(op);
+  MLIRContext *context = op.getContext();
+  auto number = [&](int64_t value) { return constantDim(value, context); };
+  AffineExpr zero = number(0);
+  SmallVector<AffineExpr> parameters{p.batch,
+                                     p.m,
+                                     p.n,
+                                     p.k,
+                                     number(p.transposeA),
+                                     number(p.transposeB),
+                                     p.batchedA ? p.m * p.k : zero,
+                                     p.batchedB ? p.k * p.n : zero,
+                                     p.m * p.n,
+                                     p.transposeA ? p.m : p.k,
+                                     p.transposeB ? p.k : p.n,
+                                     p.n};
+  auto type = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  AffineExpr bytesRead = byteCount(type(op.getLhs())) + byteCount(type(op.getRhs()));
+  AffineMap cost = symbolMap(
+      {bytesRead, byteCount(type(op.getResult())), op.getMovement().operations(context)}, context);
+  std::string name = operatorName(op);
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOpWithNewOp<hr::LibraryOp>(
+      op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine()),
+      AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
+      rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
+}
+
+double LibraryContraction::unfusedBytes(hr::ContractOp op) {
+  return op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
+}
+
+} // namespace headrace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "analysis/MatrixProduct.h"
+#include "transform/expansion/Expansion.h"
+
+namespace headrace {
+
+/// A library's product of matrices; what follows it is a kernel of its own.
+class LibraryContraction : public Expansion {
+public:
+  void rewrite(mlir::Operation *operation, const Machine &machine,
+               mlir::RewriterBase &rewriter) const final;
+
+protected:
+  /// Takes the operands and parameters that runtime/Library.h has for "openblas.sgemm".
+  virtual llvm::StringRef routine() const = 0;
+  /// What the kernel after it moves in addition.
+  static double unfusedBytes(hr::ContractOp op);
+};
+
+/// Of cuBLAS and cuDNN.
+llvm::ArrayRef<const Expansion *> deviceLibraryExpansions();
+
+} // namespace headrace

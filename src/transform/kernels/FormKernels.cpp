@@ -1,0 +1,269 @@
+// Level 1 -> level 2: partitions operators into kernels.
+//
+// Before:
+//   %0 = hr.map(%x) { softplus } ; %1 = hr.map(%0) { tanh } ; %2 = hr.map(%x, %1) { mulf }
+// After:
+//   %2 = hr.kernel "mish" (%x) of ["softplus", "tanh", "mul"] { linalg.generic { all three } }
+//
+// What is computed and read within one kernel is never written to memory (Partition says which
+// operators go together). It hurts where a producer is cheap to store and dear to compute twice;
+// groups refuse those.
+#include "analysis/Machine.h"
+#include "dialect/KernelSizes.h"
+#include "runtime/Error.h"
+#include "transform/Passes.h"
+#include "transform/kernels/KernelBuilder.h"
+#include "transform/kernels/Partition.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "transform/Passes.h.inc"
+
+namespace {
+
+/// The kernel that computes a value, which may be a view of its result.
+hr::KernelOp kernelOf(Value value) {
+  if (auto reshape = value.getDefiningOp<hr::ReshapeOp>())
+    value = reshape.getInput();
+  return value.getDefiningOp<hr::KernelOp>();
+}
+
+/// The result of an operator without a point to compute: nothing, or what its reduction starts
+/// from, which is 0 where rows are added to others.
+Value resultOfNothing(OpBuilder &b, hr::OperatorInterface op) {
+  Location loc = op->getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Value result = emptyTensor(b, loc, shapeOf(type), type.getElementType());
+  TypedAttr start = op.getInitialValue();
+  if (!start)
+    start = cast<TypedAttr>(b.getZeroAttr(type.getElementType()));
+  if (llvm::is_contained(type.getShape(), 0))
+    return result;
+  Value value = b.create<arith::ConstantOp>(loc, start);
+  return b.create<linalg::FillOp>(loc, value, result).getResult(0);
+}
+
+/// A kernel for an operator whose movement no affine map describes.
+FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
+  MLIRContext *context = b.getContext();
+  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  AffineExpr bytesRead = constantDim(0, context);
+  SmallVector<Value> inputs, operands;
+  if (!doesNothing(op))
+    operands = op->getOperands();
+  for (Value operand : operands) {
+    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(operand.getType()));
+    if (!llvm::is_contained(inputs, operand))
+      inputs.push_back(operand);
+  }
+  std::string name = operatorName(op);
+  auto kernel = b.create<hr::KernelOp>(
+      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(op)),
+      b.getStrArrayAttr({name}),
+      AffineMapAttr::get(
+          symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
+  Block *block = b.createBlock(&kernel.getBody());
+  SmallVector<Value> arguments;
+  for (Value operand : inputs)
+    block->addArgument(plainType(operand.getType()), op->getLoc());
+  for (Value operand : operands)
+    arguments.push_back(block->getArgument(llvm::find(inputs, operand) - inputs.begin()));
+  FailureOr<Value> result =
+      doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
+  if (failed(result))
+    return op->emitError("cannot be compiled in this form"), failure();
+  b.create<hr::YieldOp>(op->getLoc(), *result);
+  b.setInsertionPointAfter(kernel);
+  return kernel.getResult(0);
+}
+
+/// Inside a kernel, chains of element-wise work become one loop body. A producer that a reduction
+/// and others read is kept, so that it is computed once per row; so is one that a kernel that walks
+/// rows reads along more dimensions than it has.
+void fuseElementwise(hr::KernelOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
+    auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+    auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
+    return operand->get().hasOneUse() && (!consumer->getParentOfType<scf::ForallOp>() ||
+                                          producer.getNumLoops() == consumer.getNumLoops());
+  });
+  linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, kernel.getContext());
+  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+}
+
+/// A transpose of unit dimensions and the like: nothing is left to compute, its result is its
+/// input.
+bool dropIdentity(hr::KernelOp kernel) {
+  if (kernel.getNumResults() != 1)
+    return false;
+  auto same = dyn_cast<BlockArgument>(kernel.getBody().front().getTerminator()->getOperand(0));
+  if (!same)
+    return false;
+  OpBuilder b(kernel);
+  Value input = kernel.getInputs()[same.getArgNumber()];
+  Type type = kernel.getResult(0).getType();
+  if (input.getType() != type)
+    input = b.create<hr::ReshapeOp>(kernel.getLoc(), type, input);
+  kernel.getResult(0).replaceAllUsesWith(input);
+  kernel.erase();
+  return true;
+}
+
+/// Gives every stage a name by which recipes refer to it: the operator's kind, numbered where there
+/// are several. Names do not depend on nodes, so that equal kernels stay equal.
+void nameStages(hr::KernelOp kernel) {
+  Builder b(kernel.getContext());
+  llvm::StringMap<int> count;
+  SmallVector<Operation *> stages;
+  kernel.walk([&](Operation *op) {
+    if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op))
+      stages.push_back(op);
+  });
+  for (Operation *op : stages) {
+    std::string name = stageOf(op).str();
+    if (name.empty()) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      name = !generic                             ? op->getName().stripDialect().str()
+             : generic.getNumReductionLoops() > 0 ? "reduce"
+                                                  : "map";
+    }
+    if (int number = count[name]++)
+      name += std::to_string(number);
+    op->setAttr(kStageAttr, b.getStringAttr(name));
+    for (Value operand : op->getOperands())
+      if (auto fill = operand.getDefiningOp<linalg::FillOp>())
+        fill->setAttr(kStageAttr, b.getStringAttr(name));
+  }
+}
+
+/// The names of stages on a device (transform/recipe/KernelStages.h): those that authors gave, and
+/// `/reduce` and the like. Whatever computes a result has one.
+class DeviceNames {
+public:
+  explicit DeviceNames(func::FuncOp program) {
+    program.walk([&](Operation *op) {
+      if (!stageOf(op).empty())
+        given.insert(stageOf(op));
+    });
+  }
+
+  /// Fuses what is element-wise; what computes a result keeps the name that it was given.
+  void fuse(hr::KernelOp kernel) const {
+    SmallVector<std::string> names;
+    for (Operation *op : rootsOf(kernel))
+      names.push_back(op && given.contains(stageOf(op)) ? stageOf(op).str() : "");
+    fuseElementwise(kernel);
+    for (auto [op, name] : llvm::zip_equal(rootsOf(kernel), names))
+      if (op && !name.empty() && stageOf(op).empty())
+        op->setAttr(kStageAttr, StringAttr::get(op->getContext(), name));
+  }
+
+  void name(hr::KernelOp kernel) const {
+    Builder b(kernel.getContext());
+    for (Operation *op : rootsOf(kernel))
+      if (op && stageOf(op).empty())
+        op->setAttr(kStageAttr, b.getStringAttr(op->getName().stripDialect()));
+    kernel.walk([&](Operation *op) {
+      StringRef name = stageOf(op);
+      if (!name.empty())
+        op->setAttr(kStageAttr,
+                    b.getStringAttr((given.contains(name) ? "" : "/") + plainName(name)));
+    });
+  }
+
+private:
+  /// What computes the kernel's results; null for what is passed on.
+  static SmallVector<Operation *> rootsOf(hr::KernelOp kernel) {
+    SmallVector<Operation *> roots;
+    for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+      roots.push_back(result.getDefiningOp());
+    return roots;
+  }
+
+  llvm::StringSet<> given;
+};
+
+/// What the recipe says of a kernel's stages goes with it, and the names of what it reads.
+void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel &model) {
+  Builder b(kernel.getContext());
+  std::string root = stageOf(group.root()).str();
+  Recipe recipe;
+  for (const RecipeStep &step : model.recipe().steps)
+    if (model.kernelRoot(step.stage).name == root)
+      recipe.steps.push_back(step);
+  kernel->setAttr(kRecipeAttr, b.getStringAttr(recipe.text()));
+}
+
+struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    Machine machine;
+    machine.vectorBytes = vectorBytes;
+    machine.vectorRegisters = vectorRegisters;
+    machine.sharedVectorBytes = sharedVectorBytes;
+    machine.isDevice = device;
+    DeviceNames names(func);
+    std::optional<LoopModel> model;
+    try {
+      model = scheduledProgram(func);
+    } catch (const Error &error) {
+      func.emitError(error.what());
+      return signalPassFailure();
+    }
+    SmallVector<KernelGroup> groups =
+        partition(func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
+    // Producers first, so that every operand of a kernel is in its final form.
+    for (KernelGroup &group : groups) {
+      OpBuilder b(group.root());
+      if (group.isStructured()) {
+        for (auto [op, result] : buildKernel(b, group, machine)) {
+          if (group.keepsAxes())
+            attachRecipe(kernelOf(result), group, *model);
+          op->getResult(0).replaceAllUsesWith(result);
+        }
+      } else {
+        FailureOr<Value> result = buildIrregularKernel(b, group.root());
+        if (failed(result))
+          return signalPassFailure();
+        group.root()->getResult(0).replaceAllUsesWith(*result);
+      }
+      for (hr::OperatorInterface op : group.getOperators()) {
+        op->dropAllUses();
+        op->erase();
+      }
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+      if (isa<hr::SliceOp>(op) && op.use_empty())
+        op.erase();
+    // A kernel of several results may stand behind a view of one of them.
+    sortTopologically(&func.getBody().front());
+    func.walk([&](hr::KernelOp kernel) {
+      if (device)
+        names.fuse(kernel);
+      else if (!kernel->hasAttr(kRecipeAttr))
+        fuseElementwise(kernel);
+      if (dropIdentity(kernel))
+        return;
+      nameStages(kernel);
+      if (device)
+        names.name(kernel);
+    });
+  }
+};
+
+} // namespace
+} // namespace headrace

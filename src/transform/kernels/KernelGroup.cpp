@@ -1,0 +1,327 @@
+#include "transform/kernels/KernelGroup.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+bool isAnchor(Operation *op) {
+  auto compute = dyn_cast<hr::ComputeOp>(op);
+  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op) ||
+         (compute && compute.getReduced() > 0);
+}
+
+bool isElementwise(Operation *op) {
+  auto compute = dyn_cast<hr::ComputeOp>(op);
+  return isa<hr::MapOp>(op) || (compute && compute.getReduced() == 0);
+}
+
+bool doesNothing(hr::OperatorInterface op) {
+  Movement m = op.getMovement();
+  return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
+}
+
+/// Vectors are read along the last dimension, which must not have gaps.
+bool isReadInPlace(hr::SliceOp slice) {
+  ArrayRef<int64_t> steps = slice.getSteps();
+  if (steps.empty() || steps.back() != 1 || llvm::any_of(steps, [](int64_t s) { return s < 1; }) ||
+      doesNothing(cast<hr::OperatorInterface>(slice.getOperation())))
+    return false;
+  return llvm::all_of(slice->getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<hr::OperatorInterface>(use.getOwner());
+    if (!user || !user.isStructured() || doesNothing(user))
+      return false;
+    Movement m = user.getMovement();
+    return static_cast<bool>(m.maps[use.getOperandNumber()]);
+  });
+}
+
+KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops) : loops(loops) {
+  structured = root.isStructured() && !doesNothing(root);
+  if (!structured) {
+    operators.push_back(root);
+    return;
+  }
+  Movement m = root.getMovement();
+  add(root, m, resolveRoot(m));
+  if (loops == Loops::Shared)
+    walkFromRoot();
+}
+
+bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
+  if (keepsAxes() || !structured || !hasRoomFor(1) || !op.isStructured() || doesNothing(op))
+    return false;
+  KernelGroup before = *this;
+  if (!walk && !escapes) {
+    Movement m = op.getMovement();
+    std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
+    if (domain && pays(op, *domain, perRow)) {
+      add(op, m, *domain);
+      return true;
+    }
+    *this = before;
+  }
+  if (walk)
+    return place(op);
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis) {
+    if (!canWalkAlong(axis))
+      continue;
+    walk = axis;
+    if (place(op))
+      return true;
+    *this = before;
+  }
+  return false;
+}
+
+bool KernelGroup::hasRoomFor(size_t more) const {
+  constexpr size_t kMostOperators = 128;
+  return operators.size() + more <= kMostOperators;
+}
+
+void KernelGroup::join(hr::OperatorInterface op) {
+  domains[op] = resolveRoot(op.getMovement());
+  operators.push_back(op);
+}
+
+void KernelGroup::add(hr::OperatorInterface op, const Movement &m, const Refs &domain) {
+  operators.push_back(op);
+  domains[op] = domain;
+  if (isAnchor(op))
+    anchorOp = op;
+  for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps))
+    assign(operand, operandRefs(op, m, operand, map, domain));
+  Refs result;
+  for (AffineExpr expr : m.maps.back().getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    result.push_back(dim ? domain[dim.getPosition()] : AxisRef::unit());
+  }
+  values.try_emplace(op->getResult(0), result);
+}
+
+/// The dimensions of the first operator's domain are the first axes.
+KernelGroup::Refs KernelGroup::resolveRoot(const Movement &m) {
+  Refs domain(m.domain.size());
+  for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
+    if (constantValue(m.domain[dim]) == 1) {
+      domain[dim] = AxisRef::unit();
+      continue;
+    }
+    axes.push_back({m.domain[dim], m.iterators[dim] == IteratorType::reduction});
+    domain[dim] = AxisRef::axis(axes.size() - 1);
+  }
+  return domain;
+}
+
+/// Places the operator's iteration dimensions on the group's axes, through its result.
+std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterface op,
+                                                            const Movement &m, bool walking) {
+  Refs domain(m.domain.size());
+  auto addAxis = [&](unsigned dim) {
+    axes.push_back({m.domain[dim], m.iterators[dim] == IteratorType::reduction});
+    domain[dim] = AxisRef::axis(axes.size() - 1);
+  };
+  auto isUnit = [&](unsigned dim) { return constantValue(m.domain[dim]) == 1; };
+  Value result = op->getResult(0);
+  ArrayRef<AxisRef> resultRefs = values.find(result)->second;
+  for (auto [expr, ref] : llvm::zip(m.maps.back().getResults(), resultRefs)) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      domain[dim.getPosition()] = ref;
+    else if (!constantValue(expr))
+      return std::nullopt; // several dimensions make one of the result; only a root may do that
+  }
+  if (walking)
+    placeByOperands(op, m, domain);
+  // Reductions: the reduced dimension is the axis beside which the result has a unit dimension, or
+  // the one along which another operator of the group reads the same input.
+  for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
+    if (!domain[dim].isUnknown())
+      continue;
+    if (isUnit(dim)) {
+      domain[dim] = AxisRef::unit();
+      continue;
+    }
+    if (isAnchor(op)) {
+      addAxis(dim);
+      continue;
+    }
+    if (auto reduce = dyn_cast<hr::ReduceOp>(op.getOperation())) {
+      if (reduce.getKeepDims())
+        domain[dim] = resultRefs[dim].withoutUnit();
+      if (domain[dim].isUnknown())
+        if (auto known = values.find(reduce.getInput()); known != values.end())
+          domain[dim] = known->second[dim].withoutUnit();
+      if (domain[dim].isUnknown() && walking) {
+        addAxis(dim);
+        continue;
+      }
+    }
+    if (domain[dim].isUnknown() || !sameSize(axes[domain[dim].getId()].size, m.domain[dim]))
+      return std::nullopt;
+  }
+  return domain;
+}
+
+/// Where the dimensions of an operand lie.
+KernelGroup::Refs KernelGroup::operandRefs(hr::OperatorInterface op, const Movement &m,
+                                           Value operand, AffineMap map, const Refs &domain) {
+  if (!map) // a table, read by index
+    return Refs(cast<RankedTensorType>(operand.getType()).getRank());
+  Refs refs;
+  unsigned offset = m.domain.size() - std::min<size_t>(m.domain.size(), map.getNumResults());
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      refs.push_back(domain[dim.getPosition()]);
+    } else if (constantValue(expr) == 0) {
+      // Broadcast: operands of maps are aligned at the last dimension.
+      bool aligned = isa<hr::MapOp, hr::BroadcastOp>(op.getOperation());
+      AxisRef beside = aligned ? domain[offset + i] : AxisRef();
+      refs.push_back(beside.getId() < 0 ? AxisRef::unit() : AxisRef::unit(beside));
+    } else {
+      refs.push_back(AxisRef()); // a window or a step: readable from memory only
+    }
+  }
+  return refs;
+}
+
+/// Places the dimensions of a value. One that two operators read along different axes lies nowhere:
+/// it is read from memory, both ways.
+void KernelGroup::assign(Value value, const Refs &refs) {
+  auto [known, inserted] = values.try_emplace(value, refs);
+  if (inserted)
+    return;
+  Refs both;
+  for (auto [a, b] : llvm::zip_equal(known->second, refs)) {
+    if (a == b || b == AxisRef::unit())
+      both.push_back(a.isUnit() || a == b ? a : AxisRef());
+    else
+      both.push_back(a == AxisRef::unit() && b.isUnit() ? b : AxisRef());
+  }
+  if (llvm::any_of(both, [](AxisRef ref) { return ref.isUnknown(); }))
+    both.assign(both.size(), AxisRef());
+  known->second = both;
+}
+
+llvm::DenseSet<Operation *> findRowWork(Block &body) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation &op : body) {
+    auto followsRowWork = [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && operand.getType() == op.getResult(0).getType() &&
+             found.contains(producer) &&
+             llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
+    };
+    if (isa<hr::ReduceOp>(op) ||
+        (isa<hr::MapOp>(op) && llvm::any_of(op.getOperands(), followsRowWork)))
+      found.insert(&op);
+  }
+  return found;
+}
+
+/// Whether every element is read where it is computed, the dimensions in their order.
+static bool readsInPlace(hr::OperatorInterface op, Value value) {
+  Movement m = op.getMovement();
+  return llvm::all_of(llvm::zip(op->getOperands(), m.maps), [&](auto pair) {
+    auto [operand, map] = pair;
+    if (operand != value)
+      return true;
+    if (!map)
+      return false;
+    for (auto [i, expr] : llvm::enumerate(map.getResults()))
+      if (!constantValue(expr) && expr != getAffineDimExpr(i, expr.getContext()))
+        return false;
+    return true;
+  });
+}
+
+/// How often tiling writes the operator before equal tiles are found: once per way to the root.
+/// That doubles with each operator that is read by a reduction and by what reads its result.
+uint64_t KernelGroup::copiesOf(Operation *op) const {
+  llvm::DenseMap<Operation *, uint64_t> copies{{root(), 1}};
+  auto countUses = [&](Operation *producer) {
+    uint64_t total = 0;
+    for (Operation *user : producer->getUsers())
+      total = llvm::SaturatingAdd(total, copies.lookup(user));
+    return total;
+  };
+  for (hr::OperatorInterface member : llvm::drop_begin(operators))
+    copies[member] = countUses(member);
+  return countUses(op);
+}
+
+/// Whether computing `op` inside the group saves its intermediate without repeating work.
+bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const {
+  for (AxisRef ref : values.find(op->getResult(0))->second)
+    if (ref.isUnknown())
+      return false;
+  llvm::SmallDenseSet<int> covered;
+  for (AxisRef ref : domain)
+    if (ref.isAxis())
+      covered.insert(ref.getId());
+  hr::OperatorInterface rootOp = root();
+  Movement rootMovement = rootOp.getMovement();
+  bool rootReduces = llvm::is_contained(rootMovement.iterators, IteratorType::reduction);
+
+  if (isAnchor(op)) {
+    // An anchor takes element-wise work on its own result, in its own order, as an epilogue.
+    if (anchorOp || rootReduces)
+      return false;
+    return llvm::all_of(operators, [&](hr::OperatorInterface user) {
+      return isElementwise(user) && readsInPlace(user, op->getResult(0)) &&
+             llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
+    });
+  }
+  // Axes of the values the group keeps; a producer that lacks one would be computed again and
+  // again along it, except per row in a kernel that walks rows.
+  llvm::SmallDenseSet<int> kept;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (!axes[i].reduction)
+      kept.insert(i);
+  bool full = llvm::all_of(kept, [&](int axis) { return covered.contains(axis); });
+  if (anchorOp)
+    return full && isElementwise(op) &&
+           llvm::all_of(covered, [&](int axis) { return kept.contains(axis); });
+  if (rootReduces)
+    return (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
+           covered.size() == axes.size();
+
+  bool hasReduction = perRow || llvm::any_of(operators, [](hr::OperatorInterface other) {
+                        return isa<hr::ReduceOp>(other.getOperation());
+                      });
+  if (!hasReduction)
+    return full;
+  constexpr uint64_t kMostCopies = 64;
+  if (copiesOf(op) > kMostCopies)
+    return false;
+
+  // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
+  ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
+  llvm::SmallDenseSet<int> rowAxes = kept;
+  auto dropReduced = [&](hr::OperatorInterface candidate, ArrayRef<AxisRef> refs) {
+    Movement m = candidate.getMovement();
+    for (auto [ref, kind] : llvm::zip(refs, m.iterators))
+      if (ref.isUnit() || kind == IteratorType::reduction)
+        rowAxes.erase(ref.getId());
+  };
+  dropReduced(op, domain);
+  for (hr::OperatorInterface other : operators)
+    dropReduced(other, domains.find(other)->second);
+  bool inRow = false;
+  int64_t rowElements = 1;
+  for (AxisRef ref : rootDomain) {
+    if (!ref.isAxis())
+      continue;
+    bool isRowAxis = rowAxes.contains(ref.getId());
+    if (isRowAxis && inRow)
+      return false;
+    inRow |= !isRowAxis;
+    if (!isRowAxis)
+      rowElements *= constantValue(axes[ref.getId()].size).value_or(1 << 12);
+  }
+  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
+  return rowElements <= kRowLimit &&
+         llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
+         !isa<hr::TransposeOp>(op.getOperation());
+}
+
+} // namespace headrace

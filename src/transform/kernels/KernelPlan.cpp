@@ -1,0 +1,255 @@
+#include "transform/kernels/KernelPlan.h"
+
+#include "transform/recipe/KernelModel.h"
+
+#include <numeric>
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine)
+    : group(group), machine(machine), context(group.root()->getContext()) {
+  for (const Axis &axis : group.getAxes())
+    sizes.push_back(axis.size);
+  planOperators();
+  if (!group.keepsAxes()) {
+    mergeAxes();
+    splitFeatures();
+  }
+  orderAxes();
+}
+
+KernelPlan::Access KernelPlan::accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
+  Access access{value, {}, !map, {}, {}};
+  if (!map)
+    return access;
+  if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
+    access.slice = slice;
+  SmallVector<AffineExpr> replacements;
+  for (AxisRef ref : domain)
+    replacements.push_back(ref.isAxis() ? axisExpr(ref.getId()) : constantDim(0, context));
+  SymbolicShape shape = shapeOf(value);
+  View &view = access.view;
+  for (auto [i, size, result] : llvm::enumerate(shape, map.getResults())) {
+    AffineExpr expr = simplifyAffineExpr(result.replaceDims(replacements), sizes.size(), 0);
+    if (constantValue(expr) == 0 && constantValue(size) == 1)
+      continue; // a unit dimension
+    // group * width + position: two dimensions in one, told apart by a reshape.
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    auto product = sum && expr.getKind() == AffineExprKind::Add
+                       ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS())
+                       : AffineBinaryOpExpr(nullptr);
+    if (!access.slice && product && product.getKind() == AffineExprKind::Mul) {
+      auto outer = dyn_cast<AffineDimExpr>(product.getLHS());
+      auto inner = dyn_cast<AffineDimExpr>(sum.getRHS());
+      if (outer && inner && product.getRHS() == sizes[inner.getPosition()] &&
+          sameSize(size, sizes[outer.getPosition()] * sizes[inner.getPosition()])) {
+        view.push_back({outer, AffineExpr()});
+        view.push_back({inner, AffineExpr()});
+        continue;
+      }
+    }
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    bool whole = dim && sameSize(size, sizes[dim.getPosition()]);
+    view.push_back({expr, whole ? AffineExpr() : size});
+    if (access.slice)
+      access.sliceDims.push_back(i);
+  }
+  return access;
+}
+
+void KernelPlan::planOperators() {
+  SmallVector<hr::OperatorInterface> operators(group.getOperators());
+  llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
+    return a->isBeforeInBlock(b);
+  });
+  for (hr::OperatorInterface op : operators) {
+    Movement m = op.getMovement();
+    ArrayRef<AxisRef> domain = group.domainOf(op);
+    OpPlan plan{op, {}, {}, {}, {}, {}, {}};
+    plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
+                    return !group.contains(user);
+                  });
+    plan.accumulates = group.accumulates(op);
+    bool hasNames = op->hasAttr(kAxesAttr) || group.keepsAxes();
+    for (auto [dim, ref, kind] : llvm::enumerate(domain, m.iterators)) {
+      if (ref.isAxis()) {
+        plan.axes.push_back(ref.getId());
+        plan.iterators.push_back(kind);
+      }
+      if (hasNames)
+        (ref.isAxis() ? plan.names : plan.units).push_back(axisName(op, dim));
+    }
+    for (unsigned dim : m.indexed)
+      if (domain[dim].isAxis())
+        plan.indexed.push_back(domain[dim].getId());
+    for (auto [value, map] : llvm::zip(op->getOperands(), m.maps))
+      plan.accesses.push_back(accessOf(value, map, domain));
+    plan.accesses.push_back(accessOf(op->getResult(0), m.maps.back(), domain));
+    plans.push_back(std::move(plan));
+  }
+}
+
+/// Whether `b` directly follows `a` wherever either is walked.
+bool KernelPlan::mergeable(int a, int b) const {
+  if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value() &&
+      group.walkAxis() != a)
+    return false;
+  for (const OpPlan &plan : plans) {
+    if (plan.reads(a) || plan.reads(b))
+      return false;
+    auto atA = llvm::find(plan.axes, a), atB = llvm::find(plan.axes, b);
+    if ((atA == plan.axes.end()) != (atB == plan.axes.end()))
+      return false;
+    if (atA != plan.axes.end() &&
+        plan.iterators[atA - plan.axes.begin()] != plan.iterators[atB - plan.axes.begin()])
+      return false;
+    for (const Access &access : plan.accesses) {
+      bool follows = false;
+      for (const ViewDim &dim : access.view) {
+        auto axis = dim.axis();
+        if ((!axis || access.slice) && (dim.expr.isFunctionOfDim(a) || dim.expr.isFunctionOfDim(b)))
+          return false;
+        if (follows != (axis == b))
+          return false;
+        follows = axis == a;
+      }
+      if (follows)
+        return false;
+    }
+  }
+  return true;
+}
+
+void KernelPlan::mergeAxes() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int a = 0; a < static_cast<int>(sizes.size()) && !changed; ++a)
+      for (int b = 0; b < static_cast<int>(sizes.size()) && !changed; ++b) {
+        bool used = llvm::any_of(plans, [&](const OpPlan &plan) {
+          return llvm::is_contained(plan.axes, a) && llvm::is_contained(plan.axes, b);
+        });
+        if (a == b || !used || !mergeable(a, b))
+          continue;
+        sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
+        for (OpPlan &plan : plans) {
+          if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
+            size_t position = at - plan.axes.begin();
+            if (!plan.names.empty()) {
+              plan.names[llvm::find(plan.axes, a) - plan.axes.begin()] +=
+                  "_" + plan.names[position];
+              plan.names.erase(plan.names.begin() + position);
+            }
+            plan.iterators.erase(plan.iterators.begin() + position);
+            plan.axes.erase(at);
+          }
+          for (Access &access : plan.accesses)
+            llvm::erase(access.view, axisDim(b));
+        }
+        changed = true;
+      }
+  }
+}
+
+static bool isConstant(Value value) {
+  return value.getDefiningOp() && isa<hr::ConstantOp>(value.getDefiningOp());
+}
+
+/// Splits the features of constant weights into register tiles: the result [.., F] is walked as
+/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
+/// order they are used.
+void KernelPlan::splitFeatures() {
+  if (machine.isDevice || group.walkAxis() || !group.anchor() ||
+      isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
+    return;
+  OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });
+  Access &lhs = anchor->accesses[0], &rhs = anchor->accesses[1], &result = anchor->accesses[2];
+  if (!isConstant(rhs.value) || result.view.empty())
+    return;
+  auto feature = result.view.back().axis();
+  if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
+      llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
+    return;
+  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
+    return;
+  auto features = constantValue(sizes[*feature]);
+  Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
+  if (!features || !element.isIntOrFloat())
+    return;
+  int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  int64_t tile = chooseFeatureTile(machine.packedLanes(elementBytes), *features);
+  if (tile == 0)
+    return;
+
+  int outer = *feature, inner = outer;
+  if (tile != *features) {
+    inner = sizes.size();
+    sizes[outer] = constantDim(*features / tile, context);
+    sizes.push_back(constantDim(tile, context));
+    for (OpPlan &plan : plans) {
+      if (auto at = llvm::find(plan.axes, outer); at != plan.axes.end()) {
+        if (!plan.names.empty())
+          plan.names.push_back(plan.names[at - plan.axes.begin()] + "_t");
+        plan.axes.push_back(inner);
+        plan.iterators.push_back(IteratorType::parallel);
+      }
+      for (Access &access : plan.accesses)
+        if (auto at = llvm::find(access.view, axisDim(outer)); at != access.view.end())
+          access.view.insert(at + 1, axisDim(inner));
+    }
+  }
+  // Pack: outer tile first, the tile itself last, what is summed over in between.
+  View target;
+  for (const ViewDim &dim : rhs.view)
+    if (dim.axis() != outer && dim.axis() != inner)
+      target.push_back(dim);
+  if (inner != outer)
+    target.insert(target.begin(), axisDim(outer));
+  target.push_back(axisDim(inner));
+  for (const ViewDim &dim : target)
+    packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
+}
+
+/// Loop order: the result's dimensions as they lie in memory, then what is combined away.
+void KernelPlan::orderAxes() {
+  SmallVector<int> sequence;
+  auto add = [&](int axis) {
+    if (!llvm::is_contained(sequence, axis))
+      sequence.push_back(axis);
+  };
+  if (group.walkAxis())
+    add(*group.walkAxis());
+  for (const ViewDim &dim : plans.back().accesses.back().view)
+    if (auto axis = dim.axis())
+      add(*axis);
+  for (const OpPlan &plan : llvm::reverse(plans))
+    for (int axis : plan.axes)
+      add(axis);
+  SmallVector<int> order(sizes.size(), 0); // rank of each axis in loop order
+  for (auto [rank, axis] : llvm::enumerate(sequence))
+    order[axis] = rank;
+  for (OpPlan &plan : plans) {
+    SmallVector<size_t> sorted(plan.axes.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    llvm::sort(sorted,
+               [&](size_t x, size_t y) { return order[plan.axes[x]] < order[plan.axes[y]]; });
+    OpPlan unsorted = plan;
+    for (auto [i, from] : llvm::enumerate(sorted)) {
+      plan.axes[i] = unsorted.axes[from];
+      plan.iterators[i] = unsorted.iterators[from];
+      if (!plan.names.empty())
+        plan.names[i] = unsorted.names[from];
+    }
+  }
+}
+
+SmallVector<AffineExpr> KernelPlan::sizesOf(const Access &access) const {
+  SmallVector<AffineExpr> result;
+  for (const ViewDim &dim : access.view)
+    result.push_back(dim.axis() ? sizes[*dim.axis()] : dim.memorySize);
+  return result;
+}
+
+} // namespace headrace

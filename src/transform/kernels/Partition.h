@@ -1,0 +1,22 @@
+// Decides which operators become one kernel.
+#pragma once
+
+#include "transform/kernels/KernelGroup.h"
+#include "transform/recipe/LoopModel.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+/// Partitions the operators of a level-1 function into groups, producers before their users.
+///
+/// Walks the program backwards; a producer joins the kernel of its users where the group accepts it
+/// (KernelGroup says when loops can be shared). One that others read as well may join too and is
+/// stored besides. Then groups that read the same values are merged where the bytes that saves are
+/// worth it. No two groups ever wait for each other. The stages that a recipe speaks of are grouped
+/// as it says, and with nothing else; all others have `loops`.
+llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function,
+                                         const std::optional<LoopModel> &schedule,
+                                         KernelGroup::Loops loops = KernelGroup::Loops::Shared);
+
+} // namespace headrace

@@ -1,0 +1,15 @@
+#include "transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+void populateCanonicalizations(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    op.getCanonicalizationPatterns(patterns, context);
+}
+
+} // namespace headrace

@@ -1,0 +1,103 @@
+// Contractions: found in 1x1 convolutions, and reading or writing through the transposes around.
+#include "dialect/SymbolicShape.h"
+#include "transform/layout/OperatorBuilders.h"
+#include "transform/simplify/Patterns.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+AffineMap withResults(AffineMap map, ArrayRef<AffineExpr> results) {
+  return AffineMap::get(map.getNumDims(), 0, results, map.getContext());
+}
+
+SmallVector<AffineMap> mapsOf(hr::ContractOp op) {
+  auto maps = op.getMaps().getAsValueRange<AffineMapAttr>();
+  return SmallVector<AffineMap>(maps.begin(), maps.end());
+}
+
+/// A convolution whose window is one element is a product over the channels:
+/// y[n, s..., f] = sum over c of x[n, s..., c] * w[c, f].
+struct PointwiseConvToContract : OpRewritePattern<hr::ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ConvOp op, PatternRewriter &rewriter) const override {
+    if (op.getLayout() != hr::ChannelLayout::Last || op.getGroups() != 1)
+      return rewriter.notifyMatchFailure(op, "expects channels last and one group");
+    SymbolicShape filter = shapeOf(op.getFilter());
+    unsigned spatial = filter.size() - 2;
+    bool pointwise = llvm::all_of(ArrayRef(filter).take_front(spatial),
+                                  [](AffineExpr size) { return constantValue(size) == 1; }) &&
+                     llvm::all_of(op.getStrides(), [](int64_t stride) { return stride == 1; }) &&
+                     llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; });
+    if (!pointwise)
+      return rewriter.notifyMatchFailure(op, "expects a window, strides of 1 and no padding");
+
+    unsigned dims = spatial + 3, feature = spatial + 1, channel = spatial + 2;
+    AffineMap image = AffineMap::getMultiDimIdentityMap(dims, getContext());
+    SmallVector<AffineExpr> input(image.getResults().take_front(spatial + 1));
+    SmallVector<AffineExpr> result(input);
+    input.push_back(image.getResult(channel));
+    result.push_back(image.getResult(feature));
+    AffineMap maps[] = {withResults(image, input),
+                        withResults(image, {image.getResult(channel), image.getResult(feature)}),
+                        withResults(image, result)};
+    Value weights = reshaped(rewriter, op.getLoc(), op.getFilter(), ArrayRef(filter).take_back(2));
+    rewriter.replaceOpWithNewOp<hr::ContractOp>(op, op.getType(), op.getInput(), weights,
+                                                rewriter.getAffineMapArrayAttr(maps));
+    return success();
+  }
+};
+
+/// A contraction can index a transposed operand as it was before.
+struct AbsorbOperandTranspose : OpRewritePattern<hr::ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ContractOp op, PatternRewriter &rewriter) const override {
+    SmallVector<AffineMap> maps = mapsOf(op);
+    bool changed = false;
+    SmallVector<Value> operands(op.getOperands());
+    for (auto [operand, map] : llvm::zip(operands, maps))
+      if (auto transpose = operand.getDefiningOp<hr::TransposeOp>()) {
+        map = withResults(map, permuted(map.getResults(), inverse(transpose.getPermutation())));
+        operand = transpose.getInput();
+        changed = true;
+      }
+    if (!changed)
+      return rewriter.notifyMatchFailure(op, "expects a transposed operand");
+    rewriter.modifyOpInPlace(op, [&] {
+      op->setOperands(operands);
+      op.setMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+    return success();
+  }
+};
+
+/// A contraction can write its result transposed, when nobody wants it otherwise.
+struct AbsorbResultTranspose : OpRewritePattern<hr::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::TransposeOp op, PatternRewriter &rewriter) const override {
+    auto contract = op.getInput().getDefiningOp<hr::ContractOp>();
+    if (!contract || !contract->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "expects a contraction used by nothing else");
+    SmallVector<AffineMap> maps = mapsOf(contract);
+    maps[2] = withResults(maps[2], permuted(maps[2].getResults(), op.getPermutation()));
+    // The contraction is what the user wrote; its name stays.
+    Value result =
+        rewriter.create<hr::ContractOp>(contract.getLoc(), op.getType(), contract.getLhs(),
+                                        contract.getRhs(), rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateContractionSimplifications(RewritePatternSet &patterns) {
+  patterns.add<PointwiseConvToContract, AbsorbOperandTranspose, AbsorbResultTranspose>(
+      patterns.getContext());
+}
+
+} // namespace headrace
