@@ -8,7 +8,7 @@
 #include "package/Writer.h"
 #include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
-#include "target/cpu/Link.h"
+#include "target/cpu/code/Link.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -2,8 +2,8 @@
 #include "target/cpu/CpuTarget.h"
 
 #include "runtime/Sanitized.h"
-#include "target/cpu/CodeGen.h"
 #include "target/cpu/Passes.h"
+#include "target/cpu/code/CodeGen.h"
 #include "transform/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"

@@ -1,9 +1,9 @@
 // Sine and cosine: moderate arguments less a multiple of pi / 2, which is subtracted in three
 // parts. Where a vector has a larger one, the library's function is called for it; a branch sees to
 // that.
-#include "target/cpu/CircularMath.h"
+#include "target/cpu/math/CircularMath.h"
 
-#include "target/cpu/FloatBuilder.h"
+#include "target/cpu/math/FloatBuilder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,6 +1,6 @@
-#include "target/cpu/DoubleMath.h"
+#include "target/cpu/math/DoubleMath.h"
 
-#include "target/cpu/FloatBuilder.h"
+#include "target/cpu/math/FloatBuilder.h"
 
 #include <limits>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "target/cpu/KernelShape.h"
+#include "target/cpu/recipe/KernelShape.h"
 
 #include "transform/recipe/KernelModel.h"
 

@@ -1,7 +1,7 @@
 // Recipes of contractions, convolutions and windows: a register tile carried over the reduction.
 #pragma once
 
-#include "target/cpu/RecipeDraft.h"
+#include "target/cpu/recipe/RecipeDraft.h"
 
 namespace headrace {
 

@@ -1,7 +1,7 @@
-#include "target/cpu/SingleMath.h"
+#include "target/cpu/math/SingleMath.h"
 
-#include "target/cpu/CircularMath.h"
-#include "target/cpu/FloatBuilder.h"
+#include "target/cpu/math/CircularMath.h"
+#include "target/cpu/math/FloatBuilder.h"
 
 #include <limits>
 #include <numbers>

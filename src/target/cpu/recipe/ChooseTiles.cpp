@@ -1,6 +1,6 @@
-#include "target/cpu/ChooseTiles.h"
+#include "target/cpu/recipe/ChooseTiles.h"
 
-#include "target/cpu/KernelShape.h"
+#include "target/cpu/recipe/KernelShape.h"
 
 using namespace mlir;
 using utils::IteratorType;

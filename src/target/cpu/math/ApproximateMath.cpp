@@ -6,9 +6,9 @@
 //   arithmetic on vector<64xf32>, within two units in the last place (docs/accuracy.md)
 //
 // A call of libm per element is ten times slower. Functions without a polynomial stay calls.
-#include "target/cpu/DoubleMath.h"
 #include "target/cpu/Passes.h"
-#include "target/cpu/SingleMath.h"
+#include "target/cpu/math/DoubleMath.h"
+#include "target/cpu/math/SingleMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

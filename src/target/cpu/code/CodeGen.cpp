@@ -1,4 +1,4 @@
-#include "target/cpu/CodeGen.h"
+#include "target/cpu/code/CodeGen.h"
 
 #include "runtime/Error.h"
 #include "runtime/FileCache.h"
@@ -7,9 +7,9 @@
 #include "runtime/RuntimeFunctions.h"
 #include "runtime/Sanitized.h"
 #include "runtime/ThreadPool.h"
-#include "target/cpu/CheckedAccesses.h"
-#include "target/cpu/OddVectors.h"
 #include "target/cpu/Passes.h"
+#include "target/cpu/lower/CheckedAccesses.h"
+#include "target/cpu/lower/OddVectors.h"
 #include "transform/recipe/Intrinsic.h"
 
 #include "llvm/Config/llvm-config.h"

@@ -7,7 +7,7 @@
 //           %x = call <8 x float> @llvm.masked.load(%p, 11111100)
 //           %next = call <8 x float> @llvm.fma(%x, %w8, %wide)
 // What needs the six takes them out (llvm.vector.extract).
-#include "target/cpu/OddVectors.h"
+#include "target/cpu/lower/OddVectors.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Analysis/VectorUtils.h"

@@ -1,4 +1,4 @@
-#include "target/cpu/WalkPoints.h"
+#include "target/cpu/walk/WalkPoints.h"
 
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,8 +1,8 @@
-#include "target/cpu/ChooseRecipe.h"
+#include "target/cpu/recipe/ChooseRecipe.h"
 
-#include "target/cpu/ChooseTiles.h"
-#include "target/cpu/KernelShape.h"
-#include "target/cpu/RecipeDraft.h"
+#include "target/cpu/recipe/ChooseTiles.h"
+#include "target/cpu/recipe/KernelShape.h"
+#include "target/cpu/recipe/RecipeDraft.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -1,4 +1,4 @@
-#include "target/cpu/WalkPlan.h"
+#include "target/cpu/walk/WalkPlan.h"
 
 #include "dialect/Hr.h"
 

@@ -19,7 +19,7 @@
 // alone.
 #include "dialect/Hr.h"
 #include "target/cpu/Passes.h"
-#include "target/cpu/WalkPoints.h"
+#include "target/cpu/walk/WalkPoints.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,9 +1,9 @@
-#include "target/cpu/CodeTables.h"
+#include "target/cpu/code/CodeTables.h"
 
 #include "package/CodeFormat.h"
 #include "runtime/Error.h"
 #include "runtime/RuntimeFunctions.h"
-#include "target/cpu/CodeGen.h"
+#include "target/cpu/code/CodeGen.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"

@@ -1,9 +1,9 @@
-#include "target/cpu/Link.h"
+#include "target/cpu/code/Link.h"
 
 #include "runtime/AtomicWrite.h"
 #include "runtime/Error.h"
 #include "runtime/ForkSafety.h"
-#include "target/cpu/CodeTables.h"
+#include "target/cpu/code/CodeTables.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ObjCopy/ConfigManager.h"

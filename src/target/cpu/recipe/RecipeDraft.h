@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/Machine.h"
-#include "target/cpu/StepWriter.h"
+#include "target/cpu/recipe/StepWriter.h"
 
 namespace headrace {
 

@@ -1,4 +1,4 @@
-#include "target/cpu/CheckedAccesses.h"
+#include "target/cpu/lower/CheckedAccesses.h"
 
 #include "runtime/Error.h"
 

@@ -1,7 +1,7 @@
 // The inside of a walking kernel's loops: all operators of a stage at one place of some rows.
 #pragma once
 
-#include "target/cpu/WalkPlan.h"
+#include "target/cpu/walk/WalkPlan.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
