@@ -2,7 +2,7 @@
 #include "runtime/Error.h"
 #include "runtime/cuda/CudaTest.h"
 #include "runtime/cuda/MathKernels.h"
-#include "target/cuda/MathCases.h"
+#include "target/cuda/code/MathCases.h"
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// The kernels of test/target/cuda/MathKernels.c as PTX.
+// The kernels of test/target/cuda/code/MathKernels.c as PTX.
 #pragma once
 
 #include <string>

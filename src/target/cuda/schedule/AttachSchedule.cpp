@@ -1,0 +1,108 @@
+// Level 2 -> 3: chooses what of a kernel is launched, and how it is given to threads; what the
+// user's recipe says of it comes first.
+//
+// Before:
+//   module @softmax attributes {hr.recipe = "y: rows lanes=8"} {
+//     func.func @softmax(...) { %m = linalg.generic ... ; %y = linalg.generic ... } }
+// After:
+//   module @softmax attributes {hr.recipe = "y: rows threads=128 vector=4 lanes=8 held=4", ...} {
+//     func.func @softmax(...) { %m = linalg.generic ... ;
+//       %y = linalg.generic ... {cuda.schedule = {kind = "rows", threads = 128, lanes = 8, ...}} }
+//       }
+//
+// A recipe that is not legal leaves its reason on the module, and the launches that the compiler
+// chooses.
+#include "runtime/Error.h"
+#include "target/cuda/Passes.h"
+#include "target/cuda/schedule/ChooseSchedule.h"
+#include "target/cuda/schedule/LaunchRecipe.h"
+#include "target/cuda/schedule/LegalSchedule.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/KernelStages.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CUDAATTACHSCHEDULEPASS
+#include "target/cuda/Passes.h.inc"
+
+namespace {
+
+/// What the text says of the kernel's operations, in program order. Throws Error where it is no
+/// recipe, or says something of operations that are not there.
+cuda::GivenSchedules givenSchedules(func::FuncOp kernel, StringRef text) {
+  cuda::GivenSchedules given;
+  SmallVector<Operation *> stages = stagesOf(kernel.getBody().front());
+  std::vector<cuda::LaunchLine> lines = cuda::parseLaunches(text);
+  for (Operation *op : stages)
+    for (const cuda::LaunchLine &line : lines)
+      if (line.stage == stageOf(op))
+        given[op] = line.given;
+  for (const cuda::LaunchLine &line : lines)
+    if (llvm::none_of(stages, [&](Operation *op) { return stageOf(op) == line.stage; }))
+      throw Error(ErrorKind::InvalidArgument,
+                  line.stage + ": " + line.given.text() + "': nothing reads it");
+  return given;
+}
+
+struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSchedulePass> {
+  using CudaAttachSchedulePassBase::CudaAttachSchedulePassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto funcs = module.getOps<func::FuncOp>();
+    if (funcs.empty())
+      return;
+    func::FuncOp kernel = *funcs.begin();
+    Builder b(&getContext());
+    if (std::string refused = chooseAsGiven(module, kernel); !refused.empty()) {
+      module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
+      kernel.walk([](Operation *op) { op->removeAttr(cuda::kScheduleAttr); });
+      (void)cuda::chooseSchedules(kernel, warpgroups);
+    }
+    describe(module, kernel);
+  }
+
+private:
+  /// Returns why that is not possible.
+  std::string chooseAsGiven(ModuleOp module, func::FuncOp kernel) {
+    auto recipe = module->getAttrOfType<StringAttr>(kRecipeAttr);
+    try {
+      cuda::GivenSchedules given;
+      if (recipe)
+        given = givenSchedules(kernel, recipe.getValue());
+      return cuda::chooseSchedules(kernel, warpgroups, given);
+    } catch (const Error &error) {
+      return error.what();
+    }
+  }
+
+  /// What was chosen, for reports and as a recipe.
+  void describe(ModuleOp module, func::FuncOp kernel) {
+    Builder b(&getContext());
+    std::string kinds, loops, recipe;
+    kernel.walk([&](Operation *op) {
+      std::optional<cuda::Schedule> schedule = cuda::Schedule::of(op);
+      if (!schedule)
+        return;
+      std::string text = schedule->text();
+      if (auto refusal = cuda::refusalOf(op, *schedule, warpgroups)) {
+        op->emitError("launched as '")
+            << text << "': " << refusal->parameter << ": " << refusal->reason;
+        return signalPassFailure();
+      }
+      kinds = StringRef(text).split(' ').first.str();
+      loops += (loops.empty() ? "" : "; ") + text;
+      recipe += stageOf(op).str() + ": " + text + "\n";
+    });
+    module->setAttr(kKindAttr, b.getStringAttr(kinds));
+    module->setAttr(kLoopsAttr, b.getStringAttr(loops));
+    module->setAttr(kRecipeAttr, b.getStringAttr(recipe));
+    module->setAttr(kRootStageAttr, b.getStringAttr(rootStageOf(kernel.getBody().front())));
+  }
+};
+
+} // namespace
+} // namespace headrace

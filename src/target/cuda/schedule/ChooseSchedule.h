@@ -1,0 +1,26 @@
+// Which operations of a kernel are launched, and which of the legal ways is taken for each.
+#pragma once
+
+#include "target/cuda/schedule/Schedule.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace::cuda {
+
+/// What a user's recipe says of operations, in program order.
+using GivenSchedules = llvm::MapVector<mlir::Operation *, GivenSchedule>;
+
+/// Gives every operation of the kernel that is to be launched its record: those of `given`, and
+/// what else is needed. `hasWarpgroups`: the device multiplies by warp groups and copies tiles by
+/// itself (sm_90a). Returns why something that was given is not legal ("C: rows lanes=3': lanes:
+/// expected
+/// ..."); empty where all is.
+std::string chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups,
+                            const GivenSchedules &given = {});
+
+/// Whether the operation is a product, of as many rows and columns as tensor cores take, in half
+/// precision: then they add it up in single, whatever the type of its result.
+bool addsUpOnTensorCores(mlir::Operation *op);
+
+} // namespace headrace::cuda

@@ -1,0 +1,253 @@
+#include "target/cuda/schedule/LegalSchedule.h"
+
+#include "target/cuda/schedule/TemplateShapes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace headrace::cuda {
+namespace {
+
+constexpr int64_t kMostVector = 16;
+/// What a thread holds of a row must leave registers for what is computed of it.
+constexpr int64_t kMostHeldElements = 128;
+constexpr int64_t kMostSplits = 1024;
+/// Partial results have indices of 32 bits.
+constexpr int64_t kMostPartial = int64_t{1} << 30;
+
+/// How many neighbours along `dim` a thread may take at once: what it reads there lies together.
+int64_t neighbours(const Reads &reads, unsigned dim, AffineExpr size) {
+  for (const Read &read : reads.memory) {
+    std::optional<int64_t> stride = strideAlong(read, dim);
+    if (!stride || (*stride != 0 && *stride != 1))
+      return 1;
+  }
+  std::optional<int64_t> count = constantSize(size);
+  int64_t width = kMostVector;
+  while (width > 1 && (!count || *count % width != 0))
+    width /= 2;
+  return width;
+}
+
+/// The reduction's elements lie beside each other: those of its operands of most dimensions.
+bool readsAlong(linalg::GenericOp reduction, unsigned dim) {
+  unsigned rank = 0;
+  for (OpOperand *operand : reduction.getDpsInputOperands())
+    rank = std::max(rank, reduction.getMatchingIndexingMap(operand).getNumResults());
+  return llvm::any_of(reduction.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = reduction.getMatchingIndexingMap(operand);
+    return rank > 0 && map.getNumResults() == rank &&
+           map.getResults().back() == getAffineDimExpr(dim, reduction.getContext());
+  });
+}
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::optional<Refusal> refusedVector(int64_t vector, int64_t most) {
+  if (vector < 1 || vector > kMostVector || !llvm::isPowerOf2_64(vector))
+    return Refusal{"vector", "expected 1, 2, 4, 8 or 16"};
+  if (vector > most)
+    return Refusal{"vector", "expected at most " + number(most) +
+                                 ": more do not lie together in all that is read, or do not divide "
+                                 "the number of elements"};
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusedPoints(Operation *op, const Schedule &schedule) {
+  FormOrReason<PointForm> form = pointsOf(op);
+  if (!form)
+    return Refusal{"", form.reason};
+  return refusedVector(schedule.vector, form->mostVector);
+}
+
+std::optional<Refusal> refusedRows(Operation *op, const Schedule &schedule) {
+  FormOrReason<RowForm> form = rowsOf(op);
+  if (!form)
+    return Refusal{"", form.reason};
+  int64_t lanes = schedule.lanes;
+  if (lanes < 1 || !llvm::isPowerOf2_64(lanes) || schedule.threads % lanes != 0)
+    return Refusal{"lanes",
+                   "expected a power of two that divides threads=" + number(schedule.threads)};
+  if (lanes > kWarp && lanes != schedule.threads)
+    return Refusal{"lanes", "expected at most " + number(kWarp) + ", or all threads, which are " +
+                                number(schedule.threads)};
+  if (auto refusal = refusedVector(schedule.vector, form->mostVector))
+    return refusal;
+  if (schedule.held == 0)
+    return std::nullopt;
+  std::optional<int64_t> columns = constantSize(form->columns);
+  if (!columns)
+    return Refusal{"held", "expected 0, rows being of unknown length"};
+  int64_t least = llvm::divideCeil(*columns, lanes * schedule.vector);
+  if (schedule.held != least)
+    return Refusal{"held", "expected 0, or " + number(least) + " for rows of " + number(*columns) +
+                               " elements in lanes=" + number(lanes) +
+                               " vector=" + number(schedule.vector)};
+  int64_t most = std::min(kMostHeldElements, kRegisters / schedule.threads / 2);
+  if (schedule.held * schedule.vector > most)
+    return Refusal{"held", "expected at most " + number(most) +
+                               " elements in a thread's registers, found " +
+                               number(schedule.held * schedule.vector)};
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusedColumns(Operation *op, const Schedule &schedule) {
+  FormOrReason<ColumnForm> form = columnsOf(op);
+  if (!form)
+    return Refusal{"", form.reason};
+  if (schedule.lanes != 1 && schedule.lanes != schedule.threads)
+    return Refusal{"lanes", "expected 1, or all threads, which are " + number(schedule.threads)};
+  if (schedule.lanes > 1 && !llvm::isPowerOf2_64(schedule.threads))
+    return Refusal{"threads", "expected a power of two where all have one result"};
+  if (schedule.splits < 1 || schedule.splits > std::min(kMostSplits, form->depth))
+    return Refusal{"splits", "expected 1 to " + number(std::min(kMostSplits, form->depth)) +
+                                 " of " + number(form->depth) + " elements that are combined"};
+  if (schedule.splits * form->items > kMostPartial)
+    return Refusal{"splits", "expected at most " + number(kMostPartial / form->items) +
+                                 ", the result having " + number(form->items) + " elements"};
+  if (schedule.lanes == 1)
+    return refusedVector(schedule.vector, 1);
+  if (auto refusal = refusedVector(schedule.vector, form->mostVector))
+    return refusal;
+  if (form->items > 1 && form->depth % schedule.vector != 0)
+    return Refusal{"vector", "expected a number that divides the " + number(form->depth) +
+                                 " elements that are combined"};
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusedTiles(Operation *op, const Schedule &schedule) {
+  FormOrReason<TileForm> form = tilesOf(op);
+  if (!form)
+    return Refusal{"", form.reason};
+  if (!llvm::isPowerOf2_64(schedule.threads))
+    return Refusal{"threads", "expected a power of two, so that they share a tile's " +
+                                  number(kTransposedTile) + " rows evenly"};
+  if (llvm::is_contained(form->along, schedule.along))
+    return std::nullopt;
+  std::string list;
+  for (int64_t dim : form->along)
+    list += (list.empty() ? "" : " or ") + number(dim);
+  return Refusal{"along", "expected " + list + ": the dimension along which what is read lies"};
+}
+
+} // namespace
+
+int64_t elementBytes(Value tensor) {
+  return std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
+}
+
+std::optional<int64_t> constantSize(AffineExpr expr) {
+  return expr ? constantValue(expr) : std::nullopt;
+}
+
+bool isReduction(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() > 0;
+}
+
+FormOrReason<PointForm> pointsOf(Operation *op) {
+  PointForm form;
+  Reads reads = readsOf(op);
+  auto shape = kernelShape(op->getResult(0));
+  if (reads.complete && reads.reductions.empty() && shape && !shape->empty())
+    form.mostVector = neighbours(reads, shape->size() - 1, shape->back());
+  return form;
+}
+
+FormOrReason<RowForm> rowsOf(Operation *op) {
+  Reads reads = readsOf(op);
+  auto shape = kernelShape(op->getResult(0));
+  if (!reads.complete || reads.reductions.empty() || !shape)
+    return "expected something that is combined along rows, found nothing";
+  bool isReduced = isReduction(op);
+  if (!isReduced && shape->empty())
+    return "expected rows, found a single element";
+  unsigned rank = shape->size(), rowDims = isReduced ? rank : rank - 1;
+  AffineExpr columns = isReduced ? AffineExpr() : shape->back();
+  for (const Read &read : reads.reductions) {
+    auto reduction = cast<linalg::GenericOp>(read.value.getDefiningOp());
+    if (reduction.getNumReductionLoops() != 1 || !combinerOf(reduction) || !startOf(reduction))
+      return "expected reductions along one dimension by one operation, found others";
+    for (AffineExpr expr : read.point)
+      for (unsigned dim = rowDims; dim < reads.dims; ++dim)
+        if (expr.isFunctionOfDim(dim))
+          return "expected results that are needed per row, found a reduction that each element of "
+                 "a row has for itself";
+    SmallVector<unsigned> dims;
+    reduction.getReductionDims(dims);
+    AffineExpr size = loopSize(reduction, dims.front());
+    if (!size || (columns && !sameSize(size, columns)))
+      return "expected reductions along rows of the result, found other lengths";
+    columns = size;
+    if (!readsAlong(reduction, dims.front()))
+      return "expected rows whose elements lie beside each other, found a reduction along another "
+             "dimension";
+  }
+  // Columns are the last dimension of the result, and one dimension more for each reduction.
+  int64_t most = kMostVector;
+  for (unsigned dim = rowDims; dim < reads.dims; ++dim)
+    most = std::min(most, neighbours(reads, dim, columns));
+  return RowForm{elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()), columns,
+                 most};
+}
+
+FormOrReason<ColumnForm> columnsOf(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumReductionLoops() == 0 || !combinerOf(generic) || !startOf(generic))
+    return "expected a reduction by one operation";
+  if (readsOf(op, /*throughReductions=*/true).reductions.size() != 1)
+    return "expected one reduction, found others on the way";
+  SmallVector<unsigned> dims;
+  generic.getReductionDims(dims);
+  ColumnForm form;
+  SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
+  for (auto [dim, range] : llvm::enumerate(ranges)) {
+    if (ShapedType::isDynamic(range) || range == 0)
+      return "expected sizes that are known";
+    (llvm::is_contained(dims, dim) ? form.depth : form.items) *= range;
+  }
+  Reads reads = readsOf(op);
+  form.mostVector = neighbours(reads, reads.dims - 1, constantDim(kMostVector, op->getContext()));
+  form.liesAlong = readsAlong(generic, dims.back());
+  return form;
+}
+
+FormOrReason<TileForm> tilesOf(Operation *op) {
+  std::optional<Read> read = transposedRead(op);
+  auto shape = kernelShape(op->getResult(0));
+  TileForm form;
+  if (read && shape)
+    for (unsigned dim = 0; dim + 1 < shape->size(); ++dim)
+      if (strideAlong(*read, dim) == 1)
+        form.along.push_back(dim);
+  if (form.along.empty())
+    return "expected an element-wise function of one tensor that is transposed";
+  return form;
+}
+
+std::optional<Refusal> refusalOf(Operation *op, const Schedule &schedule, bool hasWarpgroups) {
+  // The threads of products follow from their tiles.
+  if (!isProduct(schedule.kind) && (schedule.threads < kWarp || schedule.threads > kMostThreads ||
+                                    schedule.threads % kWarp != 0))
+    return Refusal{"threads", "expected a multiple of 32, at most " + number(kMostThreads)};
+  if (!kernelShape(op->getResult(0)))
+    return Refusal{"", "expected a result of known shape"};
+  switch (schedule.kind) {
+  case Schedule::Kind::Points:
+    return refusedPoints(op, schedule);
+  case Schedule::Kind::Rows:
+    return refusedRows(op, schedule);
+  case Schedule::Kind::Columns:
+    return refusedColumns(op, schedule);
+  case Schedule::Kind::Tiles:
+    return refusedTiles(op, schedule);
+  case Schedule::Kind::Product:
+  case Schedule::Kind::TensorCores:
+  case Schedule::Kind::Warpgroups:
+    return refusalOfProduct(op, schedule, hasWarpgroups);
+  }
+  llvm_unreachable("no such schedule");
+}
+
+} // namespace headrace::cuda
