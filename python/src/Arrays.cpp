@@ -1,6 +1,6 @@
 #include "Arrays.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Interpreter.h"
 #include <cstring>

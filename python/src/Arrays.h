@@ -1,7 +1,7 @@
 // Arrays of Python and tensors of the runtime, without copies where the layout allows.
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

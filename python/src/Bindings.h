@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/Settings.h"
-#include "runtime/Explanation.h"
+#include "runtime/program/Explanation.h"
 
 #include <nanobind/nanobind.h>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Bindings.h"
 #include <cstring>

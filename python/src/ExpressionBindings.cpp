@@ -1,6 +1,6 @@
 // Tensor expressions: the tree of src/frontend/expr, wrapped for headrace's Python files.
 #include "driver/ExpressionModel.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Bindings.h"
 #include "Interpreter.h"

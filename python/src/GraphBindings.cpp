@@ -1,6 +1,6 @@
 // Programs built operator by operator: src/frontend/graph for headrace's front ends in Python.
 #include "driver/GraphModel.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Arrays.h"
 #include "Bindings.h"

@@ -1,6 +1,6 @@
 #include "Interpreter.h"
 
-#include "runtime/ForkSafety.h"
+#include "runtime/system/ForkSafety.h"
 
 #include <chrono>
 #include <condition_variable>

@@ -2,7 +2,7 @@
 // it, and to be out of the way when the interpreter ends.
 #pragma once
 
-#include "runtime/Interruption.h"
+#include "runtime/system/Interruption.h"
 
 #include <functional>
 #include <nanobind/nanobind.h>

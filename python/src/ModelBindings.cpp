@@ -1,8 +1,8 @@
 #include "driver/Model.h"
 #include "driver/PackageCompiler.h"
 #include "package/Package.h"
-#include "runtime/ThreadPool.h"
 #include "runtime/cuda/Memory.h"
+#include "runtime/system/ThreadPool.h"
 
 #include "Arrays.h"
 #include "Bindings.h"

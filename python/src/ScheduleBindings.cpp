@@ -2,7 +2,7 @@
 #include "driver/DeclareIntrinsic.h"
 #include "driver/LaunchSchedule.h"
 #include "driver/ProgramSchedule.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Bindings.h"
 #include <nanobind/stl/string.h>

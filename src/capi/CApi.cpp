@@ -1,8 +1,8 @@
 // The C interface: include/headrace/headrace.h.
 #include "headrace/headrace.h"
 #include "package/Package.h"
-#include "runtime/Error.h"
 #include "runtime/cuda/Memory.h"
+#include "runtime/system/Error.h"
 
 #include "script/PackagedScript.h"
 #include <cstring>

@@ -3,7 +3,7 @@
 #include "dialect/SizeAlgebra.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/reference/Reference.h"
-#include "runtime/ValueCheck.h"
+#include "runtime/program/ValueCheck.h"
 
 #include <algorithm>
 

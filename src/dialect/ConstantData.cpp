@@ -1,7 +1,7 @@
 #include "dialect/ConstantData.h"
 
 #include "dialect/SymbolicShape.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,7 +1,7 @@
 // Tensors as attributes of the IR and back.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -4,7 +4,7 @@
 #include "dialect/HrDialect.h.inc"
 #include "dialect/HrEnums.h.inc"
 #include "dialect/Movement.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

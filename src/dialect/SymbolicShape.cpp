@@ -1,7 +1,7 @@
 #include "dialect/SymbolicShape.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -2,8 +2,8 @@
 // encoding of tensor types.
 #pragma once
 
-#include "runtime/DType.h"
-#include "runtime/DimExpr.h"
+#include "runtime/tensor/DType.h"
+#include "runtime/tensor/DimExpr.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,8 +3,8 @@
 
 #include "driver/Phases.h"
 #include "driver/Settings.h"
-#include "runtime/Executable.h"
-#include "runtime/Explanation.h"
+#include "runtime/program/Executable.h"
+#include "runtime/program/Explanation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

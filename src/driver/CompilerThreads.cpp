@@ -1,8 +1,8 @@
 #include "driver/CompilerThreads.h"
 
-#include "runtime/ForkSafety.h"
-#include "runtime/Interruption.h"
-#include "runtime/ThreadPool.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/ThreadPool.h"
 
 #include "llvm/Support/ThreadPool.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,5 +1,6 @@
-// How MLIR gets threads: the process's own pool (runtime/ThreadPool.h) is the only one. A pool of
-// MLIR's would be without threads in a forked child, and whoever waited for it would wait forever.
+// How MLIR gets threads: the process's own pool (runtime/system/ThreadPool.h) is the only one. A
+// pool of MLIR's would be without threads in a forked child, and whoever waited for it would wait
+// forever.
 #pragma once
 
 #include "mlir/IR/MLIRContext.h"

@@ -6,7 +6,7 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/Compiler.h"
 #include "driver/ProgramBuilder.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/Passes.h"
 #include "transform/gradient/Gradient.h"
 

@@ -2,7 +2,7 @@
 
 #include "driver/Compiler.h"
 #include "frontend/expr/ImportExpression.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 

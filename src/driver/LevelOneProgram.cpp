@@ -4,8 +4,8 @@
 #include "driver/ProgramBuilder.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/OnnxReader.h"
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 
 using namespace mlir;
 

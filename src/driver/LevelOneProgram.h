@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/Settings.h"
-#include "runtime/MappedFile.h"
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/MappedFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

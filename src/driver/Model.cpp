@@ -7,9 +7,9 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/Specialize.h"
 #include "package/Package.h"
-#include "runtime/BindInputs.h"
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/program/BindInputs.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 
 #include <list>
 #include <mutex>

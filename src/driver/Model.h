@@ -3,9 +3,9 @@
 #pragma once
 
 #include "driver/Settings.h"
-#include "runtime/Executable.h"
-#include "runtime/Explanation.h"
-#include "runtime/Program.h"
+#include "runtime/program/Executable.h"
+#include "runtime/program/Explanation.h"
+#include "runtime/program/Program.h"
 
 #include <filesystem>
 #include <memory>

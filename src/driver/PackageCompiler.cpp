@@ -6,8 +6,8 @@
 #include "package/Code.h"
 #include "package/Manifest.h"
 #include "package/Writer.h"
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
 #include "target/cpu/code/Link.h"
 
 #include "llvm/ADT/StringSet.h"

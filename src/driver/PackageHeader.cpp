@@ -1,6 +1,6 @@
 #include "driver/PackageHeader.h"
 
-#include "runtime/AtomicWrite.h"
+#include "runtime/system/AtomicWrite.h"
 
 #include <set>
 

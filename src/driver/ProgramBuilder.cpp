@@ -3,8 +3,8 @@
 #include "dialect/ConstantData.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Error.h"
-#include "runtime/ValueCheck.h"
+#include "runtime/program/ValueCheck.h"
+#include "runtime/system/Error.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // From a compiled function to the runtime's plain program: buffers, lifetimes, steps.
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 #include "target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,7 +2,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Verifier.h"

@@ -1,7 +1,7 @@
 #include "package/ChooseCode.h"
 
-#include "runtime/Error.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <cstdlib>

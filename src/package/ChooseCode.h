@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/Processor.h"
+#include "runtime/system/Processor.h"
 
 #include <string>
 #include <vector>

@@ -3,10 +3,10 @@
 // is loaded. Its pages are the process's own; kernels are small next to weights, which are shared.
 #include "package/Code.h"
 
-#include "package/Json.h"
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
-#include "runtime/RuntimeFunctions.h"
+#include "runtime/program/RuntimeFunctions.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Json.h"
 
 #include <cerrno>
 #include <cstring>

@@ -2,7 +2,7 @@
 // are part of the package format; a change of them is a change of codeAbi.
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 
 #include <cstdint>
 

@@ -1,9 +1,9 @@
 // What a package holds, as plain data; the code of its kernels is elsewhere.
 #pragma once
 
-#include "runtime/Explanation.h"
-#include "runtime/Processor.h"
-#include "runtime/Program.h"
+#include "runtime/program/Explanation.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/Processor.h"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "package/Checksum.h"
-#include "package/Json.h"
+#include "runtime/system/Json.h"
 
 namespace headrace {
 

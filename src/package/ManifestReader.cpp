@@ -1,8 +1,8 @@
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
-#include "runtime/AlignedMemory.h"
-#include "runtime/Error.h"
+#include "runtime/system/AlignedMemory.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
-#include "runtime/AlignedMemory.h"
+#include "runtime/system/AlignedMemory.h"
 
 #include <algorithm>
 #include <array>

@@ -4,10 +4,10 @@
 #include "package/ChooseCode.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
-#include "runtime/BindInputs.h"
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
-#include "runtime/MappedFile.h"
+#include "runtime/program/BindInputs.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/MappedFile.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 
 #include "package/CodeFormat.h"
 #include "package/Contents.h"
-#include "runtime/Executable.h"
+#include "runtime/program/Executable.h"
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "package/ProgramJson.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <array>
 #include <climits>

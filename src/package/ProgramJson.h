@@ -1,9 +1,9 @@
 // A program as JSON and back; see docs/packages.md.
 #pragma once
 
-#include "package/Json.h"
-#include "runtime/Explanation.h"
-#include "runtime/Program.h"
+#include "runtime/program/Explanation.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/Json.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "package/Zip.h"
 #include "package/ZipFormat.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <array>

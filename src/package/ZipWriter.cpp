@@ -1,7 +1,7 @@
 #include "package/Zip.h"
 #include "package/ZipFormat.h"
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
 
 #include <list>
 

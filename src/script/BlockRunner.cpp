@@ -1,7 +1,7 @@
 #include "script/BlockRunner.h"
 
 #include "frontend/script/graph/DagBuilder.h"
-#include "runtime/Interruption.h"
+#include "runtime/system/Interruption.h"
 
 #include "script/Cost.h"
 #include "script/FreeVariables.h"

@@ -1,6 +1,6 @@
 #include "script/Interpreter.h"
 
-#include "runtime/Interruption.h"
+#include "runtime/system/Interruption.h"
 
 #include <algorithm>
 #include <cmath>

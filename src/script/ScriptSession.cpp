@@ -1,7 +1,7 @@
 #include "script/ScriptSession.h"
 
 #include "frontend/script/Parser.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/system/ForkSafety.h"
 
 #include "script/Interpreter.h"
 #include "script/SizePropagation.h"

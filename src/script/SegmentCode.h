@@ -2,8 +2,8 @@
 #pragma once
 
 #include "frontend/script/graph/Segment.h"
-#include "runtime/Executable.h"
-#include "runtime/Explanation.h"
+#include "runtime/program/Executable.h"
+#include "runtime/program/Explanation.h"
 
 namespace headrace::script {
 

@@ -1,7 +1,7 @@
 #include "target/Target.h"
 
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 #include "target/cpu/CpuTarget.h"
 #include "target/cuda/CudaTarget.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "analysis/Machine.h"
-#include "runtime/Processor.h"
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/Processor.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,8 +2,8 @@
 
 #include "package/TestPackage.h"
 #include "runtime/Helpers.h"
-#include "runtime/Programs.h"
-#include "runtime/ValueCheck.h"
+#include "runtime/program/Programs.h"
+#include "runtime/program/ValueCheck.h"
 
 struct TestPackageFile::Impl {
   headrace::test::TemporaryFolder folder;

@@ -3,7 +3,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/reference/Evaluator.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -1,5 +1,5 @@
 // Generated code in a build with the address sanitizer.
-#include "runtime/Sanitized.h"
+#include "runtime/system/Sanitized.h"
 
 #include "CompiledProgram.h"
 #include <cstdlib>

@@ -4,8 +4,8 @@
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
 #include "driver/Specialize.h"
-#include "runtime/Error.h"
-#include "runtime/ThreadPool.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ThreadPool.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -3,7 +3,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Executable.h"
+#include "runtime/program/Executable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

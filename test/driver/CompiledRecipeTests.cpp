@@ -1,6 +1,6 @@
 // Programs under recipes: whatever the loops, the results are those of the program.
 #include "driver/Compiler.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "CompiledProgram.h"
 

@@ -1,5 +1,5 @@
 // Programs by how their values are used: inputs, outputs, diamonds, long chains.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "CompiledProgram.h"
 

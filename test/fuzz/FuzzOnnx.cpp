@@ -2,7 +2,7 @@
 #include "dialect/Hr.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/OnnxReader.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

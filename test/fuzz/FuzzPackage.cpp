@@ -3,8 +3,8 @@
 // sizes, as a call does before it runs kernels.
 #include "package/Manifest.h"
 #include "package/Zip.h"
-#include "runtime/Binding.h"
-#include "runtime/Error.h"
+#include "runtime/program/Binding.h"
+#include "runtime/system/Error.h"
 
 using namespace headrace;
 

@@ -3,9 +3,9 @@
 
 #include "package/Package.h"
 #include "package/ProgramJson.h"
-#include "runtime/Error.h"
 #include "runtime/Helpers.h"
 #include "runtime/cuda/CudaTest.h"
+#include "runtime/system/Error.h"
 
 #include <headrace/headrace.h>
 

@@ -1,9 +1,9 @@
 #include "package/TestPackage.h"
 
 #include "package/Writer.h"
-#include "runtime/AtomicWrite.h"
-#include "runtime/Processor.h"
-#include "runtime/Programs.h"
+#include "runtime/program/Programs.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Processor.h"
 
 #include <cmath>
 #include <fstream>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/Error.h"
-#include "runtime/Tensor.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <algorithm>
 #include <filesystem>

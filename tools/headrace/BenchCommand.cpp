@@ -1,6 +1,6 @@
 // headrace bench: times a model, alone or in turns with peers, and kernel by kernel.
-#include "runtime/ThreadPool.h"
 #include "runtime/cuda/Memory.h"
+#include "runtime/system/ThreadPool.h"
 
 #include "BenchReport.h"
 #include "Commands.h"

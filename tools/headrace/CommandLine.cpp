@@ -1,8 +1,8 @@
 // The command line: parses it, does what it asks, turns every error into one line and a code.
 #include "CommandLine.h"
 
-#include "runtime/Error.h"
-#include "runtime/Interruption.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Interruption.h"
 
 #include "Commands.h"
 #include "Console.h"

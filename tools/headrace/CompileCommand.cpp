@@ -1,7 +1,7 @@
 // headrace compile: models to a package, or to parts of a C or C++ program.
 #include "driver/PackageCompiler.h"
 #include "driver/PackageHeader.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Commands.h"
 #include "Console.h"

@@ -1,7 +1,7 @@
 #include "Element.h"
 
-#include "runtime/Error.h"
-#include "runtime/Half.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Half.h"
 
 namespace headrace::cli {
 

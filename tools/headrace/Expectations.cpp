@@ -1,7 +1,7 @@
 #include "Expectations.h"
 
-#include "runtime/Error.h"
-#include "runtime/Npy.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Npy.h"
 
 #include "Element.h"
 #include "OutputFiles.h"

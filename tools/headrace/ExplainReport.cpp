@@ -1,6 +1,6 @@
 #include "ExplainReport.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Console.h"
 #include "Table.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/Explanation.h"
+#include "runtime/program/Explanation.h"
 
 #include "Sizes.h"
 

@@ -1,7 +1,7 @@
 // Tensors written on the command line: "@x.npy", "1x3x224x224xf32=0.5", "4xf32=1,2,3,4".
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #include "Inputs.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "InputText.h"
 #include "Text.h"

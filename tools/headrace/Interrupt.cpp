@@ -1,6 +1,6 @@
 #include "Interrupt.h"
 
-#include "runtime/AtomicWrite.h"
+#include "runtime/system/AtomicWrite.h"
 
 #include <csignal>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "OutputFiles.h"
 
-#include "runtime/Error.h"
-#include "runtime/Npy.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Npy.h"
 
 #include "Interrupt.h"
 #include <algorithm>

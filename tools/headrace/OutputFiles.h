@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 
 #include <filesystem>
 #include <span>

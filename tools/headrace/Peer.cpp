@@ -1,6 +1,6 @@
 #include "Peer.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "PeerScript.h"
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "RunScript.h"
 
 #include "driver/SegmentCompiler.h"
-#include "runtime/Npy.h"
 #include "runtime/matrix/MatrixFile.h"
+#include "runtime/tensor/Npy.h"
 
 #include "Commands.h"
 #include "Console.h"

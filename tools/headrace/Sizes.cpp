@@ -1,6 +1,6 @@
 #include "Sizes.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Commands.h"
 #include "Text.h"

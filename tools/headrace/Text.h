@@ -1,7 +1,7 @@
 // Quantities, shapes and names as people read them.
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

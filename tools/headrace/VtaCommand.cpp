@@ -1,7 +1,7 @@
 // headrace vta: programs of the VTA accelerator, as text and in its simulator.
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
-#include "runtime/Npy.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Npy.h"
 #include "runtime/vta/Timeline.h"
 
 #include "Commands.h"

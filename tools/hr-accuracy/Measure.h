@@ -1,7 +1,7 @@
 // The largest error of a function, on a processor's or a device's code.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include "Functions.h"
 #include <functional>

@@ -1,7 +1,7 @@
 // Where functions are tested.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <functional>
 #include <vector>

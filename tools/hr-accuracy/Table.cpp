@@ -1,6 +1,6 @@
 #include "Table.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Errors in units of the last place.
 #pragma once
 
-#include "runtime/Half.h"
+#include "runtime/tensor/Half.h"
 
 #include <cmath>
 #include <cstdint>

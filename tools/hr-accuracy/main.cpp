@@ -1,5 +1,5 @@
 // Measures elementary functions as kernels compute them, and keeps the table of docs/accuracy.md.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "Measure.h"
 #include "Table.h"

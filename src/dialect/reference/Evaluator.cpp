@@ -2,7 +2,7 @@
 
 #include "dialect/SymbolicShape.h"
 #include "dialect/reference/Reference.h"
-#include "runtime/Interruption.h"
+#include "runtime/system/Interruption.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Reference evaluation of a program at level 1: what every compiled result is compared with.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

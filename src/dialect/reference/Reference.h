@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dialect/Hr.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <numeric>
 

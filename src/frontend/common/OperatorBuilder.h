@@ -5,7 +5,7 @@
 #include "dialect/Hr.h"
 #include "frontend/common/ScalarMath.h"
 #include "frontend/common/Symbols.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,7 +1,7 @@
 #include "frontend/common/ProgramWriter.h"
 
 #include "dialect/Hr.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/Verifier.h"
 

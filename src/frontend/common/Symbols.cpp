@@ -1,7 +1,7 @@
 #include "frontend/common/Symbols.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 #include "llvm/Support/MathExtras.h"
 

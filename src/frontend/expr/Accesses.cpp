@@ -1,7 +1,7 @@
 #include "frontend/expr/Accesses.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "llvm/ADT/MapVector.h"
 

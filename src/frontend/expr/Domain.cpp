@@ -1,7 +1,7 @@
 #include "frontend/expr/Domain.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@
 //   // and % round toward minus infinity, as in Python; an integer divided by zero is 0
 #pragma once
 
-#include "runtime/DType.h"
+#include "runtime/tensor/DType.h"
 
 #include <concepts>
 #include <functional>

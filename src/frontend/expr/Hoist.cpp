@@ -1,6 +1,6 @@
 #include "frontend/expr/Hoist.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <map>

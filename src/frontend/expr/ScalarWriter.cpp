@@ -1,7 +1,7 @@
 #include "frontend/expr/ScalarWriter.h"
 
 #include "dialect/Hr.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 using namespace mlir;
 

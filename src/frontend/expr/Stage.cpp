@@ -1,6 +1,6 @@
 #include "frontend/expr/Stage.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <atomic>
 #include <set>

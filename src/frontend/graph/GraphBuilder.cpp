@@ -5,7 +5,7 @@
 #include "frontend/common/OperatorBuilder.h"
 #include "frontend/common/Products.h"
 #include "frontend/common/ProgramWriter.h"
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

@@ -2,8 +2,8 @@
 // Tensors and sizes are handles into the builder; no MLIR header.
 #pragma once
 
-#include "runtime/DType.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/DType.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <memory>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/onnx/Wire.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <cstdint>
 #include <string>

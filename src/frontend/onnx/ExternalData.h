@@ -2,8 +2,8 @@
 // model's own folder are opened.
 #pragma once
 
-#include "runtime/MappedFile.h"
-#include "runtime/Tensor.h"
+#include "runtime/system/MappedFile.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <cstddef>
 #include <filesystem>

@@ -3,8 +3,8 @@
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
-#include "runtime/Interruption.h"
-#include "runtime/Text.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/Text.h"
 
 #include <set>
 

@@ -1,7 +1,7 @@
 #include "frontend/onnx/OnnxModel.h"
 
-#include "runtime/Error.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Text.h"
 
 namespace headrace::onnx {
 

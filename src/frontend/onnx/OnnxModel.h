@@ -1,8 +1,8 @@
 // An ONNX model as plain data: what the file says, nothing interpreted yet.
 #pragma once
 
-#include "runtime/DType.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/DType.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <cstdint>
 #include <map>

@@ -2,8 +2,8 @@
 
 #include "frontend/onnx/GraphReader.h"
 #include "frontend/onnx/Wire.h"
-#include "runtime/Error.h"
-#include "runtime/MappedFile.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/MappedFile.h"
 
 #include <set>
 

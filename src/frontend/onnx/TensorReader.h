@@ -3,7 +3,7 @@
 
 #include "frontend/onnx/ExternalData.h"
 #include "frontend/onnx/Wire.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <memory>
 #include <optional>

@@ -1,8 +1,8 @@
 // The protobuf encoding of onnx.proto: field numbers, and fields read with their type checked.
 #pragma once
 
-#include "runtime/Error.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Text.h"
 
 #include <cstdint>
 #include <protozero/pbf_reader.hpp>

@@ -1,6 +1,6 @@
 #include "frontend/script/Source.h"
 
-#include "runtime/MappedFile.h"
+#include "runtime/system/MappedFile.h"
 
 #include <algorithm>
 

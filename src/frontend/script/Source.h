@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "runtime/cuda/Arguments.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <climits>
 

@@ -1,8 +1,8 @@
 // Launches with the sizes of one binding, and what their functions are called with.
 #pragma once
 
-#include "runtime/Program.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/program/Program.h"
 
 #include <span>
 

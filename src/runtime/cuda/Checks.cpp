@@ -1,6 +1,6 @@
 #include "runtime/cuda/Checks.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // The record stays until the host has seen it.
 #pragma once
 
-#include "runtime/ValueCheck.h"
 #include "runtime/cuda/DeviceProgram.h"
+#include "runtime/program/ValueCheck.h"
 
 namespace headrace::cuda {
 

@@ -1,7 +1,7 @@
 #include "runtime/cuda/CuBlas.h"
 
-#include "runtime/Error.h"
 #include "runtime/cuda/VendorLibrary.h"
+#include "runtime/system/Error.h"
 
 namespace headrace::cuda {
 

@@ -1,7 +1,7 @@
 #include "runtime/cuda/CuDnn.h"
 
-#include "runtime/Error.h"
 #include "runtime/cuda/VendorLibrary.h"
+#include "runtime/system/Error.h"
 
 namespace headrace::cuda {
 

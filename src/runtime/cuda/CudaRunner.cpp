@@ -1,14 +1,14 @@
 // Programs of a CUDA device: constants there once and for all, temporaries by the static plan in
 // one piece of pool memory, steps as launches in a stream, or as one graph once a size has come
 // twice.
-#include "runtime/AlignedMemory.h"
-#include "runtime/BindingCache.h"
-#include "runtime/Error.h"
-#include "runtime/IdlePool.h"
-#include "runtime/ProgramRunner.h"
 #include "runtime/cuda/Checks.h"
 #include "runtime/cuda/Memory.h"
 #include "runtime/cuda/ProgramGraph.h"
+#include "runtime/program/BindingCache.h"
+#include "runtime/program/IdlePool.h"
+#include "runtime/program/ProgramRunner.h"
+#include "runtime/system/AlignedMemory.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <list>

@@ -1,7 +1,7 @@
 #include "runtime/cuda/Device.h"
 
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 
 #include <array>
 #include <charconv>

@@ -1,8 +1,8 @@
 #include "runtime/cuda/DeviceLibrary.h"
 
-#include "runtime/Error.h"
 #include "runtime/cuda/CuBlas.h"
 #include "runtime/cuda/CuDnn.h"
+#include "runtime/system/Error.h"
 
 namespace headrace::cuda {
 

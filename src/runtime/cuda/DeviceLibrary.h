@@ -1,8 +1,8 @@
 // Library routines on a device.
 #pragma once
 
-#include "runtime/Program.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/program/Program.h"
 
 #include <span>
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "runtime/cuda/DeviceProgram.h"
 
-#include "runtime/Error.h"
-#include "runtime/FileCache.h"
-#include "runtime/ThreadPool.h"
-#include "runtime/ValueCheck.h"
 #include "runtime/cuda/Checks.h"
+#include "runtime/program/ValueCheck.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/FileCache.h"
+#include "runtime/system/ThreadPool.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,10 +1,10 @@
 // A program's steps on a device: functions found, sizes bound, launched one by one.
 #pragma once
 
-#include "runtime/Binding.h"
 #include "runtime/cuda/Arguments.h"
 #include "runtime/cuda/DeviceLibrary.h"
 #include "runtime/cuda/Module.h"
+#include "runtime/program/Binding.h"
 
 #include <functional>
 

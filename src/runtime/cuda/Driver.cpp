@@ -1,6 +1,6 @@
 #include "runtime/cuda/Driver.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #include "runtime/cuda/Memory.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <utility>
 

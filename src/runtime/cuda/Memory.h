@@ -1,8 +1,8 @@
 // Memory of a device, from its stream-ordered pool.
 #pragma once
 
-#include "runtime/Tensor.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/tensor/Tensor.h"
 
 namespace headrace::cuda {
 

@@ -1,7 +1,7 @@
 #include "runtime/cuda/Module.h"
 
-#include "runtime/Error.h"
-#include "runtime/FileCache.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/FileCache.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Device functions: text compiled by the driver, or what it compiled before, kept on disk.
 #pragma once
 
-#include "runtime/Program.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/program/Program.h"
 
 #include <memory>
 

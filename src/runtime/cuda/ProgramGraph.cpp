@@ -1,6 +1,6 @@
 #include "runtime/cuda/ProgramGraph.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 namespace headrace::cuda {
 

@@ -1,6 +1,6 @@
 #include "runtime/cuda/VendorLibrary.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <climits>
 

@@ -1,9 +1,9 @@
 #include "runtime/matrix/FileDescription.h"
 
-#include "runtime/Error.h"
-#include "runtime/JsonNesting.h"
 #include "runtime/matrix/FileText.h"
 #include "runtime/matrix/Number.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/JsonNesting.h"
 
 #include <cctype>
 #include <limits>

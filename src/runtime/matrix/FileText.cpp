@@ -1,7 +1,7 @@
 #include "runtime/matrix/FileText.h"
 
-#include "runtime/Error.h"
-#include "runtime/Tensor.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/FunctionRef.h"
-#include "runtime/MappedFile.h"
-#include "runtime/Text.h"
-#include "runtime/ThreadPool.h"
+#include "runtime/system/FunctionRef.h"
+#include "runtime/system/MappedFile.h"
+#include "runtime/system/Text.h"
+#include "runtime/system/ThreadPool.h"
 
 #include <string>
 #include <string_view>

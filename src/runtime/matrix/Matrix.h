@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/Tensor.h"
 #include "runtime/sparse/CsrMatrix.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <variant>
 

@@ -1,9 +1,9 @@
 #include "runtime/matrix/MatrixFile.h"
 
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
 #include "runtime/matrix/Number.h"
 #include "runtime/matrix/Readers.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
 
 namespace headrace {
 

@@ -1,7 +1,7 @@
-#include "runtime/Error.h"
 #include "runtime/matrix/Number.h"
 #include "runtime/matrix/Readers.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <cmath>

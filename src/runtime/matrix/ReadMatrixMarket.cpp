@@ -1,7 +1,7 @@
 // https://math.nist.gov/MatrixMarket/formats.html
-#include "runtime/Error.h"
 #include "runtime/matrix/Number.h"
 #include "runtime/matrix/Readers.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
 #include "runtime/matrix/MatrixFile.h"
 #include "runtime/matrix/Number.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Sparse matrices from arrays of somebody else: nothing about them is believed.
-#include "runtime/Error.h"
 #include "runtime/sparse/CsrMatrix.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "runtime/sparse/CsrMatrix.h"
 
-#include "runtime/Error.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <limits>

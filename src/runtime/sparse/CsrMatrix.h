@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/Tensor.h"
-#include "runtime/ThreadPool.h"
+#include "runtime/system/ThreadPool.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,8 @@
 #include "runtime/sparse/Elementwise.h"
 
-#include "runtime/Error.h"
 #include "runtime/sparse/NonFinite.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
-#include "runtime/Error.h"
 #include "runtime/sparse/NonFinite.h"
 #include "runtime/sparse/Products.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <cmath>

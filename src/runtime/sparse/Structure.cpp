@@ -1,7 +1,7 @@
 #include "runtime/sparse/Structure.h"
 
-#include "runtime/Error.h"
 #include "runtime/sparse/RowBuilder.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <utility>

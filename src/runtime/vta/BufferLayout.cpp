@@ -1,6 +1,6 @@
 #include "runtime/vta/BufferLayout.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // How a tensor lies in the accelerator's DRAM: its dimensions in blocks.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include <cstddef>
 #include <span>

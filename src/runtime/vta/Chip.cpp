@@ -1,7 +1,7 @@
 #include "runtime/vta/Chip.h"
 
-#include "runtime/Error.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Text.h"
 #include "runtime/vta/CycleModel.h"
 
 #include <cstring>

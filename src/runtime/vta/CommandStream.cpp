@@ -1,7 +1,7 @@
 #include "runtime/vta/CommandStream.h"
 
-#include "runtime/Error.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 #include "runtime/vta/Configuration.h"
 
-#include "package/Json.h"
-#include "runtime/Error.h"
-#include "runtime/MappedFile.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Json.h"
+#include "runtime/system/MappedFile.h"
+#include "runtime/system/Text.h"
 #include "runtime/vta/InstructionSet.h"
 
 #include <algorithm>

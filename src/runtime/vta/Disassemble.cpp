@@ -1,5 +1,5 @@
 // Names, and instructions as text.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "runtime/vta/InstructionSet.h"
 
 namespace headrace::vta {

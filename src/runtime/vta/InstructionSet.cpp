@@ -1,6 +1,6 @@
 #include "runtime/vta/InstructionSet.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 

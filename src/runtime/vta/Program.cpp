@@ -1,10 +1,10 @@
 #include "runtime/vta/Program.h"
 
-#include "package/Json.h"
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
-#include "runtime/MappedFile.h"
-#include "runtime/Text.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Json.h"
+#include "runtime/system/MappedFile.h"
+#include "runtime/system/Text.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 #include "runtime/vta/Timeline.h"
 
-#include "package/Json.h"
+#include "runtime/system/Json.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The CPU as a target: its passes, in order.
 #include "target/cpu/CpuTarget.h"
 
-#include "runtime/Sanitized.h"
+#include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/code/CodeGen.h"
 #include "transform/Passes.h"

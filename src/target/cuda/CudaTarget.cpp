@@ -1,12 +1,12 @@
 // CUDA as a target: its passes, in order.
 #include "target/cuda/CudaTarget.h"
 
-#include "runtime/Error.h"
-#include "runtime/FileCache.h"
-#include "runtime/ForkSafety.h"
-#include "runtime/Interruption.h"
-#include "runtime/ThreadPool.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/FileCache.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/ThreadPool.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/code/DeviceMath.h"
 #include "target/cuda/code/Launches.h"

@@ -1,6 +1,6 @@
 #include "transform/expansion/Expansion.h"
 
-#include "runtime/Library.h"
+#include "runtime/library/Library.h"
 #include "transform/expansion/ExpansionEstimates.h"
 #include "transform/expansion/LibraryContraction.h"
 

@@ -12,7 +12,7 @@ public:
                mlir::RewriterBase &rewriter) const final;
 
 protected:
-  /// Takes the operands and parameters that runtime/Library.h has for "openblas.sgemm".
+  /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
   virtual llvm::StringRef routine() const = 0;
   /// What the kernel after it moves in addition.
   static double unfusedBytes(hr::ContractOp op);

@@ -10,7 +10,7 @@
 // groups refuse those.
 #include "analysis/Machine.h"
 #include "dialect/KernelSizes.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/Passes.h"
 #include "transform/kernels/KernelBuilder.h"
 #include "transform/kernels/Partition.h"

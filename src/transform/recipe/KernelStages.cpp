@@ -1,6 +1,6 @@
 #include "transform/recipe/KernelStages.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 

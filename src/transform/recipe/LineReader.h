@@ -1,7 +1,7 @@
 // A line of a recipe, read from left to right; what follows a '#' is left out.
 #pragma once
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // What each step does to the loops of a model, and when it is refused.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
 #include "transform/recipe/StepNames.h"
 

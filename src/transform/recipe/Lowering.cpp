@@ -10,7 +10,7 @@
 // vectors.
 #include "transform/recipe/Lowering.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/Packing.h"
 #include "transform/recipe/Rewriting.h"
 

@@ -1,6 +1,6 @@
 #include "transform/recipe/Packing.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/Rewriting.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

@@ -2,7 +2,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/kernels/KernelGroup.h"
 #include "transform/recipe/Formula.h"
 #include "transform/recipe/KernelModel.h"

@@ -1,6 +1,6 @@
 #include "transform/recipe/Recipe.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/LineReader.h"
 
 #include <charconv>

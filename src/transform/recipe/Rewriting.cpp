@@ -1,6 +1,6 @@
 #include "transform/recipe/Rewriting.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/simplify/Patterns.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,7 +1,7 @@
 #include "transform/simplify/ConstantMovement.h"
 
 #include "dialect/ConstantData.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 

@@ -1,7 +1,7 @@
 // Moving the elements of constants in their own type: weights are large, and most are only moved.
 #pragma once
 
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

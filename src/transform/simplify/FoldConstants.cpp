@@ -15,7 +15,7 @@
 // any size, and folding must not build it.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Interruption.h"
+#include "runtime/system/Interruption.h"
 #include "transform/Passes.h"
 #include "transform/simplify/ConstantMovement.h"
 

@@ -1,6 +1,6 @@
 // Expressions by themselves: types, text, what is refused.
 #include "frontend/expr/Stage.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Expressions as programs: which operators they become, and what they compute.
 #include "driver/ExpressionModel.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>
 

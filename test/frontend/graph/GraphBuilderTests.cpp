@@ -1,5 +1,5 @@
 #include "driver/GraphModel.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "frontend/onnx/Importer.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

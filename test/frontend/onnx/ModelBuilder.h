@@ -3,7 +3,7 @@
 #pragma once
 
 #include "frontend/onnx/OnnxReader.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

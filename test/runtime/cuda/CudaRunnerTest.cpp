@@ -1,6 +1,6 @@
-#include "runtime/Error.h"
 #include "runtime/cuda/CudaTest.h"
 #include "runtime/cuda/Memory.h"
+#include "runtime/system/Error.h"
 
 #include <filesystem>
 #include <thread>

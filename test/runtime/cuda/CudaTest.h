@@ -1,10 +1,10 @@
 #pragma once
 
-#include "runtime/Executable.h"
-#include "runtime/Programs.h"
-#include "runtime/ValueCheck.h"
 #include "runtime/cuda/FakeDriver.h"
 #include "runtime/cuda/Memory.h"
+#include "runtime/program/Executable.h"
+#include "runtime/program/Programs.h"
+#include "runtime/program/ValueCheck.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

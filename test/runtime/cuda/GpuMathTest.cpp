@@ -1,7 +1,7 @@
 // The functions of device code on a real device: their errors in units of the last place.
-#include "runtime/Error.h"
 #include "runtime/cuda/CudaTest.h"
 #include "runtime/cuda/MathKernels.h"
+#include "runtime/system/Error.h"
 #include "target/cuda/code/MathCases.h"
 
 #include <cstdio>

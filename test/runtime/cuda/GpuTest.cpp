@@ -1,7 +1,7 @@
 // The runtime on a real device; skipped in one line where there is none.
-#include "runtime/Error.h"
 #include "runtime/cuda/CuBlas.h"
 #include "runtime/cuda/CudaTest.h"
+#include "runtime/system/Error.h"
 
 #include <chrono>
 #include <cstdio>

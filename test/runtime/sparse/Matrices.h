@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/Helpers.h"
-#include "runtime/ThreadPool.h"
 #include "runtime/sparse/CsrMatrix.h"
+#include "runtime/system/ThreadPool.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Steps on the loops of stages: what they do, and which are refused, with what reason.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The text of recipes.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "transform/recipe/Recipe.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 #include "transform/simplify/ConstantMovement.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "frontend/onnx/import/NodeContext.h"
 
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

@@ -5,7 +5,7 @@
 #include "frontend/common/OperatorBuilder.h"
 #include "frontend/onnx/OnnxModel.h"
 #include "frontend/onnx/import/Values.h"
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -4,7 +4,7 @@
 
 #include "dialect/SizeAlgebra.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/Tensor.h"
+#include "runtime/tensor/Tensor.h"
 
 namespace headrace::onnx {
 

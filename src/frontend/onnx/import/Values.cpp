@@ -2,8 +2,8 @@
 
 #include "dialect/ConstantData.h"
 #include "dialect/Hr.h"
-#include "runtime/Error.h"
-#include "runtime/Text.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 #include "frontend/script/graph/Size.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "frontend/script/import/CellFormula.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 #include "target/cpu/code/CodeTables.h"
 
 #include "package/CodeFormat.h"
-#include "runtime/Error.h"
-#include "runtime/RuntimeFunctions.h"
+#include "runtime/program/RuntimeFunctions.h"
+#include "runtime/system/Error.h"
 #include "target/cpu/code/CodeGen.h"
 
 #include "llvm/IR/IRBuilder.h"

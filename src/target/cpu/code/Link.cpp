@@ -1,8 +1,8 @@
 #include "target/cpu/code/Link.h"
 
-#include "runtime/AtomicWrite.h"
-#include "runtime/Error.h"
-#include "runtime/ForkSafety.h"
+#include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 #include "target/cpu/code/CodeTables.h"
 
 #include "lld/Common/Driver.h"

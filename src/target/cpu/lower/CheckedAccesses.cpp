@@ -1,6 +1,6 @@
 #include "target/cpu/lower/CheckedAccesses.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

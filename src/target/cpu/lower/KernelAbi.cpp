@@ -1,4 +1,4 @@
-// Level 4: gives kernels the signature the runtime calls (KernelFn of runtime/Program.h).
+// Level 4: gives kernels the signature the runtime calls (KernelFn of runtime/program/Program.h).
 //
 // Before:
 //   func.func @k(%in: memref<?x8xf32>, %out: memref<?x8xf32>, %begin: index, %end: index,

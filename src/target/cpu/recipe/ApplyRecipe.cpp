@@ -10,7 +10,7 @@
 //
 // A recipe that the compiler chose and that does not fit its kernel leaves the kernel as it was:
 // plain loops, right but slow, and the module says so in `hr.recipe_refused`. A user's is an error.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Lowering.h"
 

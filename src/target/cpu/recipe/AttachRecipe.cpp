@@ -7,7 +7,7 @@
 //
 // Kernels that walk blocks of rows have none: the walk is their loops. A recipe that is already
 // there (written by the user, loaded, tuned) is kept.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ChooseRecipe.h"
 #include "target/cpu/walk/WalkPlan.h"

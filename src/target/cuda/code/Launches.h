@@ -1,7 +1,7 @@
 // The launches of a kernel as the runtime takes them.
 #pragma once
 
-#include "runtime/Program.h"
+#include "runtime/program/Program.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

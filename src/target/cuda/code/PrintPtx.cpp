@@ -1,6 +1,6 @@
 // Prints the PTX of kernels at level 4, and leaves them as they are: for tests of what the back end
 // makes of them.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/code/Ptx.h"
 

@@ -1,6 +1,6 @@
 #include "target/cuda/code/Ptx.h"
 
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "target/cuda/code/DeviceMath.h"
 
 #include "llvm/IR/LegacyPassManager.h"

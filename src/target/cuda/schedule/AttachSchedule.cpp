@@ -12,7 +12,7 @@
 //
 // A recipe that is not legal leaves its reason on the module, and the launches that the compiler
 // chooses.
-#include "runtime/Error.h"
+#include "runtime/system/Error.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/schedule/ChooseSchedule.h"
 #include "target/cuda/schedule/LaunchRecipe.h"

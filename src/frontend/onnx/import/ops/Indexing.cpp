@@ -1,6 +1,6 @@
 // Parts of tensors, and tensors put together from parts.
 #include "frontend/onnx/import/Operators.h"
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Products of matrices and tensors, all written as contractions.
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

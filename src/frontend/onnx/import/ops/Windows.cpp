@@ -1,6 +1,6 @@
 // Convolution and pooling: a window that slides over the spatial dimensions.
 #include "frontend/onnx/import/Operators.h"
-#include "runtime/Text.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 

@@ -1,0 +1,82 @@
+#include "runtime/library/Library.h"
+
+#include "runtime/library/OpenBlas.h"
+#include "runtime/program/ValueCheck.h"
+#include "runtime/system/Error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace headrace {
+
+namespace {
+
+std::string copyFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes) {
+  int64_t bytes = parameters[0];
+  if (bytes >= 0 && bytes <= std::min(operandBytes[0], operandBytes[1]))
+    return "";
+  return "copies " + std::to_string(bytes) + " bytes from " + std::to_string(operandBytes[0]) +
+         " to " + std::to_string(operandBytes[1]);
+}
+
+void copyBytes(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
+               ThreadPool &pool) {
+  if (step.operands.size() != 2 || parameters.size() != 1 || parameters[0] < 0)
+    throw InternalError("step '" + step.name + "': copy takes 2 operands and a size");
+  constexpr int64_t grain = 128 * 1024; // less is done before a worker has woken up
+  auto *source = static_cast<const std::byte *>(buffers[0]);
+  auto *target = static_cast<std::byte *>(buffers[1]);
+  pool.parallelFor(parameters[0], grain, [&](int64_t begin, int64_t end, int) {
+    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+struct Routine {
+  std::string_view name;
+  std::string_view library; // empty: our own
+  LibraryFn function;
+  LibraryShape shape;
+  std::string (*fault)(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes);
+};
+
+constexpr LibraryShape checkShape = {
+    .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
+constexpr std::array<Routine, 5> routines = {{
+    {"copy", "", copyBytes, {2, 1}, copyFault},
+    {"check.index", "", runCheckStep, checkShape, checkStepFault},
+    {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
+    {"check.target", "", runCheckStep, checkShape, checkStepFault},
+    {"openblas.sgemm", "openblas", openBlasSgemm, {3, 12}, openBlasSgemmFault},
+}};
+
+const Routine *find(std::string_view name) {
+  auto found = std::find_if(routines.begin(), routines.end(),
+                            [&](const Routine &routine) { return routine.name == name; });
+  return found == routines.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+LibraryFn findLibraryRoutine(std::string_view name) {
+  const Routine *routine = find(name);
+  bool isHere = routine && (routine->library.empty() || libraryAvailable(routine->library));
+  return isHere ? routine->function : nullptr;
+}
+
+std::optional<LibraryShape> libraryShape(std::string_view name) {
+  const Routine *routine = find(name);
+  return routine ? std::optional(routine->shape) : std::nullopt;
+}
+
+std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
+                         std::span<const int64_t> operandBytes) {
+  const Routine *routine = find(step.symbol);
+  return routine ? routine->fault(parameters, operandBytes) : "";
+}
+
+bool libraryAvailable(std::string_view library) {
+  return library == "openblas" && openBlasAvailable();
+}
+
+} // namespace headrace

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "runtime/program/Program.h"
+#include "runtime/system/ThreadPool.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace headrace {
+
+/// Does one library step; `buffers` are the step's operands in order.
+using LibraryFn = void (*)(const Step &step, void *const *buffers,
+                           std::span<const int64_t> parameters, ThreadPool &pool);
+
+/// The routine of that name; null when it is unknown or its library is not on this machine.
+///
+/// "copy": operand 0 to operand 1; parameters: bytes.
+/// "check.index", "check.divisor", "check.target": throw Error (ValueCheck.h).
+/// "openblas.sgemm": C = op(A) op(B), row-major f32, operands A, B, C; parameters: batch, m, n, k,
+///   transA, transB, strideA, strideB, strideC (elements from one matrix of the batch to the next,
+///   0 = shared), lda, ldb, ldc.
+///
+/// Results do not depend on the number of threads.
+LibraryFn findLibraryRoutine(std::string_view name);
+
+/// What the routine of that name takes; none where it is unknown.
+struct LibraryShape {
+  size_t operands, parameters;
+  bool takesSizes = false; // any number of them, as further parameters
+  bool writes = true;      // its last operand
+
+  bool fits(const Step &step) const {
+    return step.operands.size() == operands && (takesSizes ? step.parameters.size() >= parameters
+                                                           : step.parameters.size() == parameters);
+  }
+};
+std::optional<LibraryShape> libraryShape(std::string_view name);
+
+/// What is wrong with a library step for these values of its parameters and sizes of its operands,
+/// in bytes: it would leave them. Empty where nothing is.
+std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
+                         std::span<const int64_t> operandBytes);
+
+/// Whether the library ("openblas") can be loaded here.
+bool libraryAvailable(std::string_view library);
+
+} // namespace headrace

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "runtime/program/Program.h"
+
+#include <span>
+
+namespace headrace {
+
+/// Checks the inputs against the program's specs and stores the values of its symbols. Throws
+/// Error naming the input when one is missing or has another type or shape. Returns whether the
+/// symbols are within the program's guards.
+bool bindInputs(const Program &program, std::span<const Tensor> inputs,
+                std::vector<int64_t> &symbols);
+
+/// Says which size this program does not serve, for symbols that bindInputs refused.
+std::string describeGuardFailure(const Program &program, std::span<const int64_t> symbols);
+
+} // namespace headrace

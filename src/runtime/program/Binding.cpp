@@ -1,0 +1,161 @@
+#include "runtime/program/Binding.h"
+
+#include "runtime/library/Library.h"
+#include "runtime/system/Error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace {
+
+namespace {
+
+// Bytes moved and operations done in about the time it takes to share a loop with spinning
+// workers.
+constexpr double worthSharing = 20'000;
+
+double workOf(const Step &step, std::span<const int64_t> symbols) {
+  double work = 0;
+  for (const DimExpr *part : {&step.cost.bytesRead, &step.cost.bytesWritten, &step.cost.operations})
+    work += static_cast<double>(part->evaluate(symbols));
+  return work;
+}
+
+int64_t gridOf(const Program &program, const Step &step, KernelFn kernel,
+               std::span<const int64_t> symbols) {
+  std::vector<void *> noBuffers(step.operands.size(), nullptr);
+  int64_t grid = kernel(noBuffers.data(), symbols.data(), 0, 0, nullptr);
+  if (grid < 0)
+    failUnsound(program, "kernel '" + step.symbol + "' has a grid of " + std::to_string(grid));
+  return grid;
+}
+
+int64_t grainOf(int64_t grid, double work) {
+  if (work < worthSharing)
+    return grid;
+  return static_cast<int64_t>(std::ceil(static_cast<double>(grid) * (worthSharing / work)));
+}
+
+int64_t bytesOf(DType dtype, const Shape &shape) {
+  return static_cast<int64_t>(Tensor::borrow(dtype, shape, nullptr, nullptr).bytes());
+}
+
+Shape evaluate(const TensorSpec &spec, std::span<const int64_t> symbols) {
+  Shape shape;
+  for (const DimExpr &dim : spec.dims)
+    shape.push_back(dim.evaluate(symbols));
+  return shape;
+}
+
+/// What a buffer takes; one that stands for a tensor must not claim more than that has.
+int64_t checkedBytes(const Program &program, size_t id, std::span<const int64_t> symbols) {
+  const BufferInfo &buffer = program.buffers[id];
+  auto index = static_cast<size_t>(buffer.index);
+  int64_t claimed = buffer.bytes.evaluate(symbols), available = INT64_MAX;
+  auto bytesOfSpec = [&](const TensorSpec &spec) {
+    return bytesOf(spec.dtype, evaluate(spec, symbols));
+  };
+  if (buffer.kind == BufferInfo::Kind::Input)
+    available = bytesOfSpec(program.inputs[index]);
+  else if (buffer.kind == BufferInfo::Kind::Output)
+    available = bytesOfSpec(program.outputs[index]);
+  else if (buffer.kind == BufferInfo::Kind::Constant)
+    available = static_cast<int64_t>(program.constants[index].bytes());
+  if (claimed < 0 || claimed > available)
+    failUnsound(program, "buffer " + std::to_string(id) + " claims " + std::to_string(claimed) +
+                             " of " + std::to_string(available) + " bytes");
+  return claimed;
+}
+
+void checkLibraryStep(const Program &program, const Step &step, const Binding::StepFacts &facts,
+                      std::span<const int64_t> bufferBytes) {
+  std::vector<int64_t> operandBytes;
+  for (int id : step.operands)
+    operandBytes.push_back(bufferBytes[static_cast<size_t>(id)]);
+  if (std::string fault = libraryFault(step, facts.parameters, operandBytes); !fault.empty())
+    failUnsound(program, "step '" + step.name + "' " + fault);
+}
+
+Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
+  Binding binding;
+  binding.symbols.assign(symbols.begin(), symbols.end());
+  for (const TensorSpec &output : program.outputs)
+    binding.outputShapes.push_back(evaluate(output, symbols));
+  binding.plan = planTemporaries(program, symbols);
+  std::vector<int64_t> bufferBytes;
+  for (size_t id = 0; id < program.buffers.size(); ++id)
+    bufferBytes.push_back(checkedBytes(program, id, symbols));
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    Binding::StepFacts &facts = binding.steps.emplace_back();
+    for (const DimExpr &parameter : step.parameters)
+      facts.parameters.push_back(parameter.evaluate(symbols));
+    facts.workspace = binding.plan.offsets[program.buffers.size() + i];
+    if (step.kind == Step::Kind::Library)
+      checkLibraryStep(program, step, facts, bufferBytes);
+  }
+  return binding;
+}
+
+} // namespace
+
+MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols) {
+  std::vector<size_t> ids;
+  std::vector<Lifetime> lifetimes;
+  for (size_t id = 0; id < program.buffers.size(); ++id) {
+    const BufferInfo &buffer = program.buffers[id];
+    if (buffer.kind != BufferInfo::Kind::Temporary)
+      continue;
+    ids.push_back(id);
+    lifetimes.push_back({checkedBytes(program, id, symbols), buffer.firstStep, buffer.lastStep});
+  }
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    ids.push_back(program.buffers.size() + i);
+    int now = static_cast<int>(i);
+    int64_t workspace = program.steps[i].deviceWorkspaceBytes.evaluate(symbols);
+    if (workspace < 0)
+      failUnsound(program, "step '" + program.steps[i].name + "' has a negative workspace");
+    lifetimes.push_back({workspace, now, now});
+  }
+  MemoryPlan plan = planMemory(lifetimes);
+  std::vector<int64_t> byBuffer(program.buffers.size() + program.steps.size(), -1);
+  for (size_t i = 0; i < ids.size(); ++i)
+    byBuffer[ids[i]] = plan.offsets[i];
+  plan.offsets = std::move(byBuffer);
+  return plan;
+}
+
+int64_t outputBytes(const Program &program, std::span<const int64_t> symbols) {
+  int64_t total = 0;
+  for (const TensorSpec &output : program.outputs)
+    if (__builtin_add_overflow(total, bytesOf(output.dtype, evaluate(output, symbols)), &total))
+      throw Error(ErrorKind::InvalidArgument, "the outputs of these input sizes exceed 2^63 bytes");
+  return total;
+}
+
+Binding makeBinding(const Program &program, std::span<const int64_t> symbols) {
+  try {
+    return boundProgram(program, symbols);
+  } catch (const Error &error) { // a size that overflows, or is divided by zero
+    std::string what = error.what();
+    if (program.origin.empty() || what.starts_with(program.origin))
+      throw;
+    throw Error(error.kind(), program.origin + ": program '" + program.name + "': " + what);
+  }
+}
+
+Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
+                        std::span<const int64_t> symbols) {
+  Binding binding = makeBinding(program, symbols);
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    if (step.kind != Step::Kind::Kernel)
+      continue;
+    Binding::StepFacts &facts = binding.steps[i];
+    facts.grid = gridOf(program, step, kernels[i], symbols);
+    facts.grain = grainOf(facts.grid, workOf(step, symbols));
+  }
+  return binding;
+}
+
+} // namespace headrace

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "runtime/program/MemoryPlan.h"
+#include "runtime/program/Program.h"
+
+#include <span>
+
+namespace headrace {
+
+/// All that a program's sizes decide, worked out once per set of symbol values.
+struct Binding {
+  struct StepFacts {
+    int64_t grid = 0;                // of kernels of the host
+    int64_t grain = 0;               // items that are worth a thread; the grid or more: run inline
+    std::vector<int64_t> parameters; // of library steps
+    int64_t workspace = 0;           // where the step's device workspace lies in the arena
+  };
+  std::vector<int64_t> symbols;
+  std::vector<Shape> outputShapes;
+  MemoryPlan plan; // offsets by buffer id, -1 for what is no temporary
+  std::vector<StepFacts> steps;
+};
+
+/// Temporaries, with offsets by buffer id; then the device workspaces of the steps.
+MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols);
+
+/// Of all outputs together.
+int64_t outputBytes(const Program &program, std::span<const int64_t> symbols);
+
+/// All but what kernels decide. Throws Error where sizes overflow; fails as unsound (Program.h)
+/// where a buffer would be negative or larger than its tensor, or a library step leaves its
+/// operands.
+Binding makeBinding(const Program &program, std::span<const int64_t> symbols);
+/// With the grids of kernels of the host.
+Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
+                        std::span<const int64_t> symbols);
+
+} // namespace headrace

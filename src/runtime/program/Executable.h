@@ -1,0 +1,76 @@
+#pragma once
+
+#include "runtime/program/CallAllocator.h"
+#include "runtime/program/MemoryPlan.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/ThreadPool.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace headrace {
+
+class ProgramRunner;
+
+/// A program with the code of its kernels, ready to run. Const calls are safe from any thread.
+class Executable {
+public:
+  /// One kernel per step, null for library steps; `code` keeps the kernels' memory alive. Throws
+  /// Error when a library routine of the program is not on this machine.
+  Executable(Program program, std::vector<KernelFn> kernels, std::shared_ptr<void> code);
+  /// For a device: the images that its steps launch functions of. Constants are copied to the
+  /// device; `keep` is what they need until then. Throws Error where there is no such device.
+  Executable(Program program, std::vector<DeviceImage> images, std::shared_ptr<void> keep);
+  ~Executable();
+  Executable(Executable &&) noexcept;
+  Executable &operator=(Executable &&) noexcept;
+
+  const Program &program() const;
+  /// Where it runs.
+  Place place() const;
+
+  /// Checks the inputs, runs the steps, returns fresh outputs. Throws Error when an input does
+  /// not fit its spec or the sizes are outside the guards. Once warm, a call allocates nothing
+  /// but its outputs. A program of a device takes inputs from there and from the host; outputs are
+  /// on the host, unless an input is on the device.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool &pool = ThreadPool::global(),
+                          std::vector<double> *stepMicroseconds = nullptr) const;
+
+  /// The same, with results in `outputs` where those are tensors: of the types and shapes of the
+  /// program, in the caller's memory. Empty ones become fresh tensors. Throws Error where a tensor
+  /// does not fit.
+  void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               ThreadPool &pool = ThreadPool::global()) const;
+
+  /// The same for a program of a device, as part of the work of a stream (CUstream; null is the
+  /// default one): inputs and outputs belong to the stream's order, and the call does not wait for
+  /// them unless an output is on the host. Empty outputs become tensors on the device, freed in
+  /// that order, too, so that the stream must outlive them. With an allocator all memory comes from
+  /// there, and the stream may be one that is being recorded as a graph.
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+               const CallAllocator *allocator = nullptr) const;
+
+  /// Throws the Error of a check (ValueCheck.h) that failed in an earlier call of `enqueue` which
+  /// has ended by now; every further call does the same first. Others report their own.
+  void raiseDataErrors() const;
+
+  /// What the driver made of each step on a device: "128 registers"; empty on the host.
+  std::vector<std::string> stepNotes() const;
+
+  /// The symbols' values for these inputs; nothing if they are outside the guards. Throws Error
+  /// like run when the inputs fit no sizes at all.
+  std::optional<std::vector<int64_t>> bind(std::span<const Tensor> inputs) const;
+
+  /// Where the temporaries lie; offsets are by buffer id, -1 for buffers that are no temporaries.
+  MemoryPlan memoryPlan(std::span<const int64_t> symbols) const;
+
+  /// What a call holds besides inputs, constants and workspaces: temporaries and outputs.
+  int64_t peakBytes(std::span<const int64_t> symbols) const;
+
+private:
+  std::unique_ptr<ProgramRunner> runner;
+};
+
+} // namespace headrace

@@ -1,0 +1,55 @@
+// What the compiler did with a program: data movement before and after, kernel by kernel.
+#pragma once
+
+#include "runtime/program/Program.h"
+
+namespace headrace {
+
+struct KernelReport {
+  std::string name;
+  std::vector<std::string> operators;
+  /// "loops", "vectors", "rows", "tiles", "walk", or the library routine.
+  std::string kind;
+  /// The loops of its result, outermost first; empty for library routines.
+  std::string schedule;
+  /// The recipe that made them, as text.
+  std::string recipe;
+  /// What the recipe promises and the kernel does not keep; empty where all is well.
+  std::string notes;
+  KernelCost cost;
+  int64_t workspaceBytes = 0;
+};
+
+/// One way to compute the program: how many kernels, what they move.
+struct MovementReport {
+  int64_t kernels = 0;
+  DimExpr bytesMoved, operations, intermediateBytes;
+};
+
+struct Explanation {
+  std::string name;
+  std::vector<std::string> symbols;
+  /// One kernel per operator, every intermediate in memory.
+  MovementReport before;
+  MovementReport after;
+  std::vector<KernelReport> kernels;
+  /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
+  int64_t peakBytes = -1;
+  int64_t constantBytes = 0;
+  /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
+  std::vector<std::pair<std::string, double>> phaseMilliseconds;
+};
+
+/// What the compiler knows of a program that the program itself does not say.
+struct ProgramNotes {
+  struct StepNote {
+    std::string kind, schedule, recipe, notes;
+  };
+  MovementReport before;
+  std::vector<StepNote> steps;
+};
+
+/// Puts both together; the phases are left to the caller.
+Explanation explainProgram(const Program &program, const ProgramNotes &notes);
+
+} // namespace headrace

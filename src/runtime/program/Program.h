@@ -1,0 +1,132 @@
+#pragma once
+
+#include "runtime/tensor/DimExpr.h"
+#include "runtime/tensor/Tensor.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// A size left open at compile time, and the sizes this program serves (its guard).
+struct Symbol {
+  std::string name;
+  int64_t min = 2;
+  int64_t max = INT64_MAX;
+};
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<DimExpr> dims;
+};
+
+/// A piece of memory that steps read and write. Temporaries live from firstStep to lastStep.
+struct BufferInfo {
+  enum class Kind { Input, Output, Constant, Temporary };
+  Kind kind = Kind::Temporary;
+  int index = 0; // of the input, output or constant
+  DType dtype = DType::F32;
+  DimExpr bytes;
+  int firstStep = 0, lastStep = 0;
+};
+
+/// Does the items [begin, end) of its grid and returns the size of the grid; with begin == end it
+/// touches no memory, and the pointers may be null. `buffers` are the step's operands in order.
+using KernelFn = int64_t (*)(void *const *buffers, const int64_t *symbols, int64_t begin,
+                             int64_t end, void *workspace);
+
+/// What a device function is called with.
+struct LaunchParameter {
+  enum class Kind {
+    Buffer,    // address of the step's operand `index`
+    Size,      // value of `size`, as i64
+    Workspace, // address of the step's device workspace, `size` bytes into it
+    TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine: of the
+               // operand `index`, or where that is -1 `size` bytes into the workspace
+  };
+  /// A row-major matrix (or stack of them, outermost first) and the box that one copy moves.
+  struct Tile {
+    DType dtype = DType::BF16;
+    std::vector<DimExpr> dims; // outermost first
+    std::vector<int64_t> box;  // as many
+    int64_t swizzleBytes = 0;  // 0, 32, 64 or 128
+  };
+  Kind kind = Kind::Buffer;
+  int index = 0;
+  DimExpr size;
+  Tile tile;
+};
+
+/// One launch of a device function.
+struct Launch {
+  std::string function;                 // its name in the image
+  std::array<DimExpr, 3> grid;          // blocks; an empty grid is not launched
+  std::array<int, 3> block = {1, 1, 1}; // threads
+  int64_t sharedBytes = 0;              // dynamic shared memory of a block
+  std::vector<LaunchParameter> parameters;
+};
+
+struct KernelCost {
+  DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
+  /// What its operators would move in addition, each in a kernel of its own.
+  DimExpr bytesSaved;
+};
+
+struct Step {
+  enum class Kind { Kernel, Library };
+  Kind kind = Kind::Kernel;
+  std::string name;                // shown to the user
+  std::string symbol;              // kernel function or library routine ("openblas.sgemm")
+  std::vector<int> operands;       // buffer ids, inputs then outputs
+  std::vector<DimExpr> parameters; // of library steps
+  int64_t workspaceBytes = 0;      // per worker
+  /// On a device, in place of a function of the host: launches in order, of functions in the image
+  /// `symbol`, and the memory they share.
+  std::vector<Launch> launches;
+  DimExpr deviceWorkspaceBytes;
+  KernelCost cost;
+  std::vector<std::string> operators; // the user's operators in it
+};
+
+/// Functions of a device as text that its driver compiles (PTX). Equal names are equal text.
+struct DeviceImage {
+  std::string name;
+  std::string text;
+};
+
+/// A compiled program as plain data; the code of its kernels is elsewhere.
+struct Program {
+  std::string name;
+  std::string origin; // the file it was read from; empty where it was compiled in this process
+  std::vector<Symbol> symbols;
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<Tensor> constants;
+  std::vector<BufferInfo> buffers;
+  std::vector<Step> steps;
+};
+
+/// What does not fit together; empty for a sound program. Whoever reads one from outside asks, and
+/// so does whoever runs one. In a sound program
+/// - every symbol is the whole of some input's dimension, and has a range of sizes from 0 on that
+/// is
+///   not empty;
+/// - constant sizes are not negative, of dimensions, buffers, workspaces and grids;
+/// - a buffer stands for an input, output or constant there is, or is a temporary that lives within
+///   the steps; every output has one buffer, which a step uses;
+/// - a step has operands, uses temporaries while they live, and ends with one that it may write;
+/// - a library step has as many operands and parameters as its routine takes;
+/// - a launch has a block of a size that devices have, and takes operands that its step has.
+/// What depends on the values of symbols is checked when they are bound (Binding.h).
+std::string programFault(const Program &program);
+/// The same for symbols, inputs and outputs alone.
+std::string interfaceFault(const Program &program);
+
+/// Throws Error naming the file a program comes from; where it was made here, InternalError.
+[[noreturn]] void failUnsound(const Program &program, const std::string &what);
+
+/// Fails where there is a fault.
+void verifyProgram(const Program &program);
+
+} // namespace headrace

@@ -1,0 +1,55 @@
+// What is behind an Executable: one implementation for the host, one for devices.
+#pragma once
+
+#include "runtime/program/CallAllocator.h"
+#include "runtime/program/Program.h"
+#include "runtime/system/MappedFile.h"
+#include "runtime/system/ThreadPool.h"
+
+#include <memory>
+#include <span>
+
+namespace headrace {
+
+/// Any number of threads may call run and enqueue at once.
+class ProgramRunner {
+public:
+  /// Throws InternalError where the program is not sound.
+  explicit ProgramRunner(Program program);
+  virtual ~ProgramRunner() = default;
+  ProgramRunner(const ProgramRunner &) = delete;
+
+  virtual Place place() const = 0;
+  virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+                   std::vector<double> *stepMicroseconds) = 0;
+  virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+                       const CallAllocator *allocator);
+  virtual void raiseDataErrors() {}
+  virtual std::vector<std::string> stepNotes() const { return {}; }
+
+  Program program;
+
+protected:
+  /// Throws Error where a file that the program's constants lie in was changed.
+  void requireFilesUnchanged() const;
+  /// Checks the inputs and stores the values of the symbols. Throws Error.
+  void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;
+  /// Throws Error where a tensor is on a device that the program does not run on.
+  void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  /// Throws Error where their number, or the type or shape of one that is there, is another.
+  void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
+  /// Throws Error where one that is there shares memory with an input or another output: kernels
+  /// write results while they still read.
+  void checkApart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+
+private:
+  std::vector<std::shared_ptr<const MappedFile>> files;
+};
+
+/// See Executable's constructors.
+std::unique_ptr<ProgramRunner> makeHostRunner(Program program, std::vector<KernelFn> kernels,
+                                              std::shared_ptr<void> code);
+std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
+                                              std::shared_ptr<void> keep);
+
+} // namespace headrace

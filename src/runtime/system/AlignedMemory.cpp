@@ -1,0 +1,116 @@
+#include "runtime/system/AlignedMemory.h"
+
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Sanitized.h"
+
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <unistd.h>
+
+namespace headrace {
+namespace {
+
+constexpr size_t worthKeeping = size_t{256} << 10;
+
+constexpr bool keepsBlocks = !checksAccesses; // reuse would hide use after free
+
+/// Freed blocks, most recently freed first.
+class BlockStore {
+public:
+  /// A block of at least `bytes`, and not much more; null if there is none.
+  void *take(size_t bytes, size_t &blockBytes) {
+    std::lock_guard lock(mutex);
+    for (auto it = blocks.begin(); it != blocks.end(); ++it)
+      if (it->bytes >= bytes && it->bytes - bytes <= bytes / 4) {
+        void *memory = it->memory;
+        blockBytes = it->bytes;
+        total -= it->bytes;
+        blocks.erase(it);
+        return memory;
+      }
+    return nullptr;
+  }
+
+  void give(void *memory, size_t bytes) {
+    std::list<Block> dropped;
+    {
+      std::lock_guard lock(mutex);
+      blocks.push_front({memory, bytes});
+      total += bytes;
+      while (total > keptMemoryLimit) {
+        total -= blocks.back().bytes;
+        dropped.splice(dropped.begin(), blocks, std::prev(blocks.end()));
+      }
+    }
+    for (const Block &block : dropped)
+      std::free(block.memory);
+  }
+
+  size_t size() {
+    std::lock_guard lock(mutex);
+    return total;
+  }
+
+private:
+  struct Block {
+    void *memory;
+    size_t bytes;
+  };
+  ForkSafeMutex mutex;
+  std::list<Block> blocks;
+  size_t total = 0;
+};
+
+/// Never destroyed: tensors may be freed while the process ends.
+BlockStore &store() {
+  static auto *blocks = new BlockStore;
+  return *blocks;
+}
+
+} // namespace
+
+void FreeMemory::operator()(void *memory) const {
+  if (keepsBlocks && bytes >= worthKeeping)
+    store().give(memory, bytes);
+  else
+    std::free(memory);
+}
+
+/// More than the machine has is refused at once: a system that promises it would end the process
+/// when the memory is first used.
+static bool exceedsMachine(size_t bytes) {
+  static const long pages = ::sysconf(_SC_PHYS_PAGES), pageBytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && pageBytes > 0 &&
+         bytes / static_cast<size_t>(pageBytes) > static_cast<size_t>(pages);
+}
+
+AlignedMemory allocateAligned(size_t bytes, const char *what) {
+  if (checksAccesses) {
+    void *exact = nullptr;
+    if (posix_memalign(&exact, memoryAlignment, bytes) == 0)
+      return {static_cast<std::byte *>(exact), FreeMemory{bytes}};
+  }
+  size_t rounded = (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+  if (rounded == 0)
+    rounded = memoryAlignment;
+  void *memory = nullptr;
+  if (keepsBlocks && rounded >= worthKeeping) {
+    size_t blockBytes = 0;
+    memory = store().take(rounded, blockBytes);
+    if (memory)
+      return {static_cast<std::byte *>(memory), FreeMemory{blockBytes}};
+  }
+  if (rounded >= bytes && !exceedsMachine(rounded))
+    memory = std::aligned_alloc(memoryAlignment, rounded);
+  if (!memory)
+    throw Error(ErrorKind::InvalidArgument, std::string(what) + ": expected to allocate " +
+                                                std::to_string(bytes) +
+                                                " bytes, but the system has no such memory left");
+  return {static_cast<std::byte *>(memory), FreeMemory{rounded}};
+}
+
+size_t keptMemory() { return store().size(); }
+
+} // namespace headrace

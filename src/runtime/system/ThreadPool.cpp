@@ -1,0 +1,287 @@
+#include "runtime/system/ThreadPool.h"
+
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Interruption.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace headrace {
+
+namespace {
+
+constexpr int maxThreads = 1024;
+// Long enough to bridge the gap between two small steps, short against a scheduler's time slice.
+constexpr auto spinTime = std::chrono::microseconds(30);
+// More chunks than threads, so that a thread that falls behind leaves its share to the others.
+constexpr int64_t chunksPerThread = 4;
+
+int coresOfProcess() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    return std::clamp(CPU_COUNT(&set), 1, maxThreads);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, maxThreads);
+}
+
+void pauseBriefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Spins until `done` holds; false when the time is over.
+template <class Predicate> bool spinUntil(bool allowed, Predicate done) {
+  if (done())
+    return true;
+  if (!allowed)
+    return false;
+  auto deadline = std::chrono::steady_clock::now() + spinTime;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done())
+        return true;
+      pauseBriefly();
+    }
+  } while (std::chrono::steady_clock::now() < deadline);
+  return false;
+}
+
+// The state word: which loop is on (generation), whether workers may still join it (open), and
+// how many are in it (active). One word, so that joining a loop that just ended is impossible.
+constexpr uint64_t openBit = uint64_t{1} << 31;
+constexpr uint64_t activeMask = openBit - 1;
+uint32_t generationOf(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+bool isOpen(uint64_t word) { return (word & openBit) != 0; }
+uint64_t activeIn(uint64_t word) { return word & activeMask; }
+
+} // namespace
+
+struct ThreadPool::State {
+  explicit State(bool spin) : spin(spin), forksAtStart(forkGeneration()) {}
+
+  const bool spin;
+  const unsigned forksAtStart; // a forked child has none of its parent's workers
+  std::atomic<bool> busy{false};
+  std::atomic<uint64_t> word{0};
+
+  // The loop; written by its caller before it opens, read only by threads that joined.
+  const Body *body = nullptr;
+  InterruptionSource::State *interruption = nullptr;
+  int64_t chunks = 0, chunkSize = 0, largerChunks = 0;
+  std::atomic<int64_t> nextChunk{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;
+
+  std::mutex mutex;
+  std::condition_variable wake, finished;
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> callerSleeps{false};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> workers;
+
+  bool startWorker(int worker);
+  void startWorkers(int count);
+  void work(int worker);
+  void awaitNextLoop(uint32_t seen);
+  void runLoop(int64_t count, int64_t chunkCount, const Body &loop);
+  void runChunks(int worker);
+  void wakeWorkers();
+  void leave();
+  void awaitWorkers();
+};
+
+// False when the system allows no more threads: the loops are right with fewer.
+bool ThreadPool::State::startWorker(int worker) {
+  try {
+    workers.emplace_back([this, worker] { work(worker); });
+    return true;
+  } catch (const std::system_error &) {
+    return false;
+  }
+}
+
+void ThreadPool::State::startWorkers(int count) {
+  // Signals are for the threads of the application.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  workers.reserve(static_cast<size_t>(count));
+  int worker = 1;
+  while (worker <= count && startWorker(worker))
+    ++worker;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ThreadPool::State::work(int worker) {
+  uint32_t seen = 0;
+  while (true) {
+    awaitNextLoop(seen);
+    if (stop.load())
+      return;
+    uint64_t current = word.load();
+    seen = generationOf(current);
+    while (isOpen(current) && generationOf(current) == seen)
+      if (word.compare_exchange_weak(current, current + 1)) {
+        AdoptInterruption adopted(interruption);
+        runChunks(worker);
+        leave();
+        break;
+      }
+  }
+}
+
+void ThreadPool::State::awaitNextLoop(uint32_t seen) {
+  auto called = [&] { return stop.load() || generationOf(word.load()) != seen; };
+  if (spinUntil(spin, called))
+    return;
+  // First counted as a sleeper, then a last look; the caller opens, then looks for sleepers.
+  std::unique_lock lock(mutex);
+  sleepers.fetch_add(1);
+  wake.wait(lock, called);
+  sleepers.fetch_sub(1);
+}
+
+void ThreadPool::State::runLoop(int64_t count, int64_t chunkCount, const Body &loop) {
+  body = &loop;
+  interruption = interruptionOfThread();
+  chunks = chunkCount;
+  chunkSize = count / chunkCount;
+  largerChunks = count % chunkCount;
+  nextChunk.store(0);
+  failed.store(false);
+  word.store((uint64_t{generationOf(word.load())} + 1) << 32 | openBit);
+  wakeWorkers();
+  runChunks(0);
+  word.fetch_and(~openBit);
+  awaitWorkers();
+}
+
+void ThreadPool::State::runChunks(int worker) {
+  while (true) {
+    int64_t chunk = nextChunk.fetch_add(1);
+    if (chunk >= chunks)
+      return;
+    int64_t begin = chunk * chunkSize + std::min(chunk, largerChunks);
+    int64_t end = begin + chunkSize + (chunk < largerChunks ? 1 : 0);
+    try {
+      pollInterruption();
+      (*body)(begin, end, worker);
+    } catch (...) {
+      if (!failed.exchange(true))
+        failure = std::current_exception();
+      nextChunk.store(chunks);
+    }
+  }
+}
+
+void ThreadPool::State::wakeWorkers() {
+  int64_t asleep = sleepers.load();
+  if (asleep == 0)
+    return;
+  {
+    std::lock_guard lock(mutex);
+  }
+  if (chunks - 1 >= asleep)
+    return wake.notify_all();
+  for (int64_t i = 0; i < chunks - 1; ++i)
+    wake.notify_one();
+}
+
+void ThreadPool::State::leave() {
+  uint64_t left = word.fetch_sub(1) - 1;
+  if (activeIn(left) != 0 || isOpen(left) || !callerSleeps.load())
+    return;
+  {
+    std::lock_guard lock(mutex);
+  }
+  finished.notify_one();
+}
+
+void ThreadPool::State::awaitWorkers() {
+  auto done = [&] { return activeIn(word.load()) == 0; };
+  if (spinUntil(spin, done))
+    return;
+  std::unique_lock lock(mutex);
+  callerSleeps.store(true);
+  finished.wait(lock, done);
+  callerSleeps.store(false);
+}
+
+ThreadPool::ThreadPool(int threads) : threadCount(threads) {
+  if (threads < 1 || threads > maxThreads)
+    throw Error(ErrorKind::InvalidArgument, "thread pool: expected 1 to " +
+                                                std::to_string(maxThreads) + " threads, got " +
+                                                std::to_string(threads));
+  // With more threads than cores a spinning thread keeps a working one off its core.
+  state = std::make_unique<State>(threads <= coresOfProcess());
+  state->startWorkers(threads - 1);
+}
+
+ThreadPool::~ThreadPool() {
+  if (state->forksAtStart != forkGeneration()) {
+    // The workers live in the parent; joining them or destroying what they wait on would hang.
+    [[maybe_unused]] State *leaked = state.release();
+    return;
+  }
+  {
+    std::lock_guard lock(state->mutex);
+    state->stop.store(true);
+  }
+  state->wake.notify_all();
+  for (std::thread &worker : state->workers)
+    worker.join();
+}
+
+ThreadPool &ThreadPool::global() {
+  // Never destroyed: other static objects may still run loops at exit.
+  static auto *pool = new ThreadPool(defaultThreads());
+  return *pool;
+}
+
+int ThreadPool::defaultThreads() {
+  const char *setting = std::getenv("HEADRACE_THREADS");
+  if (!setting || !*setting)
+    return coresOfProcess();
+  const char *end = setting + std::strlen(setting);
+  int threads = 0;
+  auto [stopped, error] = std::from_chars(setting, end, threads);
+  if (error != std::errc() || stopped != end || threads < 1 || threads > maxThreads)
+    throw Error(ErrorKind::InvalidArgument, "HEADRACE_THREADS: expected a number from 1 to " +
+                                                std::to_string(maxThreads) + ", got '" + setting +
+                                                "'");
+  return threads;
+}
+
+void ThreadPool::parallelFor(int64_t count, int64_t grain, Body body) {
+  if (count <= 0)
+    return;
+  grain = std::max<int64_t>(grain, 1);
+  int64_t chunks = std::min<int64_t>(count / grain, threadCount * chunksPerThread);
+  bool alone = threadCount == 1 || chunks <= 1 || state->forksAtStart != forkGeneration();
+  if (alone || state->busy.exchange(true))
+    return body(0, count, 0);
+  state->runLoop(count, chunks, body);
+  std::exception_ptr failure = std::exchange(state->failure, nullptr);
+  state->busy.store(false);
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+} // namespace headrace

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "runtime/tensor/DType.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+using Shape = std::vector<int64_t>;
+
+/// "1x3x224x224"; a scalar is "scalar".
+std::string shapeString(const Shape &shape);
+
+/// The product of the sizes; throws Error when one is negative or the product overflows.
+int64_t elementCount(const Shape &shape);
+
+/// Whose memory something is in: the host's, or that of a device.
+struct Place {
+  static constexpr int host = -1;
+  int device = host;
+  bool onHost() const { return device == host; }
+  friend bool operator==(const Place &, const Place &) = default;
+};
+
+/// A contiguous row-major array. Copies share the memory.
+class Tensor {
+public:
+  /// No tensor at all: false in a condition.
+  Tensor() = default;
+
+  /// Fresh memory, 64-byte aligned, not initialised.
+  static Tensor allocate(DType type, Shape shape);
+
+  /// Memory of somebody else, kept alive by `owner` (which may be null if the caller sees to it).
+  static Tensor borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
+                       Place place = {});
+
+  DType dtype() const { return type; }
+  const Shape &shape() const { return sizes; }
+  int64_t elements() const { return count; }
+  size_t bytes() const { return static_cast<size_t>(count) * sizeOf(type); }
+  const std::shared_ptr<const void> &owner() const { return memoryOwner; }
+  explicit operator bool() const { return present; }
+  Place place() const { return where; }
+
+  /// An address at that place, for the host to follow only where it is the host's. Writing is for
+  /// whoever allocated the tensor; borrowed memory may be read-only.
+  void *data() { return memory; }
+  const void *data() const { return memory; }
+
+  /// The elements as T, whose size must be that of the element type (f16 and bf16: uint16_t).
+  template <class T> T *as() {
+    checkElementSize(sizeof(T));
+    return static_cast<T *>(memory);
+  }
+  template <class T> const T *as() const {
+    checkElementSize(sizeof(T));
+    return static_cast<const T *>(memory);
+  }
+
+  /// The same memory under another shape of as many elements.
+  Tensor reshaped(Shape shape) const;
+
+  /// The same values in another type: to nearest even between floats; from float to integer
+  /// toward zero, clamped to the range, NaN to 0; between integers modulo 2^n; to bool `!= 0`.
+  Tensor converted(DType type) const;
+
+private:
+  Tensor(DType type, Shape shape, void *memory, std::shared_ptr<const void> owner);
+  void checkElementSize(size_t size) const;
+
+  DType type = DType::F32;
+  bool present = false;
+  Shape sizes;
+  int64_t count = 0;
+  Place where;
+  void *memory = nullptr;
+  std::shared_ptr<const void> memoryOwner;
+};
+
+} // namespace headrace

@@ -1,0 +1,124 @@
+// Tensor::converted: every element type to every other.
+
+#include "runtime/system/Error.h"
+#include "runtime/tensor/Half.h"
+#include "runtime/tensor/Tensor.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace headrace {
+
+namespace {
+
+// Element types that C++ has no arithmetic type for.
+struct BoolByte {
+  uint8_t byte;
+};
+struct F16Bits {
+  uint16_t bits;
+};
+struct BF16Bits {
+  uint16_t bits;
+};
+
+// The arithmetic value of an element, and back.
+template <class T> T valueOf(T element) { return element; }
+uint8_t valueOf(BoolByte element) { return element.byte != 0; }
+float valueOf(F16Bits element) { return f16ToFloat(element.bits); }
+float valueOf(BF16Bits element) { return bf16ToFloat(element.bits); }
+
+template <class Value> float narrow(Value value) {
+  if constexpr (std::is_same_v<Value, float>)
+    return value;
+  else
+    return narrowToOdd(static_cast<double>(value));
+}
+
+template <class To, class Value> To clampToInteger(Value value) {
+  // Both limits are exact or round to the power of two just outside the range.
+  constexpr auto low = static_cast<Value>(std::numeric_limits<To>::min());
+  constexpr auto high = static_cast<Value>(std::numeric_limits<To>::max());
+  if (std::isnan(value))
+    return 0;
+  if (value <= low)
+    return std::numeric_limits<To>::min();
+  if (value >= high)
+    return std::numeric_limits<To>::max();
+  return static_cast<To>(value);
+}
+
+template <class To, class Value> To elementOf(Value value) {
+  if constexpr (std::is_same_v<To, BoolByte>)
+    return {static_cast<uint8_t>(value != 0)};
+  else if constexpr (std::is_same_v<To, F16Bits>)
+    return {floatToF16(narrow(value))};
+  else if constexpr (std::is_same_v<To, BF16Bits>)
+    return {floatToBf16(narrow(value))};
+  else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Value>)
+    return clampToInteger<To>(value);
+  else
+    return static_cast<To>(value);
+}
+
+template <class From, class To>
+void convertElements(const void *source, void *target, int64_t count) {
+  auto *from = static_cast<const std::byte *>(source);
+  auto *to = static_cast<To *>(target);
+  for (int64_t i = 0; i < count; ++i) {
+    From element; // copied out because borrowed memory may be unaligned
+    std::memcpy(&element, from + i * sizeof(From), sizeof(From));
+    to[i] = elementOf<To>(valueOf(element));
+  }
+}
+
+template <class Visitor> void withElementType(DType type, Visitor visit) {
+  switch (type) {
+  case DType::Bool:
+    return visit(BoolByte{});
+  case DType::I8:
+    return visit(int8_t{});
+  case DType::U8:
+    return visit(uint8_t{});
+  case DType::I16:
+    return visit(int16_t{});
+  case DType::U16:
+    return visit(uint16_t{});
+  case DType::I32:
+    return visit(int32_t{});
+  case DType::U32:
+    return visit(uint32_t{});
+  case DType::I64:
+    return visit(int64_t{});
+  case DType::U64:
+    return visit(uint64_t{});
+  case DType::F16:
+    return visit(F16Bits{});
+  case DType::BF16:
+    return visit(BF16Bits{});
+  case DType::F32:
+    return visit(float{});
+  case DType::F64:
+    return visit(double{});
+  }
+}
+
+} // namespace
+
+Tensor Tensor::converted(DType target) const {
+  if (!present)
+    throw InternalError("an absent tensor was converted");
+  if (target == type)
+    return *this;
+  Tensor result = allocate(target, sizes);
+  withElementType(type, [&](auto from) {
+    withElementType(target, [&](auto to) {
+      convertElements<decltype(from), decltype(to)>(memory, result.memory, count);
+    });
+  });
+  return result;
+}
+
+} // namespace headrace
