@@ -1,6 +1,6 @@
 #include "driver/ScriptTrial.h"
 
-#include "frontend/script/import/SegmentImporter.h"
+#include "frontend/script/SegmentImporter.h"
 
 #include "script/ScriptSession.h"
 #include <algorithm>

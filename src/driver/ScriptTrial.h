@@ -5,7 +5,7 @@
 #include "driver/LevelOneProgram.h"
 #include "package/Contents.h"
 
-#include "script/Value.h"
+#include "script/host/Value.h"
 #include <filesystem>
 #include <map>
 

@@ -3,7 +3,7 @@
 #include "driver/Compiler.h"
 #include "driver/LevelOneProgram.h"
 #include "driver/Model.h"
-#include "frontend/script/import/SegmentImporter.h"
+#include "frontend/script/SegmentImporter.h"
 
 namespace headrace::script {
 

@@ -3,7 +3,7 @@
 
 #include "driver/Settings.h"
 
-#include "script/SegmentCode.h"
+#include "script/plan/SegmentCode.h"
 
 namespace headrace::script {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/script/Ast.h"
+#include "script/language/Ast.h"
 
 namespace headrace::script {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "script/BlockRunner.h"
+#include "script/plan/BlockRunner.h"
 
 namespace headrace::script {
 

@@ -1,10 +1,10 @@
 #include "script/ScriptSession.h"
 
-#include "frontend/script/Parser.h"
 #include "runtime/system/ForkSafety.h"
 
 #include "script/Interpreter.h"
-#include "script/SizePropagation.h"
+#include "script/language/Parser.h"
+#include "script/plan/SizePropagation.h"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

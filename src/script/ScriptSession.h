@@ -1,11 +1,10 @@
 // Scripts as users run them: from a file or a text, with arguments and variables, again and again.
 #pragma once
 
-#include "frontend/script/Analysis.h"
-
 #include "script/ScriptSettings.h"
 #include "script/Statistics.h"
-#include "script/Value.h"
+#include "script/host/Value.h"
+#include "script/language/Analysis.h"
 #include <filesystem>
 #include <map>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "script/SegmentCode.h"
+#include "script/plan/SegmentCode.h"
 #include <functional>
 #include <string>
 

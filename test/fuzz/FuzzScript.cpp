@@ -1,6 +1,6 @@
 // Any text as a script: lexed, parsed, analyzed.
-#include "frontend/script/Analysis.h"
-#include "frontend/script/Parser.h"
+#include "script/language/Analysis.h"
+#include "script/language/Parser.h"
 
 using namespace headrace;
 

@@ -4,7 +4,7 @@
 #include "driver/Settings.h"
 #include "package/Package.h"
 
-#include "script/Value.h"
+#include "script/host/Value.h"
 #include <CLI/App.hpp>
 #include <map>
 #include <span>

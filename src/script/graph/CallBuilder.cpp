@@ -1,0 +1,172 @@
+#include "script/graph/CallBuilder.h"
+
+#include <utility>
+
+namespace headrace::script {
+
+static const std::unordered_map<std::string_view, CellFunction> &cellFunctions() {
+  using enum CellFunction;
+  static const std::unordered_map<std::string_view, CellFunction> table = {
+      {"abs", Abs},
+      {"sqrt", Sqrt},
+      {"exp", Exp},
+      {"sign", Sign},
+      {"round", Round},
+      {"floor", Floor},
+      {"ceil", Ceil},
+      {"sin", Sin},
+      {"cos", Cos},
+      {"tan", Tan},
+      {"asin", Asin},
+      {"acos", Acos},
+      {"atan", Atan},
+      {"sinh", Sinh},
+      {"cosh", Cosh},
+      {"tanh", Tanh},
+      {"is.na", IsNan},
+      {"is.nan", IsNan},
+      {"is.infinite", IsInfinite},
+      {"xor", Xor}};
+  return table;
+}
+
+struct AggregateRule {
+  AggregateKind kind;
+  Extent extent;
+};
+
+static const std::unordered_map<std::string_view, AggregateRule> &aggregates() {
+  using enum AggregateKind;
+  using enum Extent;
+  static const std::unordered_map<std::string_view, AggregateRule> table = {
+      {"sum", {Sum, All}},
+      {"prod", {Product, All}},
+      {"rowSums", {Sum, EachRow}},
+      {"rowMeans", {Mean, EachRow}},
+      {"rowProds", {Product, EachRow}},
+      {"rowMins", {Min, EachRow}},
+      {"rowMaxs", {Max, EachRow}},
+      {"colSums", {Sum, EachColumn}},
+      {"colMeans", {Mean, EachColumn}},
+      {"colProds", {Product, EachColumn}},
+      {"colMins", {Min, EachColumn}},
+      {"colMaxs", {Max, EachColumn}}};
+  return table;
+}
+
+const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rules() {
+  using C = CallBuilder;
+  static const std::unordered_map<std::string_view, Rule> table = {{"matrix", &C::matrix},
+                                                                   {"rand", &C::rand},
+                                                                   {"seq", &C::seq},
+                                                                   {"cbind", &C::bindColumns},
+                                                                   {"rbind", &C::bindRows},
+                                                                   {"t", &C::transpose},
+                                                                   {"nrow", &C::rows},
+                                                                   {"ncol", &C::cols},
+                                                                   {"length", &C::length},
+                                                                   {"log", &C::log},
+                                                                   {"min", &C::minimum},
+                                                                   {"max", &C::maximum},
+                                                                   {"mean", &C::mean},
+                                                                   {"var", &C::variance},
+                                                                   {"sd", &C::deviation},
+                                                                   {"rowVars", &C::variances},
+                                                                   {"rowSds", &C::variances},
+                                                                   {"colVars", &C::variances},
+                                                                   {"colSds", &C::variances},
+                                                                   {"trace", &C::trace},
+                                                                   {"as.scalar", &C::toScalar},
+                                                                   {"as.matrix", &C::toMatrix},
+                                                                   {"as.double", &C::castScalar},
+                                                                   {"as.integer", &C::castScalar},
+                                                                   {"as.logical", &C::castScalar},
+                                                                   {"ifelse", &C::ifelse},
+                                                                   {"replace", &C::likeFirst},
+                                                                   {"rev", &C::likeFirst},
+                                                                   {"cumsum", &C::likeFirst},
+                                                                   {"cumprod", &C::likeFirst},
+                                                                   {"cummin", &C::likeFirst},
+                                                                   {"cummax", &C::likeFirst},
+                                                                   {"lower.tri", &C::likeFirst},
+                                                                   {"upper.tri", &C::likeFirst},
+                                                                   {"inv", &C::likeFirst},
+                                                                   {"cholesky", &C::likeFirst},
+                                                                   {"outer", &C::outer},
+                                                                   {"diag", &C::diag},
+                                                                   {"solve", &C::solve},
+                                                                   {"rowIndexMax", &C::oneColumn},
+                                                                   {"rowIndexMin", &C::oneColumn},
+                                                                   {"print", &C::effect},
+                                                                   {"stop", &C::effect},
+                                                                   {"assert", &C::effect},
+                                                                   {"write", &C::effect},
+                                                                   {"time", &C::effect},
+                                                                   {"read", &C::read},
+                                                                   {"ppred", &C::compare},
+                                                                   {"sample", &C::effect}};
+  return table;
+}
+
+int CallBuilder::build(const Call &target, Place place) {
+  std::vector<int> operands;
+  operands.reserve(target.arguments.size());
+  for (const Argument &argument : target.arguments)
+    operands.push_back(argument.value ? build_(*argument.value) : -1);
+  // Arguments may be calls themselves: this call's own state begins here.
+  call = &target;
+  all = std::move(operands);
+  write.place = place;
+  std::string_view name = call->builtin->canonical;
+  for (int operand : all)
+    if (operand >= 0)
+      write.cutIfUnknown(operand);
+  if (auto found = cellFunctions().find(name); found != cellFunctions().end())
+    return write.cell(found->second, all);
+  if (auto found = aggregates().find(name); found != aggregates().end())
+    return write.aggregate(found->second.kind, found->second.extent, all[0]);
+  if (auto found = rules().find(name); found != rules().end())
+    return (this->*found->second)();
+  return hostFunction();
+}
+
+int CallBuilder::argument(std::string_view name) const {
+  const auto &parameters = call->builtin->parameters;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name == name)
+      return i < all.size() ? all[i] : -1;
+  throw InternalError("'" + call->builtin->name + "' has no parameter '" + std::string(name) + "'");
+}
+
+Known CallBuilder::matrixOf(Size rows, Size cols) const {
+  Known known;
+  known.type = Type::matrix();
+  known.rows = std::move(rows);
+  known.cols = std::move(cols);
+  return known;
+}
+
+int CallBuilder::function(Known known, bool ordered) {
+  std::vector<std::string> names;
+  if (call->builtin->variadic)
+    for (const Argument &argument : call->arguments)
+      names.push_back(argument.name);
+  return write.function(call->builtin->canonical, all, std::move(known), ordered, std::move(names));
+}
+
+/// Nothing is known of the result but its type.
+int CallBuilder::hostFunction(bool ordered) {
+  std::vector<Expr> typed;
+  typed.reserve(all.size());
+  for (int operand : all)
+    typed.push_back({{}, Literal{}, operand < 0 ? Type{} : write.at(operand).known.type});
+  std::vector<const Expr *> arguments;
+  arguments.reserve(all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    arguments.push_back(all[i] < 0 ? nullptr : &typed[i]);
+  Known known;
+  known.type = resultType(*call->builtin, arguments);
+  return function(known, ordered || call->builtin->rule == ResultRule::None);
+}
+
+} // namespace headrace::script

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "script/graph/GraphWriter.h"
+#include "script/language/Builtins.h"
+
+namespace headrace::script {
+
+/// Calls of built-in functions as operations of a graph.
+class CallBuilder {
+public:
+  CallBuilder(GraphWriter &write, std::function<int(const Expr &)> build)
+      : write(write), build_(std::move(build)) {}
+
+  int build(const Call &call, Place place);
+
+private:
+  using Rule = int (CallBuilder::*)();
+  static const std::unordered_map<std::string_view, Rule> &rules();
+
+  /// The operand of a parameter; -1 where it was not given.
+  int argument(std::string_view name) const;
+  bool given(std::string_view name) const { return argument(name) >= 0; }
+  /// The whole call as a host function whose result has these properties.
+  int function(Known known, bool ordered = false);
+  int hostFunction(bool ordered = false);
+
+  int matrix();
+  int rand();
+  int seq();
+  int bindColumns();
+  int bindRows() { return write.bind(false, all); }
+  int transpose() { return write.transpose(all[0]); }
+  int rows();
+  int cols();
+  int length();
+  int log();
+  int minimum() { return extreme(CellFunction::Min, AggregateKind::Min); }
+  int maximum() { return extreme(CellFunction::Max, AggregateKind::Max); }
+  int extreme(CellFunction cell, AggregateKind aggregate);
+  int mean();
+  int variance() { return spread(Extent::All, false); }
+  int deviation() { return spread(Extent::All, true); }
+  int spread(Extent extent, bool root);
+  int variances();
+  int trace();
+  int toScalar() { return write.toScalar(all[0]); }
+  int toMatrix() { return write.toMatrix(all[0]); }
+  int castScalar();
+  int ifelse();
+  int likeFirst();
+  int outer();
+  int diag();
+  int solve();
+  int oneColumn();
+  int effect() { return hostFunction(true); }
+  int read();
+  int compare();
+
+  Known matrixOf(Size rows, Size cols) const;
+
+  GraphWriter &write;
+  std::function<int(const Expr &)> build_;
+
+  // The call being built.
+  const Call *call = nullptr;
+  std::vector<int> all;
+};
+
+} // namespace headrace::script

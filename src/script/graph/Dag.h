@@ -1,0 +1,99 @@
+#pragma once
+
+#include "script/graph/CellFunctions.h"
+#include "script/graph/Size.h"
+#include "script/language/Ast.h"
+#include <memory>
+#include <set>
+
+/// A straight-line block as a graph of operations: every value once, with what is known of it.
+namespace headrace::script {
+
+/// What is known of a value before it is computed.
+struct Known {
+  Type type;
+  /// Of matrices.
+  Size rows, cols;
+  /// Kept as CSR, with so many cells stored.
+  bool sparse = false;
+  Size nonzeros;
+  /// Dense or sparse, depending on the values.
+  bool formatOpen = false;
+  /// The share of cells that are not 0, where it can be told; an estimate.
+  std::optional<double> density;
+  /// Of a scalar that is a whole number, where that much is known.
+  Size value;
+
+  bool sizesKnown() const { return rows.known() && cols.known(); }
+};
+
+enum class Op : uint8_t {
+  Input, ///< a variable from before the block
+  Literal,
+  SizeValue, ///< a number that follows from sizes: nrow(X)
+  Cell,      ///< a function of cells; scalars and vectors are repeated
+  MatMul,
+  Transpose,
+  Aggregate,
+  Fill,           ///< (value, rows, cols): a matrix of one value
+  Bind,           ///< matrices beside or below one another
+  ToScalar,       ///< a 1 x 1 matrix as a number
+  Values,         ///< of a sparse matrix: what is stored, nonzeros x 1
+  WithValues,     ///< (pattern, values): a sparse matrix
+  SampledProduct, ///< (pattern, u, v): u %*% t(v) at the stored cells, nonzeros x 1
+  Sample,         ///< (pattern, x): x at the stored cells, nonzeros x 1
+  ZerosKept, ///< (result from stored cells, inputs): itself if the other cells of `whole` are 0
+  Function   ///< anything else, by name
+};
+
+enum class AggregateKind : uint8_t { Sum, Mean, Min, Max, Product };
+/// What one result of an aggregate is made of. Each: one result per row, or per column.
+enum class Extent : uint8_t { All, EachRow, EachColumn };
+
+struct Dag;
+
+struct Node {
+  explicit Node(Op op, std::vector<int> inputs = {}) : op(op), inputs(std::move(inputs)) {}
+
+  Op op;
+  std::vector<int> inputs; ///< -1: an argument that was not given
+  Known known;
+  Place place;
+
+  CellFunction cell = CellFunction::Add;
+  AggregateKind aggregate = AggregateKind::Sum;
+  Extent extent = Extent::All;
+  bool transposeLeft = false, transposeRight = false;
+  bool columns = false; ///< Bind: beside one another
+  std::string name;     ///< Input: the variable; Function: which
+  LiteralValue literal;
+  std::vector<std::string> argumentNames; ///< Function: as written, empty where there is none
+  /// Has an effect, or depends on when it is done: stays in its order, and apart from equal ones.
+  bool ordered = false;
+  /// Sizes are equal in value though not in form: not for compiled code.
+  bool irregular = false;
+  /// ZerosKept: the expression in full, its last node the result, over the inputs in their order.
+  std::shared_ptr<const Dag> whole;
+
+  bool isMatrix() const { return known.type.isMatrix(); }
+  bool isScalar() const { return known.type.isScalar(); }
+};
+
+struct Dag {
+  std::vector<Node> nodes; ///< operands first
+  /// Variables as they stand after the block.
+  std::map<std::string, int> assigned;
+  /// How many statements this is made of: fewer than there are where the next one needs a size that
+  /// one of these computes.
+  size_t statements = 0;
+  /// Scalars from before the block whose value decides a size.
+  std::set<std::string> wantedSizes;
+};
+
+/// "%*%", "sum", "+": an operation as -explain names it.
+std::string operationName(const Node &node);
+
+/// The graph, a line an operation, with sizes and density.
+std::string print(const Dag &dag, const std::string &indent);
+
+} // namespace headrace::script

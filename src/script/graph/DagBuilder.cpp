@@ -1,0 +1,236 @@
+#include "script/graph/DagBuilder.h"
+
+#include "script/graph/CallBuilder.h"
+#include <utility>
+
+namespace headrace::script {
+
+namespace {
+
+class Builder {
+public:
+  Builder(Dag &dag, const DagOptions &options)
+      : dag(dag), options(options), write(dag, options),
+        calls(write, [this](const Expr &expr) { return build(expr); }) {}
+
+  /// False where the statement is left for the next graph.
+  bool add(const Statement &statement, bool first) {
+    size_t before = dag.nodes.size();
+    write.mayCut = !first;
+    try {
+      assign(*statement.as<Assign>());
+    } catch (const GraphWriter::Cut &) {
+      dag.nodes.erase(dag.nodes.begin() + static_cast<ptrdiff_t>(before), dag.nodes.end());
+      return false;
+    }
+    ++dag.statements;
+    return true;
+  }
+
+private:
+  int build(const Expr &expr);
+  int variable(const std::string &name, Place place);
+  int binary(const Binary &expr);
+  int index(const Index &expr);
+  std::vector<int> ranges(const IndexRanges &ranges);
+  Size extent(int first, int last, const Size &all);
+  void assign(const Assign &statement);
+  int assignPart(const Target &target, int value);
+
+  Dag &dag;
+  const DagOptions &options;
+  GraphWriter write;
+  CallBuilder calls;
+};
+
+int Builder::variable(const std::string &name, Place place) {
+  if (auto found = dag.assigned.find(name); found != dag.assigned.end()) {
+    write.cutIfUnknown(found->second);
+    return found->second;
+  }
+  const Known *known = options.variable(name);
+  if (!known && write.inRun())
+    fail(place, "variable '" + name + "' has no value here");
+  Node node{Op::Input};
+  node.name = name;
+  if (known)
+    node.known = *known;
+  return write.add(std::move(node));
+}
+
+static CellFunction cellFunction(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::Power:
+    return CellFunction::Power;
+  case BinaryOp::Modulus:
+    return CellFunction::Modulus;
+  case BinaryOp::IntegerDivide:
+    return CellFunction::IntegerDivide;
+  case BinaryOp::Multiply:
+    return CellFunction::Multiply;
+  case BinaryOp::Divide:
+    return CellFunction::Divide;
+  case BinaryOp::Add:
+    return CellFunction::Add;
+  case BinaryOp::Subtract:
+    return CellFunction::Subtract;
+  case BinaryOp::Less:
+    return CellFunction::Less;
+  case BinaryOp::LessEqual:
+    return CellFunction::LessEqual;
+  case BinaryOp::Greater:
+    return CellFunction::Greater;
+  case BinaryOp::GreaterEqual:
+    return CellFunction::GreaterEqual;
+  case BinaryOp::Equal:
+    return CellFunction::Equal;
+  case BinaryOp::NotEqual:
+    return CellFunction::NotEqual;
+  case BinaryOp::And:
+    return CellFunction::And;
+  case BinaryOp::Or:
+    return CellFunction::Or;
+  case BinaryOp::MatrixMultiply:
+    break;
+  }
+  throw InternalError("an operator without a function of cells");
+}
+
+int Builder::binary(const Binary &expr) {
+  Place place = write.place;
+  int left = build(*expr.left), right = build(*expr.right);
+  write.place = place;
+  if (expr.op == BinaryOp::MatrixMultiply)
+    return write.matmul(left, right);
+  bool text = write.at(left).known.type.isString() || write.at(right).known.type.isString();
+  if (expr.op == BinaryOp::Add && text) {
+    Known known;
+    known.type = Type::scalar(ValueType::String);
+    return write.function("concatenate", {left, right}, known);
+  }
+  return write.cell(cellFunction(expr.op), {left, right});
+}
+
+int Builder::build(const Expr &expr) {
+  write.place = expr.place;
+  if (auto *literal = expr.as<Literal>())
+    return write.literal(literal->value);
+  if (auto *name = expr.as<Variable>())
+    return variable(name->name, expr.place);
+  if (auto *unary = expr.as<Unary>()) {
+    int operand = build(*unary->operand);
+    write.place = expr.place;
+    if (unary->op == UnaryOp::Plus)
+      return operand;
+    auto negative = [&](auto value) { return write.literal(-value); };
+    if (write.at(operand).op == Op::Literal && unary->op == UnaryOp::Minus) {
+      const LiteralValue &literal = write.at(operand).literal;
+      if (auto *whole = std::get_if<int64_t>(&literal))
+        return negative(*whole);
+      if (auto *real = std::get_if<double>(&literal))
+        return negative(*real);
+    }
+    return write.cell(unary->op == UnaryOp::Minus ? CellFunction::Negate : CellFunction::Not,
+                      {operand});
+  }
+  if (auto *operation = expr.as<Binary>())
+    return binary(*operation);
+  if (auto *call = expr.as<Call>())
+    return calls.build(*call, expr.place);
+  if (auto *part = expr.as<Index>())
+    return index(*part);
+  if (expr.as<Tuple>())
+    fail(expr.place, "a list in brackets is understood but not executed yet",
+         ErrorKind::Unsupported);
+  throw InternalError("an expression that analysis should have resolved");
+}
+
+/// The positions as operands: first and last row, first and last column; -1 where all are meant.
+std::vector<int> Builder::ranges(const IndexRanges &ranges) {
+  std::vector<int> result;
+  for (const IndexRange *range : {&ranges.rows, &ranges.columns}) {
+    if (range->all()) {
+      result.insert(result.end(), {-1, -1});
+      continue;
+    }
+    int first = build(*range->first);
+    result.insert(result.end(), {first, range->last ? build(*range->last) : first});
+  }
+  return result;
+}
+
+/// How many rows or columns an index picks.
+Size Builder::extent(int first, int last, const Size &all) {
+  if (first < 0)
+    return all;
+  if (first == last)
+    return 1;
+  Size begin = write.sizeOf(first);
+  return write.sizeOf(last) - begin + 1;
+}
+
+int Builder::index(const Index &expr) {
+  Place place = write.place;
+  int whole = variable(expr.name, place);
+  std::vector<int> inputs{whole};
+  for (int position : ranges(expr.ranges))
+    inputs.push_back(position);
+  write.place = place;
+  const Known &known = write.at(whole).known;
+  if (known.type.data == DataType::List) {
+    inputs.resize(3);
+    return write.function("listIndex", inputs, {});
+  }
+  write.expectMatrix(whole, "an index");
+  Known part;
+  part.type = Type::matrix();
+  part.rows = extent(inputs[1], inputs[2], known.rows);
+  part.cols = extent(inputs[3], inputs[4], known.cols);
+  part.formatOpen = known.sparse;
+  part.density = known.density;
+  return write.function("index", inputs, part);
+}
+
+int Builder::assignPart(const Target &target, int value) {
+  int whole = variable(target.name, target.place);
+  std::vector<int> inputs{whole, value};
+  for (int position : ranges(*target.ranges))
+    inputs.push_back(position);
+  write.place = target.place;
+  Known known = write.at(whole).known;
+  if (known.type.data == DataType::List) {
+    inputs.resize(4);
+    return write.function("listAssign", inputs, known);
+  }
+  write.expectMatrix(whole, "an index on the left");
+  known.density = std::nullopt;
+  known.formatOpen = std::exchange(known.sparse, false);
+  return write.function("assignIndex", inputs, known);
+}
+
+void Builder::assign(const Assign &statement) {
+  if (statement.targets.size() > 1)
+    fail(statement.value->place,
+         "several results of a built-in function are understood but not executed yet",
+         ErrorKind::Unsupported);
+  int value = build(*statement.value);
+  if (statement.targets.empty())
+    return;
+  const Target &target = statement.targets.front();
+  if (target.ranges)
+    value = assignPart(target, value);
+  dag.assigned[target.name] = value;
+}
+
+} // namespace
+
+Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options) {
+  Dag dag;
+  Builder builder(dag, options);
+  for (size_t i = first; i < statements.size() && i - first < options.mostStatements; ++i)
+    if (!builder.add(*statements[i], i == first))
+      break;
+  return dag;
+}
+
+} // namespace headrace::script

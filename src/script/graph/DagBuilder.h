@@ -1,0 +1,26 @@
+#pragma once
+
+#include "script/graph/Dag.h"
+#include <functional>
+
+namespace headrace::script {
+
+struct DagOptions {
+  /// What is known of a variable from before the block; null where there is no such variable.
+  std::function<const Known *(const std::string &)> variable;
+  /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
+  /// and nothing is cut.
+  std::optional<std::vector<int64_t>> symbols;
+  /// A graph of more statements than this ends early.
+  size_t mostStatements = SIZE_MAX;
+  /// Whether a function that has no operation of its own can be executed.
+  std::function<bool(const std::string &)> executes;
+};
+
+/// The graph of the statements from `first` on, up to where sizes are not known any more. Equal
+/// values become one node, products of transposes are products, and what is composed of simpler
+/// functions (var, trace, ...) is spelled out. Throws Error, with its place, where sizes or types
+/// do not fit.
+Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options);
+
+} // namespace headrace::script

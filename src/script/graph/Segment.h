@@ -1,0 +1,26 @@
+#pragma once
+
+#include "script/graph/Dag.h"
+
+namespace headrace::script {
+
+/// Nodes of a graph that are compiled as one program.
+struct Segment {
+  std::vector<int> nodes; ///< in the order of the graph
+  std::vector<int> inputs, outputs;
+  /// Symbols that no input's sizes show: the program has an operand of `symbol` x 0 for each.
+  std::vector<int> hiddenSymbols;
+};
+
+/// Fills in what goes into the segment and what comes out; `wanted` tells which nodes somebody
+/// outside reads.
+void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted);
+
+/// Where it stands: "svm.dml:12".
+std::string segmentName(const Dag &dag, const Segment &segment);
+
+/// What it computes, as text: equal for segments that the same program computes, wherever they
+/// stand and whatever their variables are called.
+std::string segmentKey(const Dag &dag, const Segment &segment);
+
+} // namespace headrace::script

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "script/graph/CellFunctions.h"
+#include "script/host/Value.h"
+#include <span>
+
+namespace headrace::script {
+
+/// A function of cells on values of any kind and format, without compiling: scalars keep their
+/// types, sparse operands stay sparse where zeros stay zeros.
+Value applyCells(CellFunction function, std::span<const Value> operands);
+
+} // namespace headrace::script

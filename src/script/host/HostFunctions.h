@@ -1,0 +1,55 @@
+#pragma once
+
+#include "script/host/HostOperations.h"
+#include <unordered_map>
+
+namespace headrace::script {
+
+/// A call of a function that has no operation of its own.
+struct HostCall {
+  const Node &node;
+  std::vector<Value> arguments; ///< empty values were not given
+  HostContext &context;
+
+  const char *name() const { return node.name.c_str(); }
+  bool given(size_t i) const { return i < arguments.size() && !arguments[i].empty(); }
+  const Matrix &matrix(size_t i) const { return arguments[i].expectMatrix(name()); }
+  Tensor dense(size_t i) const { return arguments[i].dense(name()); }
+  double number(size_t i, double otherwise) const {
+    return given(i) ? arguments[i].number(name()) : otherwise;
+  }
+  int64_t whole(size_t i, int64_t otherwise) const {
+    return given(i) ? arguments[i].whole(name()) : otherwise;
+  }
+  /// A number of rows or columns: fractions do not count.
+  int64_t size(size_t i, int64_t otherwise) const {
+    return given(i) ? arguments[i].truncated(name()) : otherwise;
+  }
+  bool truth(size_t i, bool otherwise) const {
+    return given(i) ? arguments[i].truth(name()) : otherwise;
+  }
+  std::string text(size_t i, const std::string &otherwise) const {
+    return given(i) ? arguments[i].text(name()) : otherwise;
+  }
+  /// Refuses sizes that no matrix can have, by the function's name.
+  void checkSize(double rows, double cols) const { checkMatrixSize(name(), rows, cols); }
+  [[noreturn]] void fail(const std::string &message,
+                         ErrorKind kind = ErrorKind::InvalidArgument) const {
+    throw Error(kind, node.name + ": " + message);
+  }
+};
+
+using HostFunction = Value (*)(HostCall &call);
+using HostTable = std::unordered_map<std::string, HostFunction>;
+
+/// One table per file of functions.
+const HostTable &movementFunctions(); ///< index, matrix, diag, order, removeEmpty, ...
+const HostTable &creationFunctions(); ///< rand, seq, sample, table, outer
+const HostTable &numericFunctions();  ///< cumsum, solve, replace, rowIndexMax, ...
+const HostTable &orderStatistics();   ///< median, quantile, interQuartileMean
+const HostTable &systemFunctions();   ///< print, read, casts, strings, lists
+
+/// A dense copy that may be written to; the operand itself if nothing else shares its memory.
+Tensor writable(Value &operand, const char *what);
+
+} // namespace headrace::script

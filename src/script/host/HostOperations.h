@@ -1,0 +1,40 @@
+#pragma once
+
+#include "script/graph/Dag.h"
+#include "script/host/Value.h"
+#include <filesystem>
+#include <functional>
+#include <span>
+
+/// Every operation of a graph without compiling: right for all kinds and formats, quick to start.
+namespace headrace::script {
+
+/// What operations can reach beyond their operands.
+struct HostContext {
+  std::function<void(const std::string &)> print;
+  /// What relative file names are relative to.
+  std::filesystem::path folder;
+  /// Numbers the unseeded random matrices of a run, which are therefore the same in every run.
+  int64_t nextSeed = 1;
+  /// Nothing is written.
+  bool isTrial = false;
+};
+
+/// The value of a node whose operands have these values, those not given being empty. Operands may
+/// be overwritten where nothing else shares their memory. Throws Error with the node's place.
+Value evaluate(const Node &node, std::span<const int64_t> symbols, std::vector<Value> operands,
+               HostContext &context);
+
+/// Whether there is a function of that name.
+bool executes(const std::string &function);
+
+// What evaluate is made of.
+Matrix transposed(const Matrix &matrix);
+Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool transposeRight);
+Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix);
+Matrix bound(bool columns, std::span<const Value> parts);
+Tensor filled(double value, int64_t rows, int64_t cols);
+/// x at the stored cells of the pattern: nonzeros x 1. A row or a column is repeated.
+Tensor sampled(const CsrMatrix &pattern, const Matrix &x);
+
+} // namespace headrace::script

@@ -1,0 +1,281 @@
+// Functions that move cells about.
+#include "runtime/sparse/Structure.h"
+
+#include "script/host/HostFunctions.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace headrace::script {
+
+Tensor writable(Value &operand, const char *what) {
+  operand.expectMatrix(what);
+  Matrix matrix = std::move(std::get<Matrix>(operand.data));
+  operand = {};
+  auto *dense = std::get_if<Tensor>(&matrix);
+  // Memory that somebody lent, or that another value shares, is not ours to write to.
+  if (dense && dense->owner() && dense->owner().use_count() == 1)
+    return std::move(*dense);
+  if (!dense)
+    return denseOf(matrix);
+  Tensor copy = newMatrix(dense->shape()[0], dense->shape()[1]);
+  if (dense->bytes() > 0)
+    std::memcpy(copy.data(), dense->data(), dense->bytes());
+  return copy;
+}
+
+namespace {
+
+struct Span {
+  int64_t begin, end; // half-open, 0-based
+  int64_t size() const { return end - begin; }
+};
+
+Span rangeOf(const HostCall &call, size_t first, int64_t all, const char *what) {
+  if (!call.given(first))
+    return {0, all};
+  int64_t from = call.arguments[first].truncated("an index");
+  int64_t to = call.arguments[first + 1].truncated("an index");
+  if (from < 1 || to > all || to < from)
+    throw Error(ErrorKind::InvalidArgument, std::string(what) + " " + std::to_string(from) +
+                                                (to == from ? "" : ":" + std::to_string(to)) +
+                                                " of a matrix of " + std::to_string(all) + " " +
+                                                what + "s");
+  return {from - 1, to};
+}
+
+Tensor sliceDense(const Tensor &whole, Span rows, Span cols) {
+  int64_t width = whole.shape()[1];
+  Tensor result = newMatrix(rows.size(), cols.size());
+  const double *in = whole.as<double>() + rows.begin * width + cols.begin;
+  double *out = result.as<double>();
+  if (cols.size() == 0)
+    return result;
+  int64_t grain = std::max<int64_t>(1, 32768 / cols.size());
+  ThreadPool::global().parallelFor(rows.size(), grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(out + i * cols.size(), in + i * width, cols.size() * sizeof(double));
+  });
+  return result;
+}
+
+/// (matrix, first row, last row, first column, last column)
+Value index(HostCall &call) {
+  const Matrix &whole = call.matrix(0);
+  Span rows = rangeOf(call, 1, rowsOf(whole), "row");
+  Span cols = rangeOf(call, 3, colsOf(whole), "column");
+  if (auto *sparse = std::get_if<CsrMatrix>(&whole))
+    return inPreferredFormat(
+        sparse::slice(*sparse, {rows.begin, rows.end}, {cols.begin, cols.end}));
+  return sliceDense(std::get<Tensor>(whole), rows, cols);
+}
+
+/// (matrix, value, first row, last row, first column, last column)
+Value assignIndex(HostCall &call) {
+  const Matrix &target = call.matrix(0);
+  Span rows = rangeOf(call, 2, rowsOf(target), "row");
+  Span cols = rangeOf(call, 4, colsOf(target), "column");
+  Tensor part;
+  if (const Matrix *matrix = call.arguments[1].matrix()) {
+    part = denseOf(*matrix);
+    bool single = part.elements() == 1;
+    if (!single && (part.shape()[0] != rows.size() || part.shape()[1] != cols.size()))
+      throw Error(ErrorKind::ShapeMismatch,
+                  "expected " + std::to_string(rows.size()) + " x " + std::to_string(cols.size()) +
+                      " cells for the index on the left, found " + describe(call.arguments[1]));
+  } else {
+    part = filled(call.arguments[1].number("an index on the left"), 1, 1);
+  }
+  bool wasSparse = call.arguments[0].sparse();
+  Tensor whole = writable(call.arguments[0], "an index on the left");
+  int64_t width = whole.shape()[1];
+  bool single = part.elements() == 1;
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    double *out = whole.as<double>() + (rows.begin + i) * width + cols.begin;
+    if (single)
+      std::fill_n(out, cols.size(), *part.as<double>());
+    else if (cols.size() > 0)
+      std::memcpy(out, part.as<double>() + i * cols.size(), cols.size() * sizeof(double));
+  }
+  if (wasSparse)
+    return inPreferredFormat(whole);
+  return whole;
+}
+
+Tensor numbersOf(const HostCall &call, const std::string &text) {
+  std::vector<double> numbers;
+  const char *at = text.data(), *end = at + text.size();
+  while (true) {
+    while (at < end && (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t'))
+      ++at;
+    if (at == end)
+      break;
+    double number;
+    auto [after, error] = std::from_chars(at, end, number);
+    if (error != std::errc())
+      call.fail("expected numbers in \"" + text + "\"");
+    numbers.push_back(number);
+    at = after;
+  }
+  Tensor result = newMatrix(static_cast<int64_t>(numbers.size()), 1);
+  std::ranges::copy(numbers, result.as<double>());
+  return result;
+}
+
+/// matrix(data, rows, cols, byrow) of a matrix or of numbers in a string
+Value reshape(HostCall &call) {
+  if (call.arguments[0].isNumber())
+    return filled(call.number(0, 0), call.size(1, 1), call.size(2, 1));
+  Tensor data = call.arguments[0].isString() ? numbersOf(call, *call.arguments[0].as<std::string>())
+                                             : call.dense(0);
+  int64_t cells = data.elements();
+  int64_t rows = call.size(1, -1), cols = call.size(2, -1);
+  if (rows < 0 && cols < 0)
+    rows = cells, cols = 1;
+  else if (rows < 0)
+    rows = cols == 0 ? 0 : cells / cols;
+  else if (cols < 0)
+    cols = rows == 0 ? 0 : cells / rows;
+  if (rows < 0 || cols < 0 || rows * cols != cells)
+    call.fail("expected " + std::to_string(cells) + " cells, found " + std::to_string(rows) +
+                  " x " + std::to_string(cols),
+              ErrorKind::ShapeMismatch);
+  if (call.truth(3, true))
+    return data.reshaped({rows, cols});
+  // Column by column on both sides.
+  Tensor columns = std::get<Tensor>(transposed(data)).reshaped({cols, rows});
+  return transposed(columns);
+}
+
+Value diag(HostCall &call) {
+  const Matrix &x = call.matrix(0);
+  int64_t rows = rowsOf(x), cols = colsOf(x);
+  if (cols == 1) {
+    Tensor column = call.dense(0);
+    std::vector<int64_t> at(rows);
+    std::iota(at.begin(), at.end(), 0);
+    return inPreferredFormat(
+        CsrMatrix::fromCells(rows, rows, at, at, {column.as<double>(), static_cast<size_t>(rows)}));
+  }
+  if (rows != cols)
+    call.fail("expected a column or a square matrix, found " + describe(call.arguments[0]),
+              ErrorKind::ShapeMismatch);
+  Tensor result = newMatrix(rows, 1);
+  for (int64_t i = 0; i < rows; ++i)
+    result.as<double>()[i] = std::holds_alternative<CsrMatrix>(x)
+                                 ? std::get<CsrMatrix>(x).at(i, i)
+                                 : std::get<Tensor>(x).as<double>()[i * cols + i];
+  return result;
+}
+
+Tensor pickRows(const Tensor &matrix, const std::vector<int64_t> &rows) {
+  int64_t cols = matrix.shape()[1];
+  Tensor result = newMatrix(static_cast<int64_t>(rows.size()), cols);
+  for (size_t i = 0; i < rows.size() && cols > 0; ++i)
+    std::memcpy(result.as<double>() + i * cols, matrix.as<double>() + rows[i] * cols,
+                cols * sizeof(double));
+  return result;
+}
+
+Value reverse(HostCall &call) {
+  Tensor x = call.dense(0);
+  std::vector<int64_t> rows(x.shape()[0]);
+  std::iota(rows.rbegin(), rows.rend(), 0);
+  return pickRows(x, rows);
+}
+
+/// order(target, by, decreasing, index.return); equal rows keep their order
+Value order(HostCall &call) {
+  Tensor x = call.dense(0);
+  int64_t cols = x.shape()[1];
+  std::vector<int64_t> by;
+  if (call.given(1) && call.arguments[1].matrix()) {
+    Tensor columns = call.dense(1);
+    for (int64_t i = 0; i < columns.elements(); ++i)
+      by.push_back(static_cast<int64_t>(columns.as<double>()[i]));
+  } else {
+    by.push_back(call.whole(1, 1));
+  }
+  for (int64_t column : by)
+    if (column < 1 || column > cols)
+      call.fail("column " + std::to_string(column) + " of a matrix of " + std::to_string(cols));
+  bool decreasing = call.truth(2, false);
+  std::vector<int64_t> rows(x.shape()[0]);
+  std::iota(rows.begin(), rows.end(), 0);
+  const double *cells = x.as<double>();
+  // NaN is above all numbers.
+  auto below = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
+  std::ranges::stable_sort(rows, [&](int64_t a, int64_t b) {
+    for (int64_t column : by) {
+      double left = cells[a * cols + column - 1], right = cells[b * cols + column - 1];
+      if (below(left, right) || below(right, left))
+        return below(left, right) != decreasing;
+    }
+    return false;
+  });
+  if (!call.truth(3, false))
+    return pickRows(x, rows);
+  Tensor result = newMatrix(x.shape()[0], 1);
+  std::ranges::transform(rows, result.as<double>(), [](int64_t row) { return row + 1.0; });
+  return result;
+}
+
+/// removeEmpty(target, margin, select, empty.return)
+Value removeEmpty(HostCall &call) {
+  std::string margin = call.text(1, "rows");
+  if (margin != "rows" && margin != "cols")
+    call.fail("expected the margin \"rows\" or \"cols\", found \"" + margin + "\"");
+  bool byColumns = margin == "cols";
+  Tensor x = byColumns ? denseOf(transposed(call.matrix(0))) : call.dense(0);
+  int64_t cols = x.shape()[1];
+  std::vector<int64_t> rows;
+  Tensor select = call.given(2) ? call.dense(2) : Tensor();
+  if (select && select.elements() != x.shape()[0])
+    call.fail("expected one cell of 'select' per " + std::string(byColumns ? "column" : "row") +
+                  ", found " + std::to_string(select.elements()) + " for " +
+                  std::to_string(x.shape()[0]),
+              ErrorKind::ShapeMismatch);
+  for (int64_t i = 0; i < x.shape()[0]; ++i) {
+    const double *row = x.as<double>() + i * cols;
+    bool keep = select ? select.as<double>()[i] != 0
+                       : std::any_of(row, row + cols, [](double cell) { return cell != 0; });
+    if (keep)
+      rows.push_back(i);
+  }
+  Tensor kept = rows.empty() && call.truth(3, true) ? filled(0, 1, cols) : pickRows(x, rows);
+  return inPreferredFormat(byColumns ? transposed(kept) : Matrix(kept));
+}
+
+/// lower.tri(target, diag, values), upper.tri likewise
+Value triangle(HostCall &call) {
+  bool lower = call.node.name == "lower.tri";
+  bool diagonal = call.truth(1, false), values = call.truth(2, false);
+  Tensor x = writable(call.arguments[0], call.name());
+  int64_t cols = x.shape()[1];
+  for (int64_t i = 0; i < x.shape()[0]; ++i)
+    for (int64_t j = 0; j < cols; ++j) {
+      double &cell = x.as<double>()[i * cols + j];
+      bool inside = i == j ? diagonal : (lower ? i > j : i < j);
+      cell = !inside ? 0 : values ? cell : 1;
+    }
+  return inPreferredFormat(x);
+}
+
+} // namespace
+
+const HostTable &movementFunctions() {
+  static const HostTable table = {{"index", index},
+                                  {"assignIndex", assignIndex},
+                                  {"matrix", reshape},
+                                  {"diag", diag},
+                                  {"rev", reverse},
+                                  {"order", order},
+                                  {"removeEmpty", removeEmpty},
+                                  {"lower.tri", triangle},
+                                  {"upper.tri", triangle}};
+  return table;
+}
+
+} // namespace headrace::script

@@ -1,0 +1,289 @@
+// Functions that reach beyond numbers: output, files, casts, strings, lists.
+#include "runtime/matrix/MatrixFile.h"
+
+#include "script/host/Format.h"
+#include "script/host/HostFunctions.h"
+#include "script/host/MatrixText.h"
+#include "script/language/Builtins.h"
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+namespace headrace::script {
+
+namespace {
+
+// --- Output and control ------------------------------------------------------------------------
+
+Value print(HostCall &call) {
+  call.context.print(call.arguments.size() == 1 ? toText(call.arguments[0])
+                                                : format(call.arguments[0].text("print"),
+                                                         std::span(call.arguments).subspan(1)));
+  return {};
+}
+
+Value stop(HostCall &call) {
+  throw Error(ErrorKind::InvalidArgument, "stopped: " + toText(call.arguments[0]));
+}
+
+Value assertTrue(HostCall &call) {
+  if (!call.arguments[0].truth("assert"))
+    throw Error(ErrorKind::InvalidArgument, "assertion failed");
+  return {};
+}
+
+/// Nanoseconds; for differences.
+Value time(HostCall &) {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return int64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+/// toString(target, rows, cols, decimal, sparse, sep, linesep)
+Value toString(HostCall &call) {
+  if (!call.arguments[0].matrix())
+    return toText(call.arguments[0]);
+  MatrixTextOptions options;
+  options.rows = call.whole(1, options.rows);
+  options.cols = call.whole(2, options.cols);
+  options.decimals = static_cast<int>(std::clamp<int64_t>(call.whole(3, options.decimals), 0, 17));
+  options.cells = call.truth(4, false);
+  options.separator = call.text(5, options.separator);
+  options.lineSeparator = call.text(6, options.lineSeparator);
+  return matrixText(call.matrix(0), options);
+}
+
+Value concatenate(HostCall &call) { return toText(call.arguments[0]) + toText(call.arguments[1]); }
+
+Value chooseText(HostCall &call) {
+  return call.arguments[call.arguments[0].truth("ifelse") ? 1 : 2];
+}
+
+// --- Sizes and casts ---------------------------------------------------------------------------
+
+Value rows(HostCall &call) { return rowsOf(call.matrix(0)); }
+Value cols(HostCall &call) { return colsOf(call.matrix(0)); }
+
+Value length(HostCall &call) {
+  const Value &x = call.arguments[0];
+  if (auto *text = x.as<std::string>())
+    return static_cast<int64_t>(text->size());
+  if (x.as<std::shared_ptr<const List>>())
+    return static_cast<int64_t>(x.list("length").entries.size());
+  return rowsOf(call.matrix(0)) * colsOf(call.matrix(0));
+}
+
+double parsed(const HostCall &call, const Value &value) {
+  auto *text = value.as<std::string>();
+  if (!text)
+    return value.number(call.name());
+  auto number = parseNumber(*text);
+  if (!number)
+    call.fail("expected a number, found " + describe(value));
+  return *number;
+}
+
+Value single(const HostCall &call) {
+  const Value &x = call.arguments[0];
+  if (!x.as<std::shared_ptr<const List>>())
+    return x;
+  const List &list = x.list(call.name());
+  if (list.entries.size() != 1)
+    call.fail("expected a list of 1, found " + describe(x));
+  return list.entries[0].second;
+}
+
+Value asDouble(HostCall &call) { return parsed(call, single(call)); }
+
+Value asInteger(HostCall &call) {
+  Value x = single(call);
+  return (x.isString() ? Value(parsed(call, x)) : x).truncated("as.integer");
+}
+
+Value asLogical(HostCall &call) {
+  Value x = single(call);
+  if (auto *text = x.as<std::string>())
+    return isTrue(*text);
+  return x.truth("as.logical");
+}
+
+Value asScalar(HostCall &call) {
+  Value x = single(call);
+  if (x.matrix())
+    return x.number("as.scalar");
+  return x;
+}
+
+Value asMatrix(HostCall &call) {
+  // Numbers of a list become a column.
+  if (auto *list = call.arguments[0].as<std::shared_ptr<const List>>();
+      list && (*list)->entries.size() != 1) {
+    const auto &entries = (*list)->entries;
+    Tensor column = newMatrix(static_cast<int64_t>(entries.size()), 1);
+    for (size_t i = 0; i < entries.size(); ++i)
+      column.as<double>()[i] = entries[i].second.number("as.matrix of a list");
+    return column;
+  }
+  Value x = single(call);
+  if (x.matrix())
+    return x;
+  return filled(parsed(call, x), 1, 1);
+}
+
+// --- Lists -------------------------------------------------------------------------------------
+
+Value makeList(HostCall &call) {
+  auto list = std::make_shared<List>();
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    list->entries.push_back({call.node.argumentNames[i], std::move(call.arguments[i])});
+  return std::shared_ptr<const List>(std::move(list));
+}
+
+size_t position(const HostCall &call, const List &list, const Value &key) {
+  if (auto *name = key.as<std::string>()) {
+    for (size_t i = 0; i < list.entries.size(); ++i)
+      if (list.entries[i].first == *name)
+        return i;
+    throw Error(ErrorKind::InvalidArgument, "the list has no entry '" + *name + "'");
+  }
+  int64_t at = key.whole("an index of a list");
+  if (at < 1 || at > static_cast<int64_t>(list.entries.size()))
+    throw Error(ErrorKind::InvalidArgument, "entry " + std::to_string(at) + " of a list of " +
+                                                std::to_string(list.entries.size()));
+  return static_cast<size_t>(at - 1);
+}
+
+Value listIndex(HostCall &call) {
+  const List &list = call.arguments[0].list("an index");
+  return list.entries[position(call, list, call.arguments[1])].second;
+}
+
+/// (list, value, position)
+Value listAssign(HostCall &call) {
+  auto list = std::make_shared<List>(call.arguments[0].list("an index"));
+  list->entries[position(call, *list, call.arguments[2])].second = call.arguments[1];
+  return std::shared_ptr<const List>(std::move(list));
+}
+
+// --- Files -------------------------------------------------------------------------------------
+
+std::filesystem::path pathOf(const HostCall &call, const std::string &name) {
+  if (name.empty())
+    call.fail("expected a file's name, found \"\"");
+  std::filesystem::path path(name);
+  return path.is_absolute() ? path : call.context.folder / path;
+}
+
+std::optional<FileFormat> formatOf(const HostCall &call, size_t argument) {
+  if (!call.given(argument))
+    return std::nullopt;
+  std::string name = call.text(argument, "");
+  if (name == "csv")
+    return FileFormat::Csv;
+  if (name == "text")
+    return FileFormat::Text;
+  if (name == "mm")
+    return FileFormat::MatrixMarket;
+  call.fail("the format \"" + name + "\" is not read or written; expected csv, text or mm",
+            ErrorKind::Unsupported);
+}
+
+/// The argument of that name.
+size_t parameter(const HostCall &call, std::string_view name) {
+  const Builtin *builtin = findBuiltin(call.node.name);
+  for (size_t i = 0; i < builtin->parameters.size(); ++i)
+    if (builtin->parameters[i].name == name)
+      return i;
+  throw InternalError("'" + call.node.name + "' has no parameter '" + std::string(name) + "'");
+}
+
+FileDescription descriptionOf(const HostCall &call) {
+  FileDescription said;
+  auto find = [&](const char *name) { return parameter(call, name); };
+  said.format = formatOf(call, find("format"));
+  for (auto [member, name] :
+       {std::pair(&FileDescription::rows, "rows"), std::pair(&FileDescription::cols, "cols"),
+        std::pair(&FileDescription::nonzeros, "nnz")})
+    if (int64_t size = call.whole(find(name), -1); size >= 0)
+      said.*member = size;
+  if (call.given(find("header")))
+    said.header = call.truth(find("header"), false);
+  if (call.given(find("sep"))) {
+    std::string separator = call.text(find("sep"), ",");
+    if (separator.size() != 1)
+      call.fail("expected one character as separator, found \"" + separator + "\"");
+    said.separator = separator[0];
+  }
+  return said;
+}
+
+Value fromScalar(const Scalar &scalar) {
+  return std::visit([](const auto &value) { return Value(value); }, scalar);
+}
+
+Value read(HostCall &call) {
+  std::filesystem::path path = pathOf(call, call.arguments[0].text("read"));
+  FileDescription said = descriptionOf(call);
+  std::string type = call.text(parameter(call, "data_type"), "");
+  if (type == "frame")
+    call.fail("frames are understood but not read yet", ErrorKind::Unsupported);
+  if (type == "scalar")
+    said.content = FileContent::Scalar;
+  if (size_t fill = parameter(call, "fill"); call.given(fill))
+    said.fill = call.truth(fill, true);
+  if (size_t value = parameter(call, "default"); call.given(value))
+    said.fillValue = call.number(value, 0);
+  bool scalar = said.content == FileContent::Scalar ||
+                (std::filesystem::exists(metadataPath(path)) &&
+                 readMetadata(metadataPath(path)).content == FileContent::Scalar);
+  if (scalar)
+    return fromScalar(readScalar(path, said));
+  return readMatrix(path, said);
+}
+
+Value write(HostCall &call) {
+  std::filesystem::path path = pathOf(call, call.arguments[1].text("write"));
+  const Value &x = call.arguments[0];
+  if (call.context.isTrial)
+    return {};
+  if (x.matrix()) {
+    writeMatrix(path, *x.matrix(), descriptionOf(call));
+    return {};
+  }
+  if (auto *whole = x.as<int64_t>())
+    writeScalar(path, *whole);
+  else if (auto *truth = x.as<bool>())
+    writeScalar(path, *truth);
+  else if (auto *text = x.as<std::string>())
+    writeScalar(path, *text);
+  else
+    writeScalar(path, x.number("write"));
+  return {};
+}
+
+} // namespace
+
+const HostTable &systemFunctions() {
+  static const HostTable table = {{"print", print},
+                                  {"stop", stop},
+                                  {"assert", assertTrue},
+                                  {"time", time},
+                                  {"toString", toString},
+                                  {"concatenate", concatenate},
+                                  {"ifelse", chooseText},
+                                  {"nrow", rows},
+                                  {"ncol", cols},
+                                  {"length", length},
+                                  {"as.double", asDouble},
+                                  {"as.integer", asInteger},
+                                  {"as.logical", asLogical},
+                                  {"as.scalar", asScalar},
+                                  {"as.matrix", asMatrix},
+                                  {"list", makeList},
+                                  {"listIndex", listIndex},
+                                  {"listAssign", listAssign},
+                                  {"read", read},
+                                  {"write", write}};
+  return table;
+}
+
+} // namespace headrace::script

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "runtime/matrix/Matrix.h"
+
+#include "script/language/Ast.h"
+
+namespace headrace::script {
+
+struct List;
+
+/// What a variable of a script holds. Copies share the memory of matrices and lists.
+class Value {
+public:
+  using Data = std::variant<std::monostate, int64_t, double, bool, std::string, Matrix,
+                            std::shared_ptr<const List>>;
+
+  Value() = default;
+  Value(int64_t whole) : data(whole) {}
+  Value(double real) : data(real) {}
+  Value(bool truth) : data(truth) {}
+  Value(std::string text) : data(std::move(text)) {}
+  Value(Matrix matrix) : data(std::move(matrix)) {}
+  Value(Tensor dense) : data(Matrix(std::move(dense))) {}
+  Value(CsrMatrix sparse) : data(Matrix(std::move(sparse))) {}
+  Value(std::shared_ptr<const List> list) : data(std::move(list)) {}
+  static Value of(const LiteralValue &literal);
+
+  Data data;
+
+  bool empty() const { return data.index() == 0; }
+  template <class T> const T *as() const { return std::get_if<T>(&data); }
+  const Matrix *matrix() const { return as<Matrix>(); }
+  const CsrMatrix *sparse() const { return matrix() ? std::get_if<CsrMatrix>(matrix()) : nullptr; }
+  bool isString() const { return as<std::string>(); }
+  bool isNumber() const { return as<int64_t>() || as<double>() || as<bool>(); }
+  Type type() const;
+
+  // What is expected, or an Error that names `what`.
+  double number(const char *what) const;
+  int64_t whole(const char *what) const;
+  /// Without its fraction; NaN gives 0, and what is too large the largest there is.
+  int64_t truncated(const char *what) const;
+  bool truth(const char *what) const;
+  const std::string &text(const char *what) const;
+  const Matrix &expectMatrix(const char *what) const;
+  Tensor dense(const char *what) const;
+  const List &list(const char *what) const;
+};
+
+struct List {
+  /// Names may be empty.
+  std::vector<std::pair<std::string, Value>> entries;
+};
+
+/// "a 100 x 50 matrix", "3", "a list of 2": for messages.
+std::string describe(const Value &value);
+
+/// A number as text has it, blanks around it left out: 1, -2.5e3, NaN, Infinity. Nothing if it is
+/// none.
+std::optional<double> parseNumber(std::string_view text);
+/// Whether text that is taken for a truth value means TRUE.
+inline bool isTrue(std::string_view text) { return text == "TRUE" || text == "true"; }
+
+/// As print and string concatenation show it: 1, 0.5, 1.0E-7, TRUE.
+std::string toText(const Value &value);
+std::string numberText(double value);
+
+/// "3 x 4", as messages show sizes.
+std::string sizesText(double rows, double cols);
+
+/// Refuses sizes that no matrix has: fractions, less than 0, more cells than memory could ever
+/// hold.
+void checkMatrixSize(const char *what, double rows, double cols);
+
+/// A dense matrix, not initialised.
+Tensor newMatrix(int64_t rows, int64_t cols);
+
+} // namespace headrace::script

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "script/language/Program.h"
+
+namespace headrace::script {
+
+/// Appends to a list of blocks; statements that follow each other share a straight block.
+class BlockBuilder {
+public:
+  void statement(Place place, Assign assign);
+  template <typename Node> void block(Place place, Node node) {
+    blocks.push_back({place, std::move(node)});
+  }
+  BlockList take() { return std::move(blocks); }
+
+private:
+  BlockList blocks;
+};
+
+} // namespace headrace::script

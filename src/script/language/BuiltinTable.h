@@ -1,0 +1,20 @@
+#pragma once
+
+#include "script/language/Builtins.h"
+#include <span>
+
+namespace headrace::script {
+
+/// One line of the table: the names of a function, the canonical one first; its parameters, `?`
+/// after those that may be left out, `...` where more may follow, and `@` first where arguments are
+/// told apart by their position alone; its result.
+struct BuiltinRow {
+  const char *names;
+  const char *parameters;
+  ResultRule rule;
+  size_t results = 1;
+};
+
+std::span<const BuiltinRow> builtinRows();
+
+} // namespace headrace::script

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "script/host/HostOperations.h"
+#include "script/plan/SegmentCode.h"
+
+namespace headrace::script {
+
+/// One thing to do: a node on the host, or a compiled segment.
+struct PlanStep {
+  int node = -1, segment = -1;
+  /// Nodes whose values nobody reads afterwards.
+  std::vector<int> lastUses;
+};
+
+/// How a block, or a part of it, is computed for operands of certain kinds and sizes.
+struct BlockPlan {
+  Dag dag;
+  /// Variables and the nodes that are their values from here on.
+  std::vector<std::pair<std::string, int>> results;
+  std::vector<PlanStep> steps;
+
+  /// Compiled where `steps` mention them; see Partition.h.
+  struct Compiled {
+    Segment segment;
+    std::shared_ptr<SegmentCode> code;            ///< null: computed on the host
+    std::shared_ptr<const Executable> executable; ///< what ran last
+  };
+  std::vector<Compiled> segments;
+  bool partitioned = false;
+
+  /// What the nodes that could be compiled take on the host, once, and have taken so far.
+  double hostNanoseconds = 0, spentNanoseconds = 0;
+  uint64_t lastUsed = 0;
+};
+
+} // namespace headrace::script

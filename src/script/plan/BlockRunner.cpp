@@ -1,0 +1,267 @@
+#include "script/plan/BlockRunner.h"
+
+#include "runtime/system/Interruption.h"
+
+#include "script/FreeVariables.h"
+#include "script/graph/DagBuilder.h"
+#include "script/plan/Cost.h"
+#include "script/plan/Partition.h"
+#include "script/plan/PlanText.h"
+#include "script/plan/SparsePlan.h"
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+namespace headrace::script {
+
+// A longer block is planned in parts: what looks at all pairs, and what the compiler is given at
+// once, stays small.
+static constexpr size_t kMostStatements = 1000;
+
+namespace {
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+} // namespace
+
+BlockRunner::BlockRunner(const ScriptSettings &settings, Statistics &statistics)
+    : settings(settings), statistics(statistics) {}
+
+void BlockRunner::run(const StraightBlock &block, Environment &variables, HostContext &context) {
+  ++statistics.blocks;
+  for (size_t done = 0; done < block.statements.size();)
+    done += runPart(block, done, variables, context);
+}
+
+size_t BlockRunner::runPart(const StraightBlock &block, size_t first, Environment &variables,
+                            HostContext &context) {
+  auto at = parts.find({&block, first});
+  if (at == parts.end())
+    at = parts
+             .emplace(std::pair(&block, first),
+                      Part{SignatureState(freeVariables(block.statements, first, kMostStatements),
+                                          settings.sizes),
+                           {},
+                           false})
+             .first;
+  Part &part = at->second;
+  PlanSignature signature = part.signatures.describe(variables);
+  auto found = part.plans.find(signature.code);
+  if (found == part.plans.end()) {
+    Stopwatch watch;
+    BlockPlan plan = makePlan(block, first, part, signature, variables);
+    ++statistics.plans;
+    statistics.recompilations += part.planned || first > 0;
+    part.planned = true;
+    statistics.planSeconds += watch.seconds();
+    dropOldPlans();
+    if (auto old = part.plans.find(signature.code); old != part.plans.end())
+      plansByUse.erase(old->second.lastUsed);
+    found = part.plans.insert_or_assign(signature.code, std::move(plan)).first;
+  } else {
+    ++statistics.cacheHits;
+  }
+  BlockPlan &plan = found->second;
+  plansByUse.erase(plan.lastUsed);
+  plan.lastUsed = ++clock;
+  plansByUse[plan.lastUsed] = {&part, found};
+  prepare(plan, signature.symbols);
+  size_t statements = plan.dag.statements;
+  follow(plan, block, first + statements == block.statements.size(), signature.symbols, variables,
+         context);
+  return statements;
+}
+
+BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &part,
+                                PlanSignature &signature, const Environment &variables) {
+  BlockPlan plan;
+  while (true) {
+    DagOptions options;
+    const auto &names = part.signatures.variables();
+    std::unordered_map<std::string_view, size_t> position;
+    for (size_t i = 0; i < names.size(); ++i)
+      position[names[i]] = i;
+    options.variable = [&](const std::string &name) -> const Known * {
+      auto found = position.find(name);
+      bool there = found != position.end() && !signature.missing[found->second];
+      return there ? &signature.known[found->second] : nullptr;
+    };
+    options.symbols = signature.symbols;
+    options.mostStatements = kMostStatements;
+    options.executes = executes;
+    plan.dag = buildDag(block.statements, first, options);
+    bool learned = false;
+    for (const std::string &name : plan.dag.wantedSizes)
+      learned |= part.signatures.addSizeScalar(name);
+    if (!learned)
+      break;
+    signature = part.signatures.describe(variables);
+  }
+  bool last = first + plan.dag.statements == block.statements.size();
+  for (const auto &[name, node] : plan.dag.assigned)
+    if (!last || std::ranges::binary_search(block.outputs, name))
+      plan.results.push_back({name, node});
+  exploitSparsity(plan.dag, plan.results);
+  planOnHost(plan);
+  for (const PlanStep &step : plan.steps)
+    if (compilable(plan.dag, plan.dag.nodes[step.node]))
+      plan.hostNanoseconds +=
+          headrace::script::hostNanoseconds(plan.dag, plan.dag.nodes[step.node], signature.symbols);
+  if (settings.explainGraphs)
+    settings.explain(graphText(plan, block, first, signature.symbols));
+  if (settings.explainRuntime && settings.compile != CompileWhen::Always &&
+      plan.hostNanoseconds < compileNanoseconds)
+    settings.explain(hostText(plan, block, first, signature.symbols));
+  return plan;
+}
+
+/// Compiles what is worth it by now.
+void BlockRunner::prepare(BlockPlan &plan, std::span<const int64_t> symbols) {
+  plan.spentNanoseconds += plan.hostNanoseconds;
+  bool wanted =
+      settings.compile == CompileWhen::Always ||
+      (settings.compile == CompileWhen::Worthwhile && plan.spentNanoseconds >= compileNanoseconds);
+  if (plan.partitioned || !wanted || !settings.code)
+    return;
+  Stopwatch watch;
+  planSegments(plan, symbols, settings.compile == CompileWhen::Always ? Worth::All : Worth::Large);
+  for (auto &compiled : plan.segments) {
+    compiled.code = settings.code->find(plan.dag, compiled.segment);
+    statistics.compilations += compiled.code != nullptr;
+  }
+  statistics.compileSeconds += watch.seconds();
+  if (settings.explainRuntime)
+    settings.explain(runtimeText(plan, symbols));
+}
+
+void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
+                         std::span<const int64_t> symbols, Environment &variables,
+                         HostContext &context) {
+  std::vector<Value> values(plan.dag.nodes.size());
+  for (size_t i = 0; i < plan.dag.nodes.size(); ++i) {
+    const Node &node = plan.dag.nodes[i];
+    if (node.op != Op::Input)
+      continue;
+    auto found = variables.find(node.name);
+    if (found == variables.end())
+      continue;
+    // What is written here, or read here for the last time, may be overwritten in place.
+    bool dies = plan.dag.assigned.contains(node.name) ||
+                (last && std::ranges::binary_search(block.lastUses, node.name));
+    values[i] = dies ? std::move(found->second) : found->second;
+    if (dies)
+      variables.erase(found);
+  }
+  for (const PlanStep &step : plan.steps) {
+    pollInterruption();
+    if (step.segment < 0)
+      runNode(plan, step, symbols, values, context);
+    else if (plan.segments[step.segment].code)
+      runSegment(plan, step, symbols, values);
+    else
+      for (int node : plan.segments[step.segment].segment.nodes)
+        runNode(plan, {node, -1, {}}, symbols, values, context);
+    for (int node : step.lastUses)
+      values[node] = {};
+  }
+  for (const auto &[name, node] : plan.results) {
+    const Node &result = plan.dag.nodes[node];
+    variables[name] = result.op == Op::Literal ? Value::of(result.literal) : values[node];
+  }
+}
+
+void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
+                          std::span<const int64_t> symbols, std::vector<Value> &values,
+                          HostContext &context) {
+  const Node &node = plan.dag.nodes[step.node];
+  std::vector<Value> operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    int input = node.inputs[i];
+    if (input < 0) {
+      operands.emplace_back();
+      continue;
+    }
+    const Node &operand = plan.dag.nodes[input];
+    if (operand.op == Op::Literal) {
+      operands.push_back(Value::of(operand.literal));
+      continue;
+    }
+    bool dies = std::ranges::find(step.lastUses, input) != step.lastUses.end() &&
+                std::ranges::find(node.inputs.begin() + i + 1, node.inputs.end(), input) ==
+                    node.inputs.end();
+    operands.push_back(dies ? std::move(values[input]) : values[input]);
+  }
+  Stopwatch watch;
+  values[step.node] = evaluate(node, symbols, std::move(operands), context);
+  Statistics::Operator &times = statistics.operators[operationName(node)];
+  ++times.calls;
+  times.seconds += watch.seconds();
+}
+
+/// As the segment wants it: columns may be of rank 1.
+static Tensor toTensor(const Value &value, const TensorSpec &spec) {
+  if (value.matrix()) {
+    Tensor dense = denseOf(*value.matrix());
+    return spec.dims.size() == 1 ? dense.reshaped({dense.elements()}) : dense;
+  }
+  Tensor scalar = Tensor::allocate(DType::F64, {});
+  *scalar.as<double>() = value.number("a compiled block");
+  return scalar;
+}
+
+static Value fromTensor(const Node &node, const Tensor &tensor) {
+  if (node.isMatrix())
+    return tensor.shape().size() == 1 ? tensor.reshaped({tensor.elements(), 1}) : tensor;
+  double number = *tensor.as<double>();
+  if (node.known.type.value == ValueType::Boolean)
+    return number != 0;
+  if (node.known.type.value == ValueType::Integer)
+    return static_cast<int64_t>(number);
+  return number;
+}
+
+void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
+                             std::span<const int64_t> symbols, std::vector<Value> &values) {
+  BlockPlan::Compiled &compiled = plan.segments[step.segment];
+  const Segment &segment = compiled.segment;
+  std::vector<Tensor> inputs;
+  inputs.reserve(segment.inputs.size() + segment.hiddenSymbols.size());
+  for (int input : segment.inputs)
+    inputs.push_back(toTensor(values[input], compiled.code->inputs()[inputs.size()]));
+  for (int symbol : segment.hiddenSymbols)
+    inputs.push_back(newMatrix(symbols[symbol], 0));
+  Stopwatch finding;
+  std::shared_ptr<const Executable> executable = compiled.code->executable(inputs);
+  if (compiled.executable != executable) {
+    compiled.executable = executable;
+    statistics.compileSeconds += finding.seconds();
+    compileNanoseconds = (compileNanoseconds + 1e9 * finding.seconds()) / 2;
+  }
+  std::vector<double> microseconds;
+  std::vector<Tensor> outputs = executable->run(inputs, ThreadPool::global(), &microseconds);
+  const auto &steps = executable->program().steps;
+  for (size_t i = 0; i < steps.size() && i < microseconds.size(); ++i) {
+    Statistics::Operator &times = statistics.operators[kernelName(steps[i].operators)];
+    ++times.calls;
+    times.seconds += microseconds[i] * 1e-6;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    values[segment.outputs[i]] = fromTensor(plan.dag.nodes[segment.outputs[i]], outputs[i]);
+}
+
+/// The least recently used plan of all blocks goes first.
+void BlockRunner::dropOldPlans() {
+  while (!plansByUse.empty() && plansByUse.size() >= std::max<size_t>(settings.planCacheSize, 1)) {
+    auto [part, plan] = plansByUse.begin()->second;
+    part->plans.erase(plan);
+    plansByUse.erase(plansByUse.begin());
+  }
+}
+
+} // namespace headrace::script

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "script/ScriptSettings.h"
+#include "script/Statistics.h"
+#include "script/language/Program.h"
+#include "script/plan/BlockPlan.h"
+#include "script/plan/PlanSignature.h"
+
+namespace headrace::script {
+
+/// Runs straight blocks: finds or makes the plan for the values at hand, follows it. Where the
+/// sizes of later statements depend on what earlier ones compute, a block is run in parts, each
+/// planned when its sizes are known.
+class BlockRunner {
+public:
+  BlockRunner(const ScriptSettings &settings, Statistics &statistics);
+
+  void run(const StraightBlock &block, Environment &variables, HostContext &context);
+
+private:
+  using Plans = std::map<std::vector<int64_t>, BlockPlan>;
+  /// The statements of a block from one on, and the plans made for them.
+  struct Part {
+    SignatureState signatures;
+    Plans plans;
+    bool planned = false;
+  };
+
+  size_t runPart(const StraightBlock &block, size_t first, Environment &variables,
+                 HostContext &context);
+  BlockPlan makePlan(const StraightBlock &block, size_t first, Part &part, PlanSignature &signature,
+                     const Environment &variables);
+  void prepare(BlockPlan &plan, std::span<const int64_t> symbols);
+  void follow(BlockPlan &plan, const StraightBlock &block, bool last,
+              std::span<const int64_t> symbols, Environment &variables, HostContext &context);
+  void runSegment(BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
+                  std::vector<Value> &values);
+  void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
+               std::vector<Value> &values, HostContext &context);
+  void dropOldPlans();
+
+  const ScriptSettings &settings;
+  Statistics &statistics;
+  std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
+  /// About what compiling a segment takes: a guess at first, then what it took lately.
+  double compileNanoseconds = 100e6;
+  uint64_t clock = 0;
+  std::map<uint64_t, std::pair<Part *, Plans::iterator>> plansByUse; // least recently used first
+};
+
+} // namespace headrace::script

@@ -1,0 +1,29 @@
+// The code of segments: compiled when it is wanted, or long before. The executor does not care.
+#pragma once
+
+#include "runtime/program/Executable.h"
+#include "runtime/program/Explanation.h"
+
+#include "script/graph/Segment.h"
+
+namespace headrace::script {
+
+/// A segment as a program.
+class SegmentCode {
+public:
+  virtual ~SegmentCode() = default;
+  virtual const std::vector<TensorSpec> &inputs() const = 0;
+  /// What runs for inputs of these sizes; compiled now where it is not yet.
+  virtual std::shared_ptr<const Executable> executable(std::span<const Tensor> inputs) = 0;
+  virtual Explanation explain() = 0;
+};
+
+/// Where the code of segments comes from.
+class SegmentSource {
+public:
+  virtual ~SegmentSource() = default;
+  /// Null where there is no code for it: its nodes are computed on the host then.
+  virtual std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) = 0;
+};
+
+} // namespace headrace::script
