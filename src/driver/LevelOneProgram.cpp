@@ -2,8 +2,8 @@
 
 #include "driver/Compiler.h"
 #include "driver/ProgramBuilder.h"
-#include "frontend/onnx/Importer.h"
-#include "frontend/onnx/OnnxReader.h"
+#include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 

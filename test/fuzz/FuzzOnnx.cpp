@@ -1,7 +1,7 @@
 // Any bytes as an ONNX file: read, and where that succeeds, imported as a program.
 #include "dialect/Hr.h"
-#include "frontend/onnx/Importer.h"
-#include "frontend/onnx/OnnxReader.h"
+#include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "frontend/common/OperatorBuilder.h"
-#include "frontend/onnx/OnnxModel.h"
 #include "frontend/onnx/import/Values.h"
+#include "frontend/onnx/read/OnnxModel.h"
 #include "runtime/system/Error.h"
 
 #include "llvm/Support/FormatVariadic.h"

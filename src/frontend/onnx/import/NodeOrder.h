@@ -1,7 +1,7 @@
 // The order in which nodes can be imported: each after the nodes whose results it reads.
 #pragma once
 
-#include "frontend/onnx/OnnxModel.h"
+#include "frontend/onnx/read/OnnxModel.h"
 
 namespace headrace::onnx {
 

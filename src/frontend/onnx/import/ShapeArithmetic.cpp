@@ -1,7 +1,7 @@
 // Element-wise operators on integers known at import.
 #include "frontend/onnx/import/ShapeArithmetic.h"
 
-#include "frontend/onnx/TensorReader.h"
+#include "frontend/onnx/read/TensorReader.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Comparisons, logic, selection and conversion of element types.
-#include "frontend/onnx/TensorReader.h"
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/read/TensorReader.h"
 
 using namespace mlir;
 

@@ -4,7 +4,7 @@
 // to its size.
 #pragma once
 
-#include "frontend/onnx/OnnxModel.h"
+#include "frontend/onnx/read/OnnxModel.h"
 
 #include <cstddef>
 #include <filesystem>

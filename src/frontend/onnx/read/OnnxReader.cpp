@@ -1,7 +1,7 @@
-#include "frontend/onnx/OnnxReader.h"
+#include "frontend/onnx/read/OnnxReader.h"
 
-#include "frontend/onnx/GraphReader.h"
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/read/GraphReader.h"
+#include "frontend/onnx/read/Wire.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/MappedFile.h"
 

@@ -1,9 +1,9 @@
 // AttributeProto to Attribute.
 #pragma once
 
-#include "frontend/onnx/OnnxModel.h"
-#include "frontend/onnx/TensorReader.h"
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/read/OnnxModel.h"
+#include "frontend/onnx/read/TensorReader.h"
+#include "frontend/onnx/read/Wire.h"
 
 #include <optional>
 

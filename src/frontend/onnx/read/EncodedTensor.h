@@ -1,7 +1,7 @@
 // A TensorProto taken apart, its data not yet decoded.
 #pragma once
 
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/read/Wire.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "frontend/onnx/OnnxModel.h"
+#include "frontend/onnx/read/OnnxModel.h"
 
 #include "runtime/system/Error.h"
 #include "runtime/system/Text.h"

@@ -1,4 +1,4 @@
-#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/import/Importer.h"
 
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"

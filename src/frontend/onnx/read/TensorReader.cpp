@@ -1,6 +1,6 @@
-#include "frontend/onnx/TensorReader.h"
+#include "frontend/onnx/read/TensorReader.h"
 
-#include "frontend/onnx/EncodedTensor.h"
+#include "frontend/onnx/read/EncodedTensor.h"
 
 #include <algorithm>
 #include <array>

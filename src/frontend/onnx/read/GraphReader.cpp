@@ -1,7 +1,7 @@
-#include "frontend/onnx/GraphReader.h"
+#include "frontend/onnx/read/GraphReader.h"
 
-#include "frontend/onnx/AttributeReader.h"
-#include "frontend/onnx/EncodedTensor.h"
+#include "frontend/onnx/read/AttributeReader.h"
+#include "frontend/onnx/read/EncodedTensor.h"
 
 #include <algorithm>
 #include <string_view>

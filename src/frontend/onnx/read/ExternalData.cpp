@@ -1,4 +1,4 @@
-#include "frontend/onnx/ExternalData.h"
+#include "frontend/onnx/read/ExternalData.h"
 
 #include "runtime/system/Error.h"
 #include "runtime/system/Text.h"

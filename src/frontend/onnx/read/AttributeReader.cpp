@@ -1,4 +1,4 @@
-#include "frontend/onnx/AttributeReader.h"
+#include "frontend/onnx/read/AttributeReader.h"
 
 #include <cstring>
 

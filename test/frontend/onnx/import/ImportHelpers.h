@@ -3,7 +3,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/import/Importer.h"
 #include "runtime/system/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

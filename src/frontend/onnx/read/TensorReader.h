@@ -1,8 +1,8 @@
 // TensorProto to Tensor.
 #pragma once
 
-#include "frontend/onnx/ExternalData.h"
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/read/ExternalData.h"
+#include "frontend/onnx/read/Wire.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <memory>

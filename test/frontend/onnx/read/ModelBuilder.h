@@ -2,7 +2,7 @@
 // they are checked against the reader's.
 #pragma once
 
-#include "frontend/onnx/OnnxReader.h"
+#include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"
 
 #include <cstring>

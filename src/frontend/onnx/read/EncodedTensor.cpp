@@ -1,4 +1,4 @@
-#include "frontend/onnx/EncodedTensor.h"
+#include "frontend/onnx/read/EncodedTensor.h"
 
 namespace headrace::onnx {
 

@@ -1,7 +1,7 @@
 // An ONNX model as a module of level 1: one function `main` over the operators of dialect `hr`.
 #pragma once
 
-#include "frontend/onnx/OnnxModel.h"
+#include "frontend/onnx/read/OnnxModel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
