@@ -1,5 +1,5 @@
 // Tensor expressions: the tree of src/frontend/expr, wrapped for headrace's Python files.
-#include "driver/ExpressionModel.h"
+#include "driver/programs/ExpressionModel.h"
 #include "runtime/system/Error.h"
 
 #include "Bindings.h"

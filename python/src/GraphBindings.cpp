@@ -1,5 +1,5 @@
 // Programs built operator by operator: src/frontend/graph for headrace's front ends in Python.
-#include "driver/GraphModel.h"
+#include "driver/programs/GraphModel.h"
 #include "runtime/system/Error.h"
 
 #include "Arrays.h"

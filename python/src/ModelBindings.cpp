@@ -1,5 +1,5 @@
 #include "driver/Model.h"
-#include "driver/PackageCompiler.h"
+#include "driver/package/PackageCompiler.h"
 #include "package/Package.h"
 #include "runtime/cuda/Memory.h"
 #include "runtime/system/ThreadPool.h"

@@ -1,7 +1,7 @@
 // Schedules of tensor expressions, for headrace's Python files.
-#include "driver/DeclareIntrinsic.h"
-#include "driver/LaunchSchedule.h"
-#include "driver/ProgramSchedule.h"
+#include "driver/programs/DeclareIntrinsic.h"
+#include "driver/schedule/LaunchSchedule.h"
+#include "driver/schedule/ProgramSchedule.h"
 #include "runtime/system/Error.h"
 
 #include "Bindings.h"

@@ -1,5 +1,5 @@
-#include "driver/PackageCompiler.h"
-#include "driver/SegmentCompiler.h"
+#include "driver/package/PackageCompiler.h"
+#include "driver/programs/SegmentCompiler.h"
 
 #include "Arrays.h"
 #include "Bindings.h"

@@ -1,8 +1,8 @@
 // Programs with their gradients, from programs.
 #pragma once
 
-#include "driver/LevelOneProgram.h"
 #include "driver/Model.h"
+#include "driver/programs/LevelOneProgram.h"
 
 namespace headrace {
 

@@ -1,7 +1,7 @@
 // Scripts in tests: run from text, output collected.
 #pragma once
 
-#include "driver/SegmentCompiler.h"
+#include "driver/programs/SegmentCompiler.h"
 
 #include "script/ScriptSession.h"
 #include <gtest/gtest.h>

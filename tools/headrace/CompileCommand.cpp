@@ -1,6 +1,6 @@
 // headrace compile: models to a package, or to parts of a C or C++ program.
-#include "driver/PackageCompiler.h"
-#include "driver/PackageHeader.h"
+#include "driver/package/PackageCompiler.h"
+#include "driver/package/PackageHeader.h"
 #include "runtime/system/Error.h"
 
 #include "Commands.h"

@@ -1,6 +1,6 @@
 #include "RunScript.h"
 
-#include "driver/SegmentCompiler.h"
+#include "driver/programs/SegmentCompiler.h"
 #include "runtime/matrix/MatrixFile.h"
 #include "runtime/tensor/Npy.h"
 

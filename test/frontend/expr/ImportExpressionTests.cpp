@@ -1,5 +1,5 @@
 // Expressions as programs: which operators they become, and what they compute.
-#include "driver/ExpressionModel.h"
+#include "driver/programs/ExpressionModel.h"
 #include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Intrinsics declared from C++, by the same expressions.
-#include "driver/DeclareIntrinsic.h"
-#include "driver/ExpressionModel.h"
-#include "driver/ProgramSchedule.h"
+#include "driver/programs/DeclareIntrinsic.h"
+#include "driver/programs/ExpressionModel.h"
+#include "driver/schedule/ProgramSchedule.h"
 #include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>

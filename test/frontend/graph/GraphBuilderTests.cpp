@@ -1,4 +1,4 @@
-#include "driver/GraphModel.h"
+#include "driver/programs/GraphModel.h"
 #include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Models and scripts to packages: every program, for every processor, for every kind of size.
 #pragma once
 
-#include "driver/ScriptTrial.h"
 #include "driver/Settings.h"
+#include "driver/programs/ScriptTrial.h"
 #include "package/Contents.h"
 
 #include <filesystem>

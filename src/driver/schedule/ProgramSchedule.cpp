@@ -1,4 +1,4 @@
-#include "driver/ProgramSchedule.h"
+#include "driver/schedule/ProgramSchedule.h"
 
 #include "driver/Compiler.h"
 #include "frontend/expr/ImportExpression.h"

@@ -1,4 +1,4 @@
-#include "driver/PackageHeader.h"
+#include "driver/package/PackageHeader.h"
 
 #include "runtime/system/AtomicWrite.h"
 

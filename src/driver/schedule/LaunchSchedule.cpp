@@ -1,4 +1,4 @@
-#include "driver/LaunchSchedule.h"
+#include "driver/schedule/LaunchSchedule.h"
 
 #include "driver/Compiler.h"
 #include "frontend/expr/ImportExpression.h"

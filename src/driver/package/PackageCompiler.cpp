@@ -1,8 +1,8 @@
-#include "driver/PackageCompiler.h"
+#include "driver/package/PackageCompiler.h"
 
 #include "driver/Compiler.h"
-#include "driver/LevelOneProgram.h"
 #include "driver/Specialize.h"
+#include "driver/programs/LevelOneProgram.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
 #include "package/Writer.h"

@@ -1,4 +1,4 @@
-#include "driver/DeclareIntrinsic.h"
+#include "driver/programs/DeclareIntrinsic.h"
 
 #include "driver/Compiler.h"
 #include "frontend/expr/ImportExpression.h"

@@ -1,7 +1,7 @@
-#include "driver/GraphModel.h"
+#include "driver/programs/GraphModel.h"
 
 #include "driver/Compiler.h"
-#include "driver/LevelOneProgram.h"
+#include "driver/programs/LevelOneProgram.h"
 
 namespace headrace {
 

@@ -1,8 +1,8 @@
-#include "driver/SegmentCompiler.h"
+#include "driver/programs/SegmentCompiler.h"
 
 #include "driver/Compiler.h"
-#include "driver/LevelOneProgram.h"
 #include "driver/Model.h"
+#include "driver/programs/LevelOneProgram.h"
 #include "frontend/script/SegmentImporter.h"
 
 namespace headrace::script {

@@ -1,7 +1,7 @@
-#include "driver/ExpressionModel.h"
+#include "driver/programs/ExpressionModel.h"
 
 #include "driver/Compiler.h"
-#include "driver/LevelOneProgram.h"
+#include "driver/programs/LevelOneProgram.h"
 #include "frontend/expr/ImportExpression.h"
 
 namespace headrace {

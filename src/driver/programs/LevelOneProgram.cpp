@@ -1,4 +1,4 @@
-#include "driver/LevelOneProgram.h"
+#include "driver/programs/LevelOneProgram.h"
 
 #include "driver/Compiler.h"
 #include "driver/ProgramBuilder.h"

@@ -1,4 +1,4 @@
-#include "driver/ScriptTrial.h"
+#include "driver/programs/ScriptTrial.h"
 
 #include "frontend/script/SegmentImporter.h"
 

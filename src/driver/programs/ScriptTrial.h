@@ -2,7 +2,7 @@
 // ahead of time.
 #pragma once
 
-#include "driver/LevelOneProgram.h"
+#include "driver/programs/LevelOneProgram.h"
 #include "package/Contents.h"
 
 #include "script/host/Value.h"
