@@ -37,6 +37,15 @@ Value combineValues(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Valu
   llvm_unreachable("all kinds are handled");
 }
 
+Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
+  if (!isa<FloatType>(args[2].getType()))
+    return b.create<arith::AddIOp>(loc, args[2], b.create<arith::MulIOp>(loc, args[0], args[1]));
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc |
+                                                                 arith::FastMathFlags::contract);
+  Value product = b.create<arith::MulFOp>(loc, args[0], args[1], flags);
+  return b.create<arith::AddFOp>(loc, args[2], product, flags);
+}
+
 TypedAttr neutralValue(ReduceKind kind, Type type) {
   Builder b(type.getContext());
   if (auto floatType = dyn_cast<FloatType>(type)) {

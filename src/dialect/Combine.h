@@ -10,6 +10,9 @@ namespace headrace::hr {
 mlir::Value combineValues(mlir::OpBuilder &builder, mlir::Location loc, ReduceKind kind,
                           mlir::Value sum, mlir::Value value);
 
+/// The accumulator, the last of `args`, plus the product of the first two.
+mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange args);
+
 /// What changes nothing when it is combined.
 mlir::TypedAttr neutralValue(ReduceKind kind, mlir::Type type);
 

@@ -4,6 +4,7 @@
 #include "dialect/HrDialect.h.inc"
 #include "dialect/HrEnums.h.inc"
 #include "dialect/Movement.h"
+#include "dialect/Roles.h"
 #include "runtime/tensor/Tensor.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

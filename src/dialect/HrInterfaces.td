@@ -49,6 +49,31 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
     }], "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "gradient",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
+    InterfaceMethod<[{
+      Whether its windows reach beyond its input, into padding that no map can read.
+    }], "bool", "isPadded", (ins), [{}], /*defaultImplementation=*/[{ return false; }]>,
+    InterfaceMethod<[{
+      Whether an element of the result sums many of the operands': half precision is too little for
+      the sum, and `compute-in-single` widens it.
+    }], "bool", "addsUp", (ins), [{}], /*defaultImplementation=*/[{ return false; }]>,
+    InterfaceMethod<[{
+      What it is to the kernel it becomes a part of.
+    }], "::headrace::FusionRole", "getFusionRole", (ins), [{}],
+      /*defaultImplementation=*/[{ return ::headrace::FusionRole::Other; }]>,
+    InterfaceMethod<[{
+      How it takes part in the choice of a layout for images.
+    }], "::headrace::LayoutRole", "getLayoutRole", (ins), [{}],
+      /*defaultImplementation=*/[{ return {}; }]>,
+    InterfaceMethod<[{
+      Whether an operand of an operator that works in either layout is an image, not a filter or a
+      list of parameters.
+    }], "bool", "isImageOperand", (ins "unsigned":$index), [{}],
+      /*defaultImplementation=*/[{ return true; }]>,
+    InterfaceMethod<[{
+      The dimensions of its images stand in another order from now on, dimension i being what
+      dimension permutation[i] was: its attributes follow. Types and operands are the caller's.
+    }], "void", "permute", (ins "::llvm::ArrayRef<int64_t>":$permutation), [{}],
+      /*defaultImplementation=*/[{}]>,
   ];
   let extraClassDeclaration = [{
     /// Whether maps and body say everything: a `linalg.generic`, free to fuse.

@@ -9,6 +9,7 @@ namespace headrace {
 
 /// An uninitialized tensor of the result's shape.
 mlir::Value emptyLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Value result);
+mlir::Value zerosLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Value result);
 
 /// A `linalg.generic` over the movement's domain; `body` sees one scalar per input, then the
 /// accumulator.

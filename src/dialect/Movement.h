@@ -24,4 +24,11 @@ struct Movement {
   mlir::AffineExpr operations(mlir::MLIRContext *context) const;
 };
 
+/// The movement of an operator that computes each result element on its own; no maps yet.
+Movement overResult(mlir::Value result);
+/// Every element of the value in its order.
+mlir::AffineMap identityMap(mlir::Value value);
+/// The map that reads `operand` broadcast to a domain of `rank` dimensions.
+mlir::AffineMap broadcastMap(mlir::Value operand, unsigned rank);
+
 } // namespace headrace

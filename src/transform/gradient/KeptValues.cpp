@@ -31,7 +31,8 @@ int64_t bytesOf(Value value) {
 }
 
 bool isMovedByNothing(Operation *op) {
-  return isa<hr::ReshapeOp, hr::BroadcastOp, hr::CheckOp>(op);
+  auto viewed = dyn_cast<hr::OperatorInterface>(op);
+  return viewed && viewed.getFusionRole() == FusionRole::View;
 }
 
 /// Element-wise work joins the kernels of its users: computing it again moves nothing.

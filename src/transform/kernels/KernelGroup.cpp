@@ -5,16 +5,13 @@ using utils::IteratorType;
 
 namespace headrace {
 
-bool isAnchor(Operation *op) {
-  auto compute = dyn_cast<hr::ComputeOp>(op);
-  return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp>(op) ||
-         (compute && compute.getReduced() > 0);
+static FusionRole roleOf(Operation *op) {
+  auto fused = dyn_cast<hr::OperatorInterface>(op);
+  return fused ? fused.getFusionRole() : FusionRole::Other;
 }
 
-bool isElementwise(Operation *op) {
-  auto compute = dyn_cast<hr::ComputeOp>(op);
-  return isa<hr::MapOp>(op) || (compute && compute.getReduced() == 0);
-}
+bool isAnchor(Operation *op) { return roleOf(op) == FusionRole::Anchor; }
+bool isElementwise(Operation *op) { return roleOf(op) == FusionRole::Elementwise; }
 
 bool doesNothing(hr::OperatorInterface op) {
   Movement m = op.getMovement();

@@ -5,9 +5,10 @@
 //   %d = hr.conv channels_first %r, %v
 // becomes
 //   %t = hr.transpose %x [0, 2, 3, 1]
-//   %c = hr.conv channels_last %t, transposed %w : (tensor<1x8x8x3xf32>, ...) ->
-//   tensor<1x8x8x4xf32> %r = hr.map(%c) { relu } %d = hr.conv channels_last %r, transposed %v %y =
-//   hr.transpose %d [0, 3, 1, 2]
+//   %c = hr.conv channels_last %t, transposed %w : (tensor<1x8x8x3xf32>, ...) -> ...
+//   %r = hr.map(%c) { relu }
+//   %d = hr.conv channels_last %r, transposed %v
+//   %y = hr.transpose %d [0, 3, 1, 2]
 //
 // Convolutions, poolings and normalizations are converted; operators between them (maps, pads,
 // concatenations, reductions, slices, ...) work in either layout, and get the one that leaves the
@@ -94,7 +95,7 @@ private:
     int64_t rank = isa<hr::MapOp, hr::BroadcastOp>(op) ? rankOf(result) : rankOf(op->getOperand(0));
     SmallVector<Value> operands;
     for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(isImageOperand(op, operand.getOperandNumber())
+      operands.push_back(cast<hr::OperatorInterface>(op).isImageOperand(operand.getOperandNumber())
                              ? channelsLast(operand.get(), rank, op)
                              : asWritten(operand.get()));
     builder.setInsertionPoint(op);
@@ -102,7 +103,7 @@ private:
       operands[1] = transposedFilter(op->getLoc(), operands[1]);
     Operation *moved = builder.clone(*op);
     moved->setOperands(operands);
-    permuteAttributes(moved, channelsLastPermutation(rank));
+    cast<hr::OperatorInterface>(moved).permute(channelsLastPermutation(rank));
     if (isa<hr::ConvFilterOp>(op)) {
       result.replaceAllUsesWith(filterAsWritten(moved));
       return;
@@ -146,33 +147,6 @@ private:
                               type.getElementType()));
     builder.setInsertionPointAfter(op);
     return transposed(builder, op->getLoc(), result, inverse(permutation));
-  }
-
-  void permuteAttributes(Operation *op, ArrayRef<int64_t> permutation) {
-    Permutation newPosition = inverse(permutation);
-    TypeSwitch<Operation *>(op)
-        .Case<hr::ConvOp, hr::ConvFilterOp, hr::PoolOp, hr::PoolIndexOp, hr::UnpoolOp,
-              hr::BatchNormOp>([](auto window) { window.setLayout(hr::ChannelLayout::Last); })
-        .Case<hr::ConcatOp, hr::SoftmaxOp>(
-            [&](auto along) { along.setAxis(newPosition[along.getAxis()]); })
-        .Case<hr::ReduceOp>([&](hr::ReduceOp reduce) {
-          SmallVector<int64_t> axes;
-          for (int64_t axis : reduce.getAxes())
-            axes.push_back(newPosition[axis]);
-          llvm::sort(axes);
-          reduce.setAxes(axes);
-        })
-        .Case<hr::PadOp>([&](hr::PadOp pad) {
-          pad.setLow(permuted(pad.getLow(), permutation));
-          pad.setHigh(permuted(pad.getHigh(), permutation));
-        })
-        .Case<hr::SliceOp, hr::PlaceOp>([&](auto part) {
-          AffineMap starts = part.getStarts();
-          part.setStarts(AffineMap::get(0, starts.getNumSymbols(),
-                                        permuted(starts.getResults(), permutation),
-                                        op->getContext()));
-          part.setSteps(permuted(part.getSteps(), permutation));
-        });
   }
 
   Block &block;

@@ -6,25 +6,6 @@ using namespace mlir;
 
 namespace headrace {
 
-Permutation inverse(ArrayRef<int64_t> permutation) {
-  Permutation result(permutation.size());
-  for (auto [i, dim] : llvm::enumerate(permutation))
-    result[dim] = i;
-  return result;
-}
-
-bool movesUnitDimsOnly(RankedTensorType type, ArrayRef<int64_t> permutation) {
-  int64_t last = -1;
-  for (int64_t dim : permutation) {
-    if (type.getDimSize(dim) == 1)
-      continue;
-    if (dim < last)
-      return false;
-    last = dim;
-  }
-  return true;
-}
-
 Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> permutation) {
   if (movesUnitDimsOnly(cast<RankedTensorType>(value.getType()), permutation))
     return reshaped(builder, loc, value,

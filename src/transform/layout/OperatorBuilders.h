@@ -1,26 +1,12 @@
-// Small vocabulary of the rewriting passes: permutations, known values, moved values.
+// Small vocabulary of the rewriting passes: known values, moved values.
 #pragma once
 
 #include "dialect/Hr.h"
+#include "dialect/Permutation.h"
 
 #include "mlir/IR/Builders.h"
 
 namespace headrace {
-
-using Permutation = llvm::SmallVector<int64_t>;
-
-/// `values` in the order of the permutation: element i is values[permutation[i]].
-template <class T>
-llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> permutation) {
-  llvm::SmallVector<T> result;
-  for (int64_t i : permutation)
-    result.push_back(values[i]);
-  return result;
-}
-Permutation inverse(llvm::ArrayRef<int64_t> permutation);
-
-/// Whether transposing a tensor of this type keeps the order of its elements in memory.
-bool movesUnitDimsOnly(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> permutation);
 
 /// The transposed value; a reshape where no element moves, the value itself where nothing changes.
 mlir::Value transposed(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,

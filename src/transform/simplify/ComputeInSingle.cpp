@@ -136,10 +136,8 @@ private:
 //===--------------------------------------------------------------------------===//
 
 bool addsUp(Operation *op) {
-  if (auto pool = dyn_cast<hr::PoolOp>(op))
-    return pool.getKind() != hr::PoolKind::Max;
-  return isa<hr::ReduceOp, hr::SoftmaxOp, hr::LayerNormOp, hr::BatchNormOp, hr::UnpoolOp,
-             hr::ScatterAddOp>(op);
+  auto summing = dyn_cast<hr::OperatorInterface>(op);
+  return summing && summing.addsUp();
 }
 bool isProduct(Operation *op) { return isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp>(op); }
 bool isMovement(Operation *op) {

@@ -1,23 +1,33 @@
-// Level 1: coarse operators written in terms of maps and reductions.
-#include "dialect/Hr.h"
+// Softmax and normalizations, expanded into maps and reductions at level 1.
+#include "dialect/Permutation.h"
 #include "dialect/SymbolicShape.h"
-
-#include "mlir/IR/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 
 namespace headrace::hr {
 
-static Value constantLike(OpBuilder &b, Location loc, Value scalar, double value) {
-  return b.create<arith::ConstantOp>(loc, b.getFloatAttr(scalar.getType(), value));
+LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = typeOf(adaptor.getInput());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= type.getRank())
+    return emitOptionalError(loc, "axis ", axis, " is outside rank ", type.getRank());
+  inferred.push_back(type);
+  return success();
+}
+
+Movement SoftmaxOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps = {AffineMap(), identityMap(getResult())};
+  m.operationsPerPoint = 5;
+  return m;
 }
 
 static Value reduce(OpBuilder &b, Location loc, ReduceKind kind, Value input,
                     ArrayRef<int64_t> axes) {
   return b.create<ReduceOp>(loc, input, kind, axes, /*keep_dims=*/true);
 }
-
-FailureOr<Value> DetachOp::expand(OpBuilder &) { return getInput(); }
 
 /// softmax(x) = exp(x - max) * (1 / sum(exp(x - max))), one division a row; its logarithm is
 /// x - max - log(sum).
@@ -43,6 +53,32 @@ FailureOr<Value> SoftmaxOp::expand(OpBuilder &b) {
   return createMap(b, loc, {exponential, scale}, [&](OpBuilder &i, ValueRange v) {
     return i.create<arith::MulFOp>(loc, v[0], v[1]).getResult();
   });
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = typeOf(adaptor.getInput());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= type.getRank())
+    return emitOptionalError(loc, "axis ", axis, " is outside rank ", type.getRank());
+  for (Value parameter : {adaptor.getScale(), adaptor.getBias()}) {
+    if (!parameter)
+      continue;
+    auto joined = broadcastShapes(shapeOf(type), shapeOf(parameter));
+    if (!joined || !llvm::equal(*joined, shapeOf(type)))
+      return emitOptionalError(loc, "scale or bias ", shapeText(shapeOf(parameter)),
+                               " does not fit the input ", shapeText(shapeOf(type)));
+  }
+  inferred.push_back(type);
+  return success();
+}
+
+Movement LayerNormOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps.assign(getNumOperands(), AffineMap());
+  m.maps.push_back(identityMap(getResult()));
+  m.operationsPerPoint = 8;
+  return m;
 }
 
 /// Two reductions: the mean, then the mean of squared distances from it (not E[x^2] - E[x]^2,
@@ -74,6 +110,31 @@ FailureOr<Value> LayerNormOp::expand(OpBuilder &b) {
   });
 }
 
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = typeOf(adaptor.getInput());
+  if (type.getRank() < 2)
+    return emitOptionalError(loc, "expected an input of rank 2 or more, got rank ", type.getRank());
+  AffineExpr channels =
+      adaptor.getLayout() == ChannelLayout::First ? shapeOf(type)[1] : shapeOf(type).back();
+  for (Value parameter :
+       {adaptor.getScale(), adaptor.getBias(), adaptor.getMean(), adaptor.getVariance()})
+    if (typeOf(parameter).getRank() != 1 || !sameSize(shapeOf(parameter)[0], channels))
+      return emitOptionalError(loc, "expected parameters of one value per channel (",
+                               shapeText({channels}), "), got ", shapeText(shapeOf(parameter)));
+  inferred.push_back(type);
+  return success();
+}
+
+Movement BatchNormOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.maps.assign(getNumOperands(), AffineMap());
+  m.maps.front() = identityMap(getResult());
+  m.maps.push_back(identityMap(getResult()));
+  m.operationsPerPoint = 4;
+  return m;
+}
+
 FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
   Location loc = getLoc();
   auto type = cast<RankedTensorType>(getInput().getType());
@@ -95,48 +156,21 @@ FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
   });
 }
 
-/// The mean of integers, rounded toward zero: summed in 64 bits, since the sum may not fit the
-/// type. The mean of nothing is 0.
-static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
-  Location loc = op.getLoc();
-  Type narrow = cast<RankedTensorType>(op.getType()).getElementType(), wide = b.getI64Type();
-  Value input = op.getInput();
-  if (narrow != wide)
-    input = createMap(b, loc, {input}, [&](OpBuilder &i, ValueRange v) -> Value {
-      return i.create<arith::ExtSIOp>(loc, wide, v[0]);
-    });
-  Value sum = b.create<ReduceOp>(loc, input, ReduceKind::Sum, op.getAxes(), op.getKeepDims());
-  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
-    Value size = i.create<SizeOp>(loc, symbolMap({count}, i.getContext()));
-    Value one = i.create<arith::ConstantOp>(loc, i.getI64IntegerAttr(1));
-    Value divisor =
-        i.create<arith::MaxSIOp>(loc, i.create<arith::IndexCastOp>(loc, wide, size), one);
-    Value mean = i.create<arith::DivSIOp>(loc, v[0], divisor);
-    return narrow == wide ? mean : i.create<arith::TruncIOp>(loc, narrow, mean).getResult();
-  });
+bool SoftmaxOp::addsUp() { return true; }
+bool LayerNormOp::addsUp() { return true; }
+bool BatchNormOp::addsUp() { return true; }
+
+LayoutRole SoftmaxOp::getLayoutRole() { return inEitherLayout(*this); }
+
+void SoftmaxOp::permute(ArrayRef<int64_t> permutation) { setAxis(inverse(permutation)[getAxis()]); }
+
+/// Of any rank: channels of a matrix are last already, and stay there.
+LayoutRole BatchNormOp::getLayoutRole() {
+  return getLayout() == ChannelLayout::First ? LayoutRole{true, true, true} : LayoutRole{};
 }
 
-/// A mean is a sum divided by how many elements went into it.
-FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
-  Type element = cast<RankedTensorType>(getType()).getElementType();
-  if (getKind() != ReduceKind::Mean || !(isa<FloatType>(element) || element.isSignlessInteger()))
-    return failure();
-  Location loc = getLoc();
-  SymbolicShape reduced;
-  for (int64_t axis : getAxes())
-    reduced.push_back(shapeOf(getInput())[axis]);
-  AffineExpr count = elementCount(reduced, getContext());
-  if (!isa<FloatType>(element))
-    return integerMean(b, *this, count);
-  Value sum = b.create<ReduceOp>(loc, getInput(), ReduceKind::Sum, getAxes(), getKeepDims());
-  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
-    if (auto constant = constantValue(count))
-      return i.create<arith::DivFOp>(loc, v[0],
-                                     constantLike(i, loc, v[0], static_cast<double>(*constant)));
-    Value size = i.create<SizeOp>(loc, symbolMap({count}, getContext()));
-    Value wide = i.create<arith::IndexCastOp>(loc, i.getI64Type(), size);
-    return i.create<arith::DivFOp>(loc, v[0], i.create<arith::SIToFPOp>(loc, v[0].getType(), wide));
-  });
-}
+bool BatchNormOp::isImageOperand(unsigned index) { return index == 0; }
+
+void BatchNormOp::permute(ArrayRef<int64_t>) { setLayout(ChannelLayout::Last); }
 
 } // namespace headrace::hr

@@ -9,10 +9,6 @@ using utils::IteratorType;
 
 namespace headrace::hr {
 
-static Type elementOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
-
 LogicalResult ComputeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                           Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   AffineMap domain = adaptor.getDomain();
@@ -70,7 +66,7 @@ LogicalResult ComputeOp::verifyRegions() {
     return emitOpError("expected one body argument per operand, got ") << body.getNumArguments();
   for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
     bool isTable = i >= getInputs().size();
-    Type expected = isTable ? getOperand(i).getType() : elementOf(getOperand(i));
+    Type expected = isTable ? getOperand(i).getType() : getElementTypeOrSelf(getOperand(i));
     if (argument.getType() != expected)
       return emitOpError("expected a body argument of type ")
              << expected << ", got " << argument.getType();
@@ -83,7 +79,7 @@ LogicalResult ComputeOp::verifyRegions() {
                        "reduced, and only there");
   if (!reduces)
     return success();
-  Type element = elementOf(getResult());
+  Type element = getElementTypeOrSelf(getResult());
   Block &combine = getCombine().front();
   if (cast<TypedAttr>(getInitialAttr()).getType() != element ||
       !llvm::equal(combine.getArgumentTypes(), ArrayRef<Type>{element, element}) ||
@@ -152,5 +148,9 @@ Value ComputeOp::buildBody(OpBuilder &b, ValueRange scalars) {
 }
 
 TypedAttr ComputeOp::getInitialValue() { return cast_or_null<TypedAttr>(getInitialAttr()); }
+
+FusionRole ComputeOp::getFusionRole() {
+  return getReduced() > 0 ? FusionRole::Anchor : FusionRole::Elementwise;
+}
 
 } // namespace headrace::hr

@@ -1,6 +1,7 @@
 // Reference evaluation of contractions: brought to a batch of matrix products.
-#include "dialect/reference/MatrixProduct.h"
 #include "dialect/reference/Reference.h"
+
+#include "dialect/ops/contraction/MatrixProduct.h"
 
 using namespace mlir;
 using namespace headrace::reference;

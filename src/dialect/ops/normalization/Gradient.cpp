@@ -7,8 +7,6 @@ using namespace headrace::gradient;
 
 namespace headrace::hr {
 
-Gradients DetachOp::gradient(OpBuilder &, Value) { return gradientsOf({Value()}); }
-
 /// y = softmax(x): dx = y (dy - sum(dy y)); y = log softmax(x): dx = dy - exp(y) sum(dy).
 Gradients SoftmaxOp::gradient(OpBuilder &b, Value dy) {
   Location loc = getLoc();

@@ -1,15 +1,12 @@
-// Reference evaluation of constants and of operators that only move elements.
-#include "dialect/ConstantData.h"
+// Reference evaluation of operators that only move elements.
 #include "dialect/reference/Reference.h"
+
+#include "dialect/ConstantData.h"
 
 using namespace mlir;
 using namespace headrace::reference;
 
 namespace headrace::hr {
-
-Tensor ConstantOp::evaluate(Tensors, Sizes) {
-  return constantTensor(getValue()).converted(wideType(getType().getElementType()));
-}
 
 Tensor TransposeOp::evaluate(Tensors inputs, Sizes) {
   return permuted(inputs[0], getPermutation());
@@ -93,26 +90,25 @@ Tensor PadOp::evaluate(Tensors inputs, Sizes symbols) {
   return result;
 }
 
-/// An index outside the axis picks its nearest end, so that no input can read outside the data.
-Tensor GatherOp::evaluate(Tensors inputs, Sizes symbols) {
-  const Tensor &data = inputs[0];
-  Tensor indices = inputs[1].converted(DType::I64);
+Tensor PlaceOp::evaluate(Tensors inputs, Sizes symbols) {
   Tensor result = allocateResult(getResult(), symbols);
-  Sizes shape = data.shape();
-  int64_t axis = getAxis(), size = shape[axis], count = indices.elements();
-  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
-  if (result.elements() == 0)
+  withElement(result.dtype(), [&](auto zero) {
+    std::fill_n(result.as<decltype(zero)>(), result.elements(), zero);
+  });
+  if (inputs[0].elements() == 0)
     return result;
-  if (size == 0)
-    throw Error(ErrorKind::ShapeMismatch, operatorName(*this) +
-                                              ": expected elements to pick along axis " +
-                                              std::to_string(axis) + ", found none");
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t index = indices.as<int64_t>()[i];
-    index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
-    copyBlock({outer, inner}, data, {index * inner, {size * inner, 1}}, result,
-              {i * inner, {count * inner, 1}});
+  Placement target{0, rowMajorStrides(result.shape())};
+  for (auto [i, size] : llvm::enumerate(inputs[0].shape())) {
+    int64_t start = evaluateSize(getStarts().getResult(i), symbols);
+    if (start < 0 || start + (size - 1) * getSteps()[i] >= result.shape()[i])
+      throw Error(ErrorKind::ShapeMismatch, operatorName(*this) + ": expected room for " +
+                                                std::to_string(size) +
+                                                " elements along dimension " + std::to_string(i) +
+                                                ", found " + std::to_string(result.shape()[i]));
+    target.offset += start * target.strides[i];
+    target.strides[i] *= getSteps()[i];
   }
+  copyBlock(inputs[0].shape(), inputs[0], {0, rowMajorStrides(inputs[0].shape())}, result, target);
   return result;
 }
 

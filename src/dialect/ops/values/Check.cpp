@@ -89,4 +89,6 @@ FailureOr<SmallVector<Value>> CheckOp::gradient(OpBuilder &, Value) {
   return SmallVector<Value>{Value()}; // of integers there is none
 }
 
+FusionRole CheckOp::getFusionRole() { return FusionRole::View; }
+
 } // namespace headrace::hr

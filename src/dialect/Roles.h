@@ -1,0 +1,30 @@
+// What operators are to the passes that choose for them: each says it of itself.
+#pragma once
+
+namespace headrace {
+
+/// What an operator is to the kernel that it becomes a part of.
+enum class FusionRole {
+  /// Work of its own.
+  Other,
+  /// Computes every element from those at the same place: joins any kernel.
+  Elementwise,
+  /// Combines many elements into each of its own: the center of a kernel.
+  Anchor,
+  /// Combines the elements of rows: with element-wise work around it, a kernel that walks rows.
+  Reduction,
+  /// The same elements seen otherwise: moves nothing.
+  View,
+};
+
+/// How an operator takes part in the choice of a layout.
+struct LayoutRole {
+  /// It can read its images in either layout.
+  bool flexible = false;
+  /// It wants them channels last.
+  bool wantsLast = false;
+  /// Its result has the layout of its images; otherwise it is the same in either.
+  bool resultIsImage = false;
+};
+
+} // namespace headrace

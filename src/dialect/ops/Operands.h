@@ -1,0 +1,29 @@
+// What operators' definitions ask of their operands.
+#pragma once
+
+#include "dialect/Hr.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace headrace::hr {
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+inline bool allPositive(llvm::ArrayRef<int64_t> values) {
+  return llvm::all_of(values, [](int64_t value) { return value > 0; });
+}
+
+/// A constant of the scalar's type.
+inline mlir::Value constantLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scalar,
+                                double value) {
+  return b.create<mlir::arith::ConstantOp>(loc, b.getFloatAttr(scalar.getType(), value));
+}
+
+/// The role of an operator that works in either layout: what it reads or yields must be an image.
+LayoutRole inEitherLayout(mlir::Operation *op);
+/// The role of an operator that is better channels last, where it is not so already.
+LayoutRole wantsChannelsLast(mlir::Operation *op, ChannelLayout layout);
+
+} // namespace headrace::hr

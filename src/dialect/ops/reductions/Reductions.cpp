@@ -1,0 +1,131 @@
+// Elements combined along axes.
+#include "dialect/Combine.h"
+#include "dialect/Permutation.h"
+#include "dialect/SymbolicShape.h"
+#include "dialect/ops/Operands.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace::hr {
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = typeOf(adaptor.getInput());
+  SymbolicShape input = shapeOf(type), result;
+  for (auto [i, dim] : llvm::enumerate(input)) {
+    if (!llvm::is_contained(adaptor.getAxes(), static_cast<int64_t>(i)))
+      result.push_back(dim);
+    else if (adaptor.getKeepDims())
+      result.push_back(constantDim(1, context));
+  }
+  for (int64_t axis : adaptor.getAxes())
+    if (axis < 0 || axis >= type.getRank())
+      return emitOptionalError(loc, "axis ", axis, " is outside rank ", type.getRank());
+  inferred.push_back(tensorType(result, type.getElementType()));
+  return success();
+}
+
+Movement ReduceOp::getMovement() {
+  Movement m;
+  m.domain = shapeOf(getInput());
+  m.operationsPerPoint = 1;
+  SmallVector<AffineExpr> result;
+  for (size_t i = 0; i < m.domain.size(); ++i) {
+    bool reduced = llvm::is_contained(getAxes(), static_cast<int64_t>(i));
+    m.iterators.push_back(reduced ? IteratorType::reduction : IteratorType::parallel);
+    if (!reduced)
+      result.push_back(getAffineDimExpr(i, getContext()));
+    else if (getKeepDims())
+      result.push_back(constantDim(0, getContext()));
+  }
+  m.maps = {identityMap(getInput()), AffineMap::get(m.domain.size(), 0, result, getContext())};
+  return m;
+}
+
+Value ReduceOp::buildBody(OpBuilder &b, ValueRange scalars) {
+  return combineValues(b, getLoc(), getKind(), scalars[1], scalars[0]);
+}
+
+TypedAttr ReduceOp::getInitialValue() {
+  return getKind() == ReduceKind::Mean ? TypedAttr()
+                                       : neutralValue(getKind(), getElementTypeOrSelf(getResult()));
+}
+
+/// The mean of integers, rounded toward zero: summed in 64 bits, since the sum may not fit the
+/// type. The mean of nothing is 0.
+static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
+  Location loc = op.getLoc();
+  Type narrow = cast<RankedTensorType>(op.getType()).getElementType(), wide = b.getI64Type();
+  Value input = op.getInput();
+  if (narrow != wide)
+    input = createMap(b, loc, {input}, [&](OpBuilder &i, ValueRange v) -> Value {
+      return i.create<arith::ExtSIOp>(loc, wide, v[0]);
+    });
+  Value sum = b.create<ReduceOp>(loc, input, ReduceKind::Sum, op.getAxes(), op.getKeepDims());
+  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
+    Value size = i.create<SizeOp>(loc, symbolMap({count}, i.getContext()));
+    Value one = i.create<arith::ConstantOp>(loc, i.getI64IntegerAttr(1));
+    Value divisor =
+        i.create<arith::MaxSIOp>(loc, i.create<arith::IndexCastOp>(loc, wide, size), one);
+    Value mean = i.create<arith::DivSIOp>(loc, v[0], divisor);
+    return narrow == wide ? mean : i.create<arith::TruncIOp>(loc, narrow, mean).getResult();
+  });
+}
+
+/// A mean is a sum divided by how many elements went into it.
+FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  if (getKind() != ReduceKind::Mean || !(isa<FloatType>(element) || element.isSignlessInteger()))
+    return failure();
+  Location loc = getLoc();
+  SymbolicShape reduced;
+  for (int64_t axis : getAxes())
+    reduced.push_back(shapeOf(getInput())[axis]);
+  AffineExpr count = elementCount(reduced, getContext());
+  if (!isa<FloatType>(element))
+    return integerMean(b, *this, count);
+  Value sum = b.create<ReduceOp>(loc, getInput(), ReduceKind::Sum, getAxes(), getKeepDims());
+  return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
+    if (auto constant = constantValue(count))
+      return i.create<arith::DivFOp>(loc, v[0],
+                                     constantLike(i, loc, v[0], static_cast<double>(*constant)));
+    Value size = i.create<SizeOp>(loc, symbolMap({count}, getContext()));
+    Value wide = i.create<arith::IndexCastOp>(loc, i.getI64Type(), size);
+    return i.create<arith::DivFOp>(loc, v[0], i.create<arith::SIToFPOp>(loc, v[0].getType(), wide));
+  });
+}
+
+bool ReduceOp::addsUp() { return true; }
+
+FusionRole ReduceOp::getFusionRole() { return FusionRole::Reduction; }
+
+LayoutRole ReduceOp::getLayoutRole() {
+  LayoutRole role = inEitherLayout(*this);
+  if (!role.flexible || getKeepDims())
+    return role;
+  // Without the reduced dimensions the result must be the same in either layout.
+  int64_t last = -1;
+  for (int64_t dim : channelsLastPermutation(typeOf(getInput()).getRank())) {
+    if (llvm::is_contained(getAxes(), dim))
+      continue;
+    if (dim < last)
+      return {};
+    last = dim;
+  }
+  role.resultIsImage = false;
+  return role;
+}
+
+void ReduceOp::permute(ArrayRef<int64_t> permutation) {
+  Permutation newPosition = inverse(permutation);
+  SmallVector<int64_t> axes;
+  for (int64_t axis : getAxes())
+    axes.push_back(newPosition[axis]);
+  llvm::sort(axes);
+  setAxes(axes);
+}
+
+} // namespace headrace::hr
