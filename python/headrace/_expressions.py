@@ -336,53 +336,12 @@ def joined(op: str, conditions: Sequence[Any], empty: bool) -> Expr:
     return result
 
 
-def exp(value: Any) -> Expr:
-    return apply("exp", value)
-
-
-def log(value: Any) -> Expr:
-    return apply("log", value)
-
-
-def sqrt(value: Any) -> Expr:
-    return apply("sqrt", value)
-
-
-def tanh(value: Any) -> Expr:
-    return apply("tanh", value)
-
-
-def erf(value: Any) -> Expr:
-    return apply("erf", value)
-
-
-def sin(value: Any) -> Expr:
-    return apply("sin", value)
-
-
-def cos(value: Any) -> Expr:
-    return apply("cos", value)
-
-
 def pow(value: Any, exponent: Any) -> Expr:
     return apply("pow", value, exponent)
 
 
 def abs(value: Any) -> Expr:
     return apply("abs", value)
-
-
-def floor(value: Any) -> Expr:
-    return apply("floor", value)
-
-
-def ceil(value: Any) -> Expr:
-    return apply("ceil", value)
-
-
-def round(value: Any) -> Expr:
-    """To the nearest whole number, halves to the even one."""
-    return apply("round", value)
 
 
 def compile(

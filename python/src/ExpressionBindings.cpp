@@ -29,16 +29,13 @@ DType dtypeNamed(const std::string &name) {
 
 /// The operators that are functions by name; Python's own come as methods.
 constexpr std::pair<const char *, Op> kOperators[] = {
-    {"neg", Op::Neg},      {"not", Op::Not},         {"abs", Op::Abs},
-    {"exp", Op::Exp},      {"log", Op::Log},         {"sqrt", Op::Sqrt},
-    {"tanh", Op::Tanh},    {"erf", Op::Erf},         {"sin", Op::Sin},
-    {"cos", Op::Cos},      {"floor", Op::Floor},     {"ceil", Op::Ceil},
-    {"round", Op::Round},  {"add", Op::Add},         {"sub", Op::Sub},
-    {"mul", Op::Mul},      {"div", Op::Div},         {"floordiv", Op::FloorDiv},
-    {"mod", Op::Mod},      {"pow", Op::Pow},         {"min", Op::Min},
-    {"max", Op::Max},      {"lt", Op::Less},         {"le", Op::LessEqual},
-    {"gt", Op::Greater},   {"ge", Op::GreaterEqual}, {"eq", Op::Equal},
-    {"ne", Op::NotEqual},  {"and", Op::And},         {"or", Op::Or},
+#define HEADRACE_FUNCTION(Id, name, ...) {#name, Op::Id},
+#include "runtime/scalar/Functions.def"
+    {"neg", Op::Neg},      {"not", Op::Not},      {"abs", Op::Abs},    {"add", Op::Add},
+    {"sub", Op::Sub},      {"mul", Op::Mul},      {"div", Op::Div},    {"floordiv", Op::FloorDiv},
+    {"mod", Op::Mod},      {"pow", Op::Pow},      {"min", Op::Min},    {"max", Op::Max},
+    {"lt", Op::Less},      {"le", Op::LessEqual}, {"gt", Op::Greater}, {"ge", Op::GreaterEqual},
+    {"eq", Op::Equal},     {"ne", Op::NotEqual},  {"and", Op::And},    {"or", Op::Or},
     {"select", Op::Select}};
 
 Expr applyNamed(const std::string &name, const std::vector<Expr> &operands) {

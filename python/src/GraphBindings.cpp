@@ -89,6 +89,13 @@ void registerGraph(nb::module_ &module) {
       .def("convolution", &convolution)
       .def("pool", &pool)
       .def("finish", &finish);
+  module.def("elementary_functions", [] {
+    return std::vector<std::string>{
+#define HEADRACE_FUNCTION(Id, name, ...) #name,
+#define HEADRACE_STEPS(...)
+#include "runtime/scalar/Functions.def"
+    };
+  });
   module.def("graph_builder", [](const std::string &name, const std::string &target) {
     Settings settings;
     settings.target = target;

@@ -73,7 +73,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       The dimensions of its images stand in another order from now on, dimension i being what
       dimension permutation[i] was: its attributes follow. Types and operands are the caller's.
     }], "void", "permute", (ins "::llvm::ArrayRef<int64_t>":$permutation), [{}],
-      /*defaultImplementation=*/[{}]>,
+      /*defaultImplementation=*/[{ (void)permutation; }]>,
   ];
   let extraClassDeclaration = [{
     /// Whether maps and body say everything: a `linalg.generic`, free to fuse.

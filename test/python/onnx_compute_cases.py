@@ -32,10 +32,12 @@ def unary_cases() -> list[Case]:
         for op in ["Softplus", "Softsign", "Elu", "Selu", "HardSwish"]
     ]
     cases += [
-        one(op, CURVE) for op in ["Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Reciprocal", "Celu"]
+        one(op, CURVE)
+        for op in ["Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh", "Reciprocal", "Celu"]
     ]
-    cases += [one(op, CURVE / 5) for op in ["Asin", "Acos"]]
+    cases += [one(op, CURVE / 5) for op in ["Asin", "Acos", "Atanh"]]
     cases += [one(op, positive(3, 5)) for op in ["Sqrt", "Log"]]
+    cases += [one("Acosh", 1 + positive(3, 5))]
     cases += [
         one("Round", f32(-2.5, -1.5, -0.5, 0.5, 1.5, 2.5), label="ties"),
         one("Abs", whole(7), label="int"),

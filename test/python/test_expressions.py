@@ -485,3 +485,22 @@ class TestPrograms:
         assert repr(A) == "<headrace placeholder 'A' f32[n, 4]>"
         assert repr(A[0, r] ** 2 + hr.exp(-A[1, 2])) == "A[0, r] ** 2.0 + exp(-A[1, 2])"
         assert repr(C) == "<headrace stage 'C' f32[n]>"
+
+
+ELEMENTARY = [
+    *("sqrt cbrt exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh".split()),
+    *("floor ceil round trunc".split()),
+]
+
+
+@pytest.mark.parametrize("name", [*ELEMENTARY, "asin", "acos", "atan", "asinh", "acosh", "atanh"])
+@pytest.mark.parametrize(("dtype", "error"), [("f64", 1e-14), ("f32", 1e-6)])
+def test_elementary_functions_are_numpys(name: str, dtype: str, error: float) -> None:
+    low, high = {"acosh": (1.0, 9.0), "log": (0.1, 9.0)}.get(name, (0.05, 0.95))
+    x = np.linspace(low, high, 29).astype(dtype)
+    X = hr.placeholder((hr.var("n"),), dtype, name="X")
+    function = getattr(hr, name)
+    f = hr.compile(hr.compute(X.shape, lambda i: function(X[i]), name="Y"))
+    expected = getattr(np, name.replace("a", "arc", 1) if name[0] == "a" else name)(x.astype("f8"))
+    np.testing.assert_allclose(f(x), expected, rtol=error, atol=error)
+    np.testing.assert_allclose(f.reference(x), expected, rtol=error, atol=error)

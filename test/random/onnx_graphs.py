@@ -16,7 +16,9 @@ from values import Program
 
 GENERATORS = {**ELEMENTWISE, **STRUCTURE}
 NAMES = sorted(GENERATORS)
-TABLES = Path(__file__).resolve().parents[2] / "src/frontend/onnx/import/ops"
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+TABLES = SOURCES / "frontend/onnx/import/ops"
+FUNCTIONS = SOURCES / "runtime/scalar/Functions.def"
 
 
 def accepted_operators() -> set[str]:
@@ -25,6 +27,8 @@ def accepted_operators() -> set[str]:
     for file in TABLES.glob("*.cpp"):
         table = file.read_text().split("static const Operator table[]", 1)[1]
         names |= set(re.findall(r'\{"(\w+)",\s*\d+,', table))
+    elementary = FUNCTIONS.read_text()
+    names |= set(re.findall(r'^HEADRACE_\w+\(.* "(\w+)", \d+, "[^"]*"\)$', elementary, re.M))
     return names
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from headrace import _core
 from headrace.torch._context import (
     FUNCTIONS,
     Context,
@@ -18,14 +19,10 @@ from headrace.torch._context import (
 
 # ATen's name, and the function's.
 UNARY = {
-    "abs": "abs", "neg": "neg", "square": "square", "relu": "relu",
-    "reciprocal": "reciprocal", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2",
-    "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10",
-    "sin": "sin",
-    "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh",
-    "cosh": "cosh", "tanh": "tanh", "erf": "erf", "sigmoid": "sigmoid", "silu": "silu",
-    "mish": "mish", "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish",
-}  # fmt: skip
+    "abs": "abs", "neg": "neg", "square": "square", "relu": "relu", "reciprocal": "reciprocal",
+    "rsqrt": "rsqrt", "sigmoid": "sigmoid", "silu": "silu", "mish": "mish",
+    "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish",
+} | {name: name for name in _core.elementary_functions() if hasattr(torch.ops.aten, name)}  # fmt: skip
 ROUNDING = ("floor", "ceil", "round", "trunc")
 BINARY = {
     "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "remainder": "modulo",

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dialect/Hr.h"
-#include "frontend/common/ScalarMath.h"
+#include "dialect/scalar/ScalarMath.h"
 #include "frontend/common/Symbols.h"
 #include "runtime/system/Error.h"
 

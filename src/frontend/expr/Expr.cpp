@@ -165,7 +165,8 @@ Expr applyUnary(Op op, const Expr &a) {
     break;
   case Op::Floor:
   case Op::Ceil:
-  case Op::Round:
+  case Op::RoundEven:
+  case Op::Trunc:
     if (!isFloat(kind.type))
       return converted(a, counted(kind).type);
     break;

@@ -29,16 +29,8 @@ enum class Op : uint8_t {
   Neg,
   Not,
   Abs,
-  Exp,
-  Log,
-  Sqrt,
-  Tanh,
-  Erf,
-  Sin,
-  Cos,
-  Floor,
-  Ceil,
-  Round,
+#define HEADRACE_FUNCTION(Id, ...) Id,
+#include "runtime/scalar/Functions.def"
   Cast,
   // Two operands
   Add,

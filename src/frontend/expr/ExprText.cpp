@@ -7,11 +7,13 @@
 namespace headrace::expr {
 
 const char *nameOf(Op op) {
-  static constexpr std::array<const char *, static_cast<size_t>(Op::Reduce) + 1> names = {
-      "number", "size", "position", "argument", "-",     "~",      "abs",   "exp",   "log", "sqrt",
-      "tanh",   "erf",  "sin",      "cos",      "floor", "ceil",   "round", "cast",  "+",   "-",
-      "*",      "/",    "//",       "%",        "**",    "min",    "max",   "<",     "<=",  ">",
-      ">=",     "==",   "!=",       "&",        "|",     "select", "read",  "reduce"};
+  static constexpr const char *names[] = {
+      "number", "size", "position", "argument", "-",  "~",  "abs",
+#define HEADRACE_FUNCTION(Id, name, ...) #name,
+#include "runtime/scalar/Functions.def"
+      "cast",   "+",    "-",        "*",        "/",  "//", "%",   "**",     "min",  "max",   "<",
+      "<=",     ">",    ">=",       "==",       "!=", "&",  "|",   "select", "read", "reduce"};
+  static_assert(std::size(names) == static_cast<size_t>(Op::Reduce) + 1);
   return names[static_cast<size_t>(op)];
 }
 

@@ -1,6 +1,7 @@
 #include "frontend/expr/ScalarWriter.h"
 
 #include "dialect/Hr.h"
+#include "dialect/scalar/Formulas.h"
 #include "runtime/system/Error.h"
 
 using namespace mlir;
@@ -88,26 +89,10 @@ Value ScalarWriter::unary(const Expr &expr, Value a) {
 
 Value ScalarWriter::function(Op op, Value a) {
   switch (op) {
-  case Op::Exp:
-    return math.op<math::ExpOp>(a);
-  case Op::Log:
-    return math.op<math::LogOp>(a);
-  case Op::Sqrt:
-    return math.op<math::SqrtOp>(a);
-  case Op::Tanh:
-    return math.op<math::TanhOp>(a);
-  case Op::Erf:
-    return math.op<math::ErfOp>(a);
-  case Op::Sin:
-    return math.op<math::SinOp>(a);
-  case Op::Cos:
-    return math.op<math::CosOp>(a);
-  case Op::Floor:
-    return math.op<math::FloorOp>(a);
-  case Op::Ceil:
-    return math.op<math::CeilOp>(a);
-  case Op::Round:
-    return math.op<math::RoundEvenOp>(a);
+#define HEADRACE_FUNCTION(Id, name, value, Operation, ...)                                         \
+  case Op::Id:                                                                                     \
+    return math.op<Operation>(a);
+#include "runtime/scalar/Functions.def"
   default:
     throw InternalError(std::string("no scalar function is called ") + nameOf(op));
   }
@@ -126,9 +111,9 @@ Value ScalarWriter::binary(const Expr &expr, Value a, Value b) {
   case Op::Div:
     return math.div(a, b);
   case Op::FloorDiv:
-    return floorDivide(a, b);
+    return formulas::floorDivide(math, a, b);
   case Op::Mod:
-    return modulo(a, b);
+    return formulas::modulo(math, a, b);
   case Op::Pow:
     return power(expr, a, b);
   case Op::Min:
@@ -159,34 +144,12 @@ Value ScalarWriter::binary(const Expr &expr, Value a, Value b) {
 /// Small whole powers are products, which is exact and cheap.
 Value ScalarWriter::power(const Expr &expr, Value a, Value b) {
   const Expr &exponent = expr.operands()[1];
-  if (!isFloat(expr.dtype()))
-    return math.integerPower(a, b);
-  if (exponent.op() == Op::Number && (exponent->number == 2 || exponent->number == 3)) {
+  if (isFloat(expr.dtype()) && exponent.op() == Op::Number &&
+      (exponent->number == 2 || exponent->number == 3)) {
     Value square = math.mul(a, a);
     return exponent->number == 2 ? square : math.mul(square, a);
   }
-  return math.op<math::PowFOp>(a, b);
-}
-
-/// Whether what is left of a division has another sign than the divisor.
-static Value pointsAway(ScalarMath &math, Value rest, Value divisor) {
-  Value different =
-      math.compare(ScalarMath::Compare::NotEqual, math.isNegative(rest), math.isNegative(divisor));
-  Value isLeft = math.compare(ScalarMath::Compare::NotEqual, rest, math.number(rest, 0));
-  return math.op<arith::AndIOp>(different, isLeft);
-}
-
-Value ScalarWriter::floorDivide(Value a, Value b) {
-  Value quotient = math.div(a, b);
-  if (isa<FloatType>(a.getType()))
-    return math.op<math::FloorOp>(quotient);
-  Value lower = math.sub(quotient, math.number(a, 1));
-  return math.select(pointsAway(math, math.remainder(a, b), b), lower, quotient);
-}
-
-Value ScalarWriter::modulo(Value a, Value b) {
-  Value rest = math.remainder(a, b);
-  return math.select(pointsAway(math, rest, b), math.add(rest, b), rest);
+  return formulas::power(math, a, b);
 }
 
 } // namespace headrace::expr

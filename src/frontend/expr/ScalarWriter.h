@@ -1,7 +1,7 @@
 // Scalar expressions as operations of arith and math, in the body of an operator.
 #pragma once
 
-#include "frontend/common/ScalarMath.h"
+#include "dialect/scalar/ScalarMath.h"
 #include "frontend/expr/Domain.h"
 
 namespace headrace::expr {
@@ -32,8 +32,6 @@ private:
   mlir::Value function(Op op, mlir::Value a);
   mlir::Value binary(const Expr &expr, mlir::Value a, mlir::Value b);
   mlir::Value power(const Expr &expr, mlir::Value a, mlir::Value b);
-  mlir::Value floorDivide(mlir::Value a, mlir::Value b);
-  mlir::Value modulo(mlir::Value a, mlir::Value b);
   mlir::Value asInteger(mlir::Value index);
 
   mlir::OpBuilder &builder;

@@ -1,7 +1,7 @@
 #include "frontend/graph/GraphBuilder.h"
 
 #include "dialect/SizeAlgebra.h"
-#include "frontend/common/Formulas.h"
+#include "dialect/scalar/Formulas.h"
 #include "frontend/common/OperatorBuilder.h"
 #include "frontend/common/Products.h"
 #include "frontend/common/ProgramWriter.h"

@@ -1,9 +1,9 @@
 // Functions of cells as scalar formulas of level 1.
 #pragma once
 
-#include "frontend/common/ScalarMath.h"
+#include "dialect/scalar/ScalarMath.h"
 
-#include "script/graph/CellFunctions.h"
+#include "script/language/CellFunctions.h"
 #include <optional>
 
 namespace headrace::script {

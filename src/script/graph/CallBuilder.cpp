@@ -4,32 +4,6 @@
 
 namespace headrace::script {
 
-static const std::unordered_map<std::string_view, CellFunction> &cellFunctions() {
-  using enum CellFunction;
-  static const std::unordered_map<std::string_view, CellFunction> table = {
-      {"abs", Abs},
-      {"sqrt", Sqrt},
-      {"exp", Exp},
-      {"sign", Sign},
-      {"round", Round},
-      {"floor", Floor},
-      {"ceil", Ceil},
-      {"sin", Sin},
-      {"cos", Cos},
-      {"tan", Tan},
-      {"asin", Asin},
-      {"acos", Acos},
-      {"atan", Atan},
-      {"sinh", Sinh},
-      {"cosh", Cosh},
-      {"tanh", Tanh},
-      {"is.na", IsNan},
-      {"is.nan", IsNan},
-      {"is.infinite", IsInfinite},
-      {"xor", Xor}};
-  return table;
-}
-
 struct AggregateRule {
   AggregateKind kind;
   Extent extent;
@@ -121,8 +95,8 @@ int CallBuilder::build(const Call &target, Place place) {
   for (int operand : all)
     if (operand >= 0)
       write.cutIfUnknown(operand);
-  if (auto found = cellFunctions().find(name); found != cellFunctions().end())
-    return write.cell(found->second, all);
+  if (const CellFunction *function = findCellFunction(name))
+    return write.cell(*function, all);
   if (auto found = aggregates().find(name); found != aggregates().end())
     return write.aggregate(found->second.kind, found->second.extent, all[0]);
   if (auto found = rules().find(name); found != rules().end())

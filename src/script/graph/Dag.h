@@ -1,8 +1,8 @@
 #pragma once
 
-#include "script/graph/CellFunctions.h"
 #include "script/graph/Size.h"
 #include "script/language/Ast.h"
+#include "script/language/CellFunctions.h"
 #include <memory>
 #include <set>
 

@@ -1,6 +1,7 @@
 #include "script/graph/DagBuilder.h"
 
 #include "script/graph/CallBuilder.h"
+#include "script/language/Operators.h"
 #include <utility>
 
 namespace headrace::script {
@@ -58,44 +59,6 @@ int Builder::variable(const std::string &name, Place place) {
   return write.add(std::move(node));
 }
 
-static CellFunction cellFunction(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::Power:
-    return CellFunction::Power;
-  case BinaryOp::Modulus:
-    return CellFunction::Modulus;
-  case BinaryOp::IntegerDivide:
-    return CellFunction::IntegerDivide;
-  case BinaryOp::Multiply:
-    return CellFunction::Multiply;
-  case BinaryOp::Divide:
-    return CellFunction::Divide;
-  case BinaryOp::Add:
-    return CellFunction::Add;
-  case BinaryOp::Subtract:
-    return CellFunction::Subtract;
-  case BinaryOp::Less:
-    return CellFunction::Less;
-  case BinaryOp::LessEqual:
-    return CellFunction::LessEqual;
-  case BinaryOp::Greater:
-    return CellFunction::Greater;
-  case BinaryOp::GreaterEqual:
-    return CellFunction::GreaterEqual;
-  case BinaryOp::Equal:
-    return CellFunction::Equal;
-  case BinaryOp::NotEqual:
-    return CellFunction::NotEqual;
-  case BinaryOp::And:
-    return CellFunction::And;
-  case BinaryOp::Or:
-    return CellFunction::Or;
-  case BinaryOp::MatrixMultiply:
-    break;
-  }
-  throw InternalError("an operator without a function of cells");
-}
-
 int Builder::binary(const Binary &expr) {
   Place place = write.place;
   int left = build(*expr.left), right = build(*expr.right);
@@ -108,7 +71,7 @@ int Builder::binary(const Binary &expr) {
     known.type = Type::scalar(ValueType::String);
     return write.function("concatenate", {left, right}, known);
   }
-  return write.cell(cellFunction(expr.op), {left, right});
+  return write.cell(describe(expr.op).cell, {left, right});
 }
 
 int Builder::build(const Expr &expr) {

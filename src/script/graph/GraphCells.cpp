@@ -12,21 +12,9 @@ static std::optional<double> densityOf(const Node &node, const Known &a, const K
     return known.density;
   };
   std::optional<double> left = share(a), right = b ? share(*b) : std::nullopt;
+  if (!b && !describe(node.cell).logical)
+    return apply(node.cell, 0) == 0 ? left : std::optional(1.0);
   switch (node.cell) {
-  case Negate:
-  case Abs:
-  case Sqrt:
-  case Sign:
-  case Round:
-  case Floor:
-  case Ceil:
-  case Sin:
-  case Tan:
-  case Asin:
-  case Atan:
-  case Sinh:
-  case Tanh:
-    return left;
   case Multiply:
   case And:
     return left && right ? std::optional(*left * *right) : std::nullopt;

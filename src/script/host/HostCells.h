@@ -1,7 +1,7 @@
 #pragma once
 
-#include "script/graph/CellFunctions.h"
 #include "script/host/Value.h"
+#include "script/language/CellFunctions.h"
 #include <span>
 
 namespace headrace::script {

@@ -1,7 +1,7 @@
 #include "script/host/Value.h"
 
-#include "script/graph/CellFunctions.h"
 #include "script/host/MatrixText.h"
+#include "script/language/CellFunctions.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -36,14 +36,13 @@ static constexpr BuiltinRow kRows[] = {
     {"remove", "list position", List, 2},
 
     // One value per cell
-    {"abs", "x", Cellwise}, {"sqrt", "x", Cellwise}, {"exp", "x", Cellwise},
-    {"log", "x base?", Cellwise}, {"sign", "x", Cellwise},
-    {"round", "x", Cellwise}, {"floor", "x", Cellwise}, {"ceil ceiling", "x", Cellwise},
-    {"sin", "x", Cellwise}, {"cos", "x", Cellwise}, {"tan", "x", Cellwise},
-    {"asin", "x", Cellwise}, {"acos", "x", Cellwise}, {"atan", "x", Cellwise},
-    {"sinh", "x", Cellwise}, {"cosh", "x", Cellwise}, {"tanh", "x", Cellwise},
-    {"is.na isNA", "x", Logical}, {"is.nan isNaN", "x", Logical}, {"is.infinite isInf", "x", Logical},
-    {"xor", "a b", Logical},
+#define HEADRACE_FUNCTION(Id, name, value, Operation, derivative, cost, growth, onnx, version, script) \
+    {script, "x", Cellwise},
+#include "runtime/scalar/Functions.def"
+#define HEADRACE_CELL(Id, text, operands, value, formula, cost, logical, call) \
+    {call, operands == 1 ? "x" : "a b", logical ? Logical : Cellwise},
+#include "script/language/CellFunctions.def"
+    {"log", "x base?", Cellwise}, {"is.na isNA", "x", Logical},
     {"bitwAnd", "a b", Cellwise}, {"bitwOr", "a b", Cellwise}, {"bitwXor", "a b", Cellwise},
     {"bitwShiftL", "a b", Cellwise}, {"bitwShiftR", "a b", Cellwise},
     {"ifelse", "@ test yes no", Choice},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "script/language/Ast.h"
+#include "script/language/CellFunctions.h"
 
 namespace headrace::script {
 
@@ -11,6 +11,7 @@ struct BinaryOperator {
   std::string_view symbol;
   BinaryOp op;
   int precedence;
+  CellFunction cell; ///< what it does to cells; a product of matrices is none of these
   bool rightToLeft = false;
 };
 

@@ -43,7 +43,21 @@ static Range ofCells(CellFunction function, const Range &a, const Range &b) {
     bool single = a.low == a.high && b.low == b.high && !a.nan && !b.nan;
     return single ? Range::of(apply(function, a.low, b.low)) : Range{0, 1, false};
   }
+  bool isPoint = a.low == a.high && !a.nan;
+  switch (describe(function).growth) {
+  case Growth::Growing:
+    return growing(function, a);
+  case Growth::GrowingFromZero:
+    return a.low >= 0 ? growing(function, a) : Range{};
+  case Growth::WithinOne:
+    return isPoint ? growing(function, a) : Range{-1, 1, !a.finite()};
+  case Growth::Other:
+    break;
+  }
   switch (function) {
+  case Sign:
+  case Round:
+    return growing(function, a);
   case Negate:
     return {-a.high, -a.low, a.nan};
   case Abs: {
@@ -69,25 +83,9 @@ static Range ofCells(CellFunction function, const Range &a, const Range &b) {
     if (a.low >= 0 && b.low == b.high && b.low > 0)
       return made(std::pow(a.low, b.low), std::pow(a.high, b.low), a.nan || b.nan);
     return {};
-  case Sqrt:
-  case Log:
-    return a.low >= 0 ? growing(function, a) : Range{};
-  case Exp:
-  case Sign:
-  case Round:
-  case Floor:
-  case Ceil:
-  case Atan:
-  case Sinh:
-  case Tanh:
-    return growing(function, a);
-  case Sin:
-  case Cos:
-    return a.low == a.high ? growing(function, a) : Range{-1, 1, !a.finite()};
   default:
-    return a.low == a.high && b.low == b.high && !a.nan && !b.nan
-               ? Range::of(apply(function, a.low, b.low))
-               : Range{};
+    return isPoint && b.low == b.high && !b.nan ? Range::of(apply(function, a.low, b.low))
+                                                : Range{};
   }
 }
 

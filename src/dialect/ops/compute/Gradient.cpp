@@ -6,7 +6,7 @@
 #include "dialect/Combine.h"
 #include "dialect/gradient/Builders.h"
 #include "dialect/gradient/Inversion.h"
-#include "dialect/gradient/ScalarDerivative.h"
+#include "dialect/scalar/ScalarDerivative.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/IR/IRMapping.h"

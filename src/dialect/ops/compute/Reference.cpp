@@ -1,5 +1,5 @@
 // Reference evaluation of the general structured operator.
-#include "dialect/reference/ScalarBody.h"
+#include "dialect/scalar/ScalarBody.h"
 
 using namespace mlir;
 using namespace headrace::reference;

@@ -1,7 +1,7 @@
 // Gradients of maps: one map per operand, of the operands (or of the result, where that says all)
 // and the result's gradient. Nothing in between is kept from the forward pass.
 #include "dialect/gradient/Builders.h"
-#include "dialect/gradient/ScalarDerivative.h"
+#include "dialect/scalar/ScalarDerivative.h"
 
 using namespace mlir;
 using namespace headrace::gradient;

@@ -1,5 +1,5 @@
 // Activation functions, each a formula of one element.
-#include "frontend/common/Formulas.h"
+#include "dialect/scalar/Formulas.h"
 #include "frontend/onnx/import/Operators.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Element-wise arithmetic of one, two or any number of tensors.
-#include "frontend/common/Formulas.h"
+#include "dialect/scalar/Formulas.h"
 #include "frontend/onnx/import/Operators.h"
 
 using namespace mlir;
@@ -111,22 +111,10 @@ OperatorFamily arithmeticOperators() {
       {"Abs", 7, unary<abs, Accepts::Numbers>},
       {"Sign", 9, unary<formulas::sign, Accepts::Numbers>},
       {"Reciprocal", 7, unary<reciprocal>},
-      {"Sqrt", 7, unary<function<math::SqrtOp>>},
-      {"Exp", 7, unary<function<math::ExpOp>>},
-      {"Log", 7, unary<function<math::LogOp>>},
-      {"Floor", 7, unary<function<math::FloorOp>>},
-      {"Ceil", 7, unary<function<math::CeilOp>>},
-      {"Round", 11, unary<function<math::RoundEvenOp>>},
-      {"Sin", 7, unary<function<math::SinOp>>},
-      {"Cos", 7, unary<function<math::CosOp>>},
-      {"Tan", 7, unary<function<math::TanOp>>},
-      {"Asin", 7, unary<function<math::AsinOp>>},
-      {"Acos", 7, unary<function<math::AcosOp>>},
-      {"Atan", 7, unary<function<math::AtanOp>>},
-      {"Sinh", 9, unary<function<math::SinhOp>>},
-      {"Cosh", 9, unary<function<math::CoshOp>>},
-      {"Tanh", 7, unary<function<math::TanhOp>>},
-      {"Erf", 9, unary<function<math::ErfOp>>},
+#define HEADRACE_FUNCTION(Id, name, value, Operation, derivative, cost, growth, onnx, version,     \
+                          script)                                                                  \
+  {onnx, version, unary<function<Operation>>},
+#include "runtime/scalar/Functions.def"
   };
   return table;
 }

@@ -1,4 +1,4 @@
-#include "dialect/ScalarPatterns.h"
+#include "dialect/scalar/ScalarPatterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -2,7 +2,7 @@
 // exponential overflows and the compiler recognises them.
 #pragma once
 
-#include "frontend/common/ScalarMath.h"
+#include "dialect/scalar/ScalarMath.h"
 
 namespace headrace {
 
@@ -24,8 +24,12 @@ Value gelu(ScalarMath &m, Value x, bool byTanh);
 Value sign(ScalarMath &m, Value x);
 /// Of the base's type.
 Value power(ScalarMath &m, Value base, Value exponent);
+/// Rounded down.
+Value floorDivide(ScalarMath &m, Value a, Value b);
 /// What rounding the quotient down leaves: the divisor's sign.
 Value modulo(ScalarMath &m, Value a, Value b);
+/// tanh(log(1 + exp(x))), t being exp(-|x|): one exponential, which never overflows.
+Value tanhOfSoftplus(ScalarMath &m, Value x, Value t);
 } // namespace formulas
 
 /// A function of scalars by its name, such as "gelu".

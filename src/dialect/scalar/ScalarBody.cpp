@@ -1,6 +1,6 @@
-#include "dialect/reference/ScalarBody.h"
+#include "dialect/scalar/ScalarBody.h"
 
-#include "dialect/reference/ScalarFunctions.h"
+#include "dialect/scalar/ScalarFunctions.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

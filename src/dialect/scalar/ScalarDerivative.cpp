@@ -1,10 +1,10 @@
 // Each operation's derivative follows from those of its operands, in the order of the body. The
 // derivative of a choice is a choice of derivatives: what is not chosen may be infinite and does no
 // harm, as it would in products with a gradient of zero.
-#include "dialect/gradient/ScalarDerivative.h"
+#include "dialect/scalar/ScalarDerivative.h"
 
 #include "dialect/Hr.h"
-#include "dialect/ScalarPatterns.h"
+#include "dialect/scalar/ScalarPatterns.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,7 +20,11 @@ namespace {
 
 /// Constant between its steps.
 bool isStepwise(Operation *op) {
-  return isa<math::CeilOp, math::FloorOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(op);
+  return isa<
+#define HEADRACE_FUNCTION(...)
+#define HEADRACE_STEPS(Id, name, value, Operation, ...) Operation,
+#include "runtime/scalar/Functions.def"
+      math::RoundOp>(op);
 }
 
 /// A linear function of a derivative, which goes into a choice of it and zero: what is not chosen
@@ -132,34 +136,10 @@ private:
           Value falls = select(compare(CmpFPredicate::OLT, x, zero), neg(dx), zero);
           return select(compare(CmpFPredicate::OGT, x, zero), dx, falls);
         })
-        .Case([&](math::ExpOp) { return mul(dx, y); })
-        .Case([&](math::Exp2Op) { return mul(dx, times(y, ln2)); })
-        .Case([&](math::ExpM1Op) { return mul(dx, onePlus(y)); })
-        .Case([&](math::LogOp) { return div(dx, x); })
-        .Case([&](math::Log2Op) { return div(dx, times(x, ln2)); })
-        .Case([&](math::Log10Op) { return div(dx, times(x, ln10)); })
-        .Case([&](math::Log1pOp) { return div(dx, onePlus(x)); })
-        .Case([&](math::SqrtOp) { return div(times(dx, 0.5), y); })
         .Case([&](math::RsqrtOp) { return mul(dx, div(times(y, -0.5), x)); })
-        .Case([&](math::CbrtOp) { return div(dx, times(square(y), 3)); })
-        .Case([&](math::SinOp) { return mul(dx, apply<math::CosOp>(x)); })
-        .Case([&](math::CosOp) { return neg(mul(dx, apply<math::SinOp>(x))); })
-        .Case([&](math::TanOp) { return mul(dx, onePlus(square(y))); })
-        .Case([&](math::AsinOp) { return div(dx, apply<math::SqrtOp>(oneMinus(square(x)))); })
-        .Case([&](math::AcosOp) { return neg(div(dx, apply<math::SqrtOp>(oneMinus(square(x))))); })
-        .Case([&](math::AtanOp) { return div(dx, onePlus(square(x))); })
-        .Case([&](math::SinhOp) { return mul(dx, apply<math::CoshOp>(x)); })
-        .Case([&](math::CoshOp) { return mul(dx, apply<math::SinhOp>(x)); })
-        .Case([&](math::TanhOp) { return mul(dx, oneMinus(square(y))); })
-        .Case([&](math::AsinhOp) { return div(dx, apply<math::SqrtOp>(onePlus(square(x)))); })
-        .Case([&](math::AcoshOp) {
-          return div(dx, apply<math::SqrtOp>(sub(square(x), constant(x, 1))));
-        })
-        .Case([&](math::AtanhOp) { return div(dx, oneMinus(square(x))); })
-        .Case([&](math::ErfOp) {
-          Value bell = apply<math::ExpOp>(neg(square(x)));
-          return mul(dx, times(bell, 2 * inv_sqrtpi));
-        })
+#define HEADRACE_FUNCTION(Id, name, value, Operation, derivative, ...)                             \
+  .Case([&](Operation) -> Value { return derivative; })
+#include "runtime/scalar/Functions.def"
         .Default([](Operation *) { return Value(); });
   }
 

@@ -1,4 +1,4 @@
-#include "frontend/common/ScalarMath.h"
+#include "dialect/scalar/ScalarMath.h"
 
 #include <cmath>
 

@@ -1,30 +1,37 @@
-#include "script/graph/CellFunctions.h"
+#include "script/language/CellFunctions.h"
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 namespace headrace::script {
 
 // In the order of CellFunction.
 static constexpr CellFunctionInfo kFunctions[] = {
-    {"-", 1, 0.5, false},   {"!", 1, 0.5, true},      {"abs", 1, 0.5, false},
-    {"sqrt", 1, 2, false},  {"exp", 1, 8, false},     {"log", 1, 8, false},
-    {"sign", 1, 1, false},  {"round", 1, 1, false},   {"floor", 1, 1, false},
-    {"ceil", 1, 1, false},  {"sin", 1, 12, false},    {"cos", 1, 12, false},
-    {"tan", 1, 18, false},  {"asin", 1, 18, false},   {"acos", 1, 18, false},
-    {"atan", 1, 18, false}, {"sinh", 1, 18, false},   {"cosh", 1, 18, false},
-    {"tanh", 1, 18, false}, {"isNaN", 1, 0.5, true},  {"isInf", 1, 0.5, true},
-    {"^", 2, 20, false},    {"%%", 2, 4, false},      {"%/%", 2, 3, false},
-    {"*", 2, 0.5, false},   {"/", 2, 1.5, false},     {"+", 2, 0.5, false},
-    {"-", 2, 0.5, false},   {"<", 2, 0.5, true},      {"<=", 2, 0.5, true},
-    {">", 2, 0.5, true},    {">=", 2, 0.5, true},     {"==", 2, 0.5, true},
-    {"!=", 2, 0.5, true},   {"&", 2, 0.5, true},      {"|", 2, 0.5, true},
-    {"xor", 2, 0.5, true},  {"min", 2, 0.5, false},   {"max", 2, 0.5, false},
-    {"log", 2, 16, false},  {"ifelse", 3, 0.5, false}};
-static_assert(std::size(kFunctions) == size_t(CellFunction::IfElse) + 1);
+#define HEADRACE_FUNCTION(Id, name, value, Operation, derivative, cost, growth, onnx, version,     \
+                          script)                                                                  \
+  {#name, 1, cost, false, Growth::growth, script},
+#include "runtime/scalar/Functions.def"
+#define HEADRACE_CELL(Id, text, operands, value, formula, cost, logical, call)                     \
+  {text, operands, cost, logical, Growth::Other, call},
+#include "script/language/CellFunctions.def"
+};
 
 const CellFunctionInfo &describe(CellFunction function) {
   return kFunctions[static_cast<size_t>(function)];
+}
+
+const CellFunction *findCellFunction(std::string_view canonical) {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, CellFunction> functions;
+    for (size_t i = 0; i < std::size(kFunctions); ++i)
+      if (std::string_view call = kFunctions[i].call; !call.empty())
+        functions[call.substr(0, call.find(' '))] = static_cast<CellFunction>(i);
+    functions["is.na"] = CellFunction::IsNan;
+    return functions;
+  }();
+  auto found = table.find(canonical);
+  return found == table.end() ? nullptr : &found->second;
 }
 
 ValueType scalarResult(CellFunction function, std::span<const ValueType> operands) {

@@ -1,10 +1,13 @@
-#include "dialect/reference/ScalarFunctions.h"
+#include "dialect/scalar/ScalarFunctions.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <bit>
 #include <cmath>
+
+using namespace mlir;
 
 namespace headrace::reference {
 
@@ -94,34 +97,11 @@ FloatFunction1 findFloatFunction1(llvm::StringRef operation) {
       {"arith.extf", [](double x) { return x; }},
       {"arith.truncf", [](double x) { return x; }},
       {"math.absf", std::fabs},
-      {"math.acos", std::acos},
-      {"math.acosh", std::acosh},
-      {"math.asin", std::asin},
-      {"math.asinh", std::asinh},
-      {"math.atan", std::atan},
-      {"math.atanh", std::atanh},
-      {"math.cbrt", std::cbrt},
-      {"math.ceil", std::ceil},
-      {"math.cos", std::cos},
-      {"math.cosh", std::cosh},
-      {"math.erf", std::erf},
-      {"math.exp", std::exp},
-      {"math.exp2", std::exp2},
-      {"math.expm1", std::expm1},
-      {"math.floor", std::floor},
-      {"math.log", std::log},
-      {"math.log10", std::log10},
-      {"math.log1p", std::log1p},
-      {"math.log2", std::log2},
+#define HEADRACE_FUNCTION(Id, name, value, Operation, ...)                                         \
+  {Operation::getOperationName(), [](double x) -> double { return value; }},
+#include "runtime/scalar/Functions.def"
       {"math.round", std::round},
-      {"math.roundeven", std::nearbyint},
       {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"math.sin", std::sin},
-      {"math.sinh", std::sinh},
-      {"math.sqrt", std::sqrt},
-      {"math.tan", std::tan},
-      {"math.tanh", std::tanh},
-      {"math.trunc", std::trunc},
   };
   return find(table, operation);
 }

@@ -1,4 +1,4 @@
-#include "frontend/common/Formulas.h"
+#include "dialect/scalar/Formulas.h"
 
 #include <cmath>
 
@@ -21,16 +21,17 @@ Value softplus(ScalarMath &m, Value x) {
   return m.add(m.max(x, m.number(x, 0)), rest);
 }
 
-/// x * tanh(log(1 + exp(x))). With e = exp(-|x|), tanh(log(1 + exp(x))) is p / (p + q) where
-/// p = 1 + 2e, q = 2e^2 for positive x and p = e^2 + 2e, q = 2 otherwise: one exponential, which
-/// never overflows.
-Value mish(ScalarMath &m, Value x) {
+/// p / (p + q) where p = 1 + 2t, q = 2t^2 for positive x and p = t^2 + 2t, q = 2 otherwise.
+Value tanhOfSoftplus(ScalarMath &m, Value x, Value t) {
   Value one = m.number(x, 1), two = m.number(x, 2);
-  Value e = m.exp(m.neg(m.abs(x)));
-  Value positive = m.isPositive(x);
-  Value p = m.select(positive, m.add(one, m.mul(two, e)), m.mul(e, m.add(e, two)));
-  Value q = m.select(positive, m.mul(two, m.mul(e, e)), two);
-  return m.mul(x, m.div(p, m.add(p, q)));
+  Value positive = m.compare(ScalarMath::Compare::GreaterOrEqual, x, m.number(x, 0));
+  Value p = m.select(positive, m.add(one, m.mul(two, t)), m.mul(t, m.add(t, two)));
+  Value q = m.select(positive, m.mul(two, m.mul(t, t)), two);
+  return m.div(p, m.add(p, q));
+}
+
+Value mish(ScalarMath &m, Value x) {
+  return m.mul(x, tanhOfSoftplus(m, x, m.exp(m.neg(m.abs(x)))));
 }
 
 Value softsign(ScalarMath &m, Value x) { return m.div(x, m.add(m.number(x, 1), m.abs(x))); }
@@ -79,11 +80,24 @@ Value power(ScalarMath &m, Value base, Value exponent) {
   return m.convert(raised, type);
 }
 
+/// Whether what is left of a division has another sign than the divisor.
+static Value pointsAway(ScalarMath &m, Value rest, Value divisor) {
+  Value differs = m.op<arith::XOrIOp>(m.isNegative(rest), m.isNegative(divisor));
+  Value isLeft = m.compare(ScalarMath::Compare::NotEqual, rest, m.number(rest, 0));
+  return m.op<arith::AndIOp>(differs, isLeft);
+}
+
+Value floorDivide(ScalarMath &m, Value a, Value b) {
+  Value quotient = m.div(a, b);
+  if (isa<FloatType>(quotient.getType()))
+    return m.op<math::FloorOp>(quotient);
+  Value lower = m.sub(quotient, m.number(quotient, 1));
+  return m.select(pointsAway(m, m.remainder(a, b), b), lower, quotient);
+}
+
 Value modulo(ScalarMath &m, Value a, Value b) {
   Value rest = m.remainder(a, b);
-  Value differs = m.op<arith::XOrIOp>(m.isNegative(rest), m.isNegative(b));
-  Value isZero = m.compare(ScalarMath::Compare::Equal, rest, m.number(rest, 0));
-  return m.select(isZero, rest, m.select(differs, m.add(rest, b), rest));
+  return m.select(pointsAway(m, rest, b), m.add(rest, b), rest);
 }
 
 } // namespace formulas
@@ -103,26 +117,9 @@ template <Compare kind> Value compare(ScalarMath &m, ValueRange x) {
   return m.compare(kind, x[0], x[1]);
 }
 
-Value rounded(ScalarMath &m, Value quotient, bool down) {
-  if (down)
-    return m.op<math::FloorOp>(quotient);
-  return m.op<math::TruncOp>(quotient);
-}
-
-Value floorDivide(ScalarMath &m, ValueRange x) {
-  Value quotient = m.div(x[0], x[1]);
-  if (isa<FloatType>(quotient.getType()))
-    return rounded(m, quotient, /*down=*/true);
-  Value rest = m.remainder(x[0], x[1]);
-  Value differs = m.op<arith::XOrIOp>(m.isNegative(rest), m.isNegative(x[1]));
-  Value isZero = m.compare(Compare::Equal, rest, m.number(rest, 0));
-  Value lower = m.sub(quotient, m.number(quotient, 1));
-  return m.select(isZero, quotient, m.select(differs, lower, quotient));
-}
-
 Value truncateDivide(ScalarMath &m, ValueRange x) {
   Value quotient = m.div(x[0], x[1]);
-  return isa<FloatType>(quotient.getType()) ? rounded(m, quotient, /*down=*/false) : quotient;
+  return isa<FloatType>(quotient.getType()) ? m.op<math::TruncOp>(quotient) : quotient;
 }
 
 Value isInfinite(ScalarMath &m, ValueRange x) {
@@ -139,6 +136,8 @@ Value unordered(ScalarMath &m, ValueRange x) {
 }
 
 constexpr NamedFormula kFormulas[] = {
+#define HEADRACE_FUNCTION(Id, name, value, Operation, ...) {#name, 1, true, apply<Operation>},
+#include "runtime/scalar/Functions.def"
     {"neg", 1, false, [](ScalarMath &m, ValueRange x) { return m.neg(x[0]); }},
     {"abs", 1, false, [](ScalarMath &m, ValueRange x) { return m.abs(x[0]); }},
     {"sign", 1, false, unary<formulas::sign>},
@@ -147,32 +146,10 @@ constexpr NamedFormula kFormulas[] = {
     {"square", 1, false, [](ScalarMath &m, ValueRange x) { return m.mul(x[0], x[0]); }},
     {"reciprocal", 1, true,
      [](ScalarMath &m, ValueRange x) { return m.div(m.number(x[0], 1), x[0]); }},
-    {"sqrt", 1, true, apply<math::SqrtOp>},
     {"rsqrt", 1, true,
      [](ScalarMath &m, ValueRange x) {
        return m.div(m.number(x[0], 1), m.op<math::SqrtOp>(x[0]));
      }},
-    {"exp", 1, true, apply<math::ExpOp>},
-    {"exp2", 1, true, apply<math::Exp2Op>},
-    {"expm1", 1, true, apply<math::ExpM1Op>},
-    {"log", 1, true, apply<math::LogOp>},
-    {"log1p", 1, true, apply<math::Log1pOp>},
-    {"log2", 1, true, apply<math::Log2Op>},
-    {"log10", 1, true, apply<math::Log10Op>},
-    {"floor", 1, true, apply<math::FloorOp>},
-    {"ceil", 1, true, apply<math::CeilOp>},
-    {"round", 1, true, apply<math::RoundEvenOp>},
-    {"trunc", 1, true, apply<math::TruncOp>},
-    {"sin", 1, true, apply<math::SinOp>},
-    {"cos", 1, true, apply<math::CosOp>},
-    {"tan", 1, true, apply<math::TanOp>},
-    {"asin", 1, true, apply<math::AsinOp>},
-    {"acos", 1, true, apply<math::AcosOp>},
-    {"atan", 1, true, apply<math::AtanOp>},
-    {"sinh", 1, true, apply<math::SinhOp>},
-    {"cosh", 1, true, apply<math::CoshOp>},
-    {"tanh", 1, true, apply<math::TanhOp>},
-    {"erf", 1, true, apply<math::ErfOp>},
     {"sigmoid", 1, true, unary<formulas::sigmoid>},
     {"softplus", 1, true, unary<formulas::softplus>},
     {"log_sigmoid", 1, true,
@@ -193,7 +170,7 @@ constexpr NamedFormula kFormulas[] = {
     {"sub", 2, false, [](ScalarMath &m, ValueRange x) { return m.sub(x[0], x[1]); }},
     {"mul", 2, false, [](ScalarMath &m, ValueRange x) { return m.mul(x[0], x[1]); }},
     {"div", 2, false, [](ScalarMath &m, ValueRange x) { return m.div(x[0], x[1]); }, true},
-    {"floor_divide", 2, false, floorDivide, true},
+    {"floor_divide", 2, false, binary<formulas::floorDivide>, true},
     {"truncate_divide", 2, false, truncateDivide, true},
     {"modulo", 2, false, binary<formulas::modulo>, true},
     {"remainder", 2, false, [](ScalarMath &m, ValueRange x) { return m.remainder(x[0], x[1]); },
