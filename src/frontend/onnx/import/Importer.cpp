@@ -90,11 +90,18 @@ void GraphImporter::addInitializers() {
     values.define(initializer.name, initializer.tensor);
 }
 
+/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
+/// wherever a size is open, and two such sizes need not be equal.
+static bool isNamed(const Dim &dim) {
+  constexpr StringRef kUnknown[] = {"", "?", "*", "-1", "None", "unknown"};
+  return !llvm::is_contained(kUnknown, dim.symbol);
+}
+
 /// Inputs that are initializers too are constants.
 void GraphImporter::addInputs() {
   for (const ValueInfo &input : graph.inputs)
     for (const Dim &dim : input.shape.value_or(std::vector<Dim>()))
-      if (!dim.value && !dim.symbol.empty() && !values.find(input.name))
+      if (!dim.value && isNamed(dim) && !values.find(input.name))
         writer.symbols.get(dim.symbol);
   for (const ValueInfo &input : graph.inputs) {
     if (values.find(input.name))
@@ -114,7 +121,7 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   Shape known;
   for (auto [i, dim] : llvm::enumerate(*input.shape)) {
     std::string symbol = dim.symbol;
-    if (!dim.value && symbol.empty())
+    if (!dim.value && !isNamed(dim))
       for (symbol = llvm::formatv("{0}_dim{1}", input.name, i); writer.symbols.contains(symbol);)
         symbol += "_";
     dims.push_back(dim.value ? constantDim(*dim.value, &context) : writer.symbols.get(symbol));

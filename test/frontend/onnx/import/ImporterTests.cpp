@@ -37,6 +37,16 @@ TEST(Importer, OneSymbolPerNameAndPerUnknownSize) {
   EXPECT_EQ(imported.resultShape(1), "s0xs2x4");
 }
 
+TEST(Importer, NamesForUnknownSayNothingOfEqualSizes) {
+  ModelBuilder model;
+  model.input("a", {"?", "?", "None"}).node("Relu", {"a"}, {"y"}).output("y");
+  Imported imported(model);
+  EXPECT_EQ(imported.resultShape(0), "s0xs1xs2");
+  auto symbols = imported.main()->getAttrOfType<ArrayAttr>(kSymbolsAttr);
+  ASSERT_EQ(symbols.size(), 3u);
+  EXPECT_EQ(cast<StringAttr>(symbols[1]).str(), "a_dim1");
+}
+
 TEST(Importer, InitializersThatAreInputsAreConstantsUsedInPlace) {
   Tensor weights = floats({32, 32});
   const void *memory = weights.data();
