@@ -1,5 +1,5 @@
 // Outputs that stay on a device, handed on by DLPack.
-#include "runtime/cuda/Memory.h"
+#include "runtime/program/Devices.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int cudaKind = 2; // kDLCUDA
 
-cuda::Stream streamOf(uintptr_t handle) { return reinterpret_cast<cuda::Stream>(handle); }
+devices::Stream streamOf(uintptr_t handle) { return reinterpret_cast<devices::Stream>(handle); }
 
 // 0 and 1 are the same default stream.
 bool sameStream(uintptr_t a, uintptr_t b) {
@@ -32,7 +32,7 @@ struct Exported {
     if (sameStream(own, user))
       return;
     try {
-      cuda::orderStreams(cuda::Device::get(tensor.place().device), streamOf(user), streamOf(own));
+      devices::orderStreams(tensor.place().device, streamOf(user), streamOf(own));
     } catch (const std::exception &) { // NOLINT(bugprone-empty-catch): the driver may be gone
     }
   }
@@ -43,7 +43,7 @@ nb::object toDlpack(const DeviceArray &array, int64_t stream) {
   uintptr_t user = stream < 0 ? array.stream : static_cast<uintptr_t>(stream);
   int device = array.tensor.place().device;
   if (!sameStream(array.stream, user))
-    cuda::orderStreams(cuda::Device::get(device), streamOf(array.stream), streamOf(user));
+    devices::orderStreams(device, streamOf(array.stream), streamOf(user));
   auto held = std::make_unique<Exported>(Exported{array.tensor, array.stream, user});
   std::vector<size_t> shape(array.tensor.shape().begin(), array.tensor.shape().end());
   nb::capsule owner(held.get(),
@@ -59,7 +59,7 @@ DeviceArray toDevice(nb::handle value, const std::string &elementType) {
   nb::object fits = nb::cpp_function([](nb::handle array, size_t) { return nb::borrow(array); });
   Tensor tensor = tensorFromPython(value, spec, 0, fits);
   return unlocked([&]() -> DeviceArray {
-    return {cuda::toDevice(cuda::Device::get(cuda::chosenDevice()), tensor), /*stream=*/0};
+    return {devices::toDevice(tensor, devices::chosen()), /*stream=*/0};
   });
 }
 
@@ -78,7 +78,7 @@ void registerDeviceArrays(nb::module_ &module) {
       .def("dlpack", &toDlpack)
       .def("to_numpy", [](const DeviceArray &array) {
         return tensorToNumpy(
-            unlocked([&] { return cuda::toHost(array.tensor, streamOf(array.stream)); }));
+            unlocked([&] { return devices::toHost(array.tensor, streamOf(array.stream)); }));
       });
   module.def("to_device", &toDevice);
 }

@@ -1,7 +1,7 @@
 #include "driver/Model.h"
 #include "driver/package/PackageCompiler.h"
 #include "package/Package.h"
-#include "runtime/cuda/Memory.h"
+#include "runtime/program/Devices.h"
 #include "runtime/system/ThreadPool.h"
 
 #include "Arrays.h"
@@ -85,11 +85,11 @@ nb::list enqueue(Model &model, const nb::list &values, const nb::callable &conve
   std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
   std::vector<Tensor> outputs(model.outputs().size());
   unlocked([&] {
-    auto handle = reinterpret_cast<cuda::Stream>(stream);
+    auto handle = reinterpret_cast<devices::Stream>(stream);
     std::shared_ptr<const Executable> executable = model.compile(inputs);
     executable->enqueue(inputs, outputs, handle);
     if (wait) {
-      cuda::waitFor(handle);
+      devices::waitFor(handle);
       executable->raiseDataErrors();
     }
   });
@@ -107,7 +107,7 @@ nb::list enqueueAt(Model &model, const std::vector<uintptr_t> &addresses,
   const std::vector<TensorSpec> &specs = model.inputs();
   if (addresses.size() != specs.size() || shapes.size() != specs.size())
     throw InternalError("model '" + model.name() + "': other inputs than it has");
-  Place place{cuda::chosenDevice()};
+  Place place{devices::chosen()};
   std::vector<Tensor> inputs;
   inputs.reserve(specs.size());
   for (size_t i = 0; i < specs.size(); ++i)
@@ -144,7 +144,7 @@ nb::list enqueueAt(Model &model, const std::vector<uintptr_t> &addresses,
         throw Interrupted();
       return memory;
     };
-    executable->enqueue(inputs, outputs, reinterpret_cast<cuda::Stream>(stream), &allocator);
+    executable->enqueue(inputs, outputs, reinterpret_cast<devices::Stream>(stream), &allocator);
   });
   return results;
 }
@@ -263,7 +263,7 @@ void registerModel(nb::module_ &module) {
   module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg());
   module.def("write_package", &writePackage);
-  module.def("cuda_device", &cuda::chosenDevice);
+  module.def("cuda_device", &devices::chosen);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
 }

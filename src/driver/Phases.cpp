@@ -1,6 +1,7 @@
 // The pipeline as prose: from what the user wrote to code, one line a pass.
 #include "driver/Phases.h"
 
+#include "target/Passes.h"
 #include "transform/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -63,8 +64,7 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   OpPassManager &program = manager.nest<func::FuncOp>();
   ChooseExpansionsPassOptions choice;
   choice.prefer = shapesLoops(target, settings) ? "generated" : settings.expansion;
-  choice.vectorBytes = target.machine().vectorBytes;
-  choice.device = target.machine().isDevice;
+  choice.target = target.name().str();
   program.addPass(createChooseExpansionsPass(choice));
   // Weights in the order that libraries read them.
   program.addPass(createFoldConstantsPass());

@@ -11,8 +11,8 @@ struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
   std::string target = "cpu";
-  /// Contractions: "auto" chooses by estimated time, "generated", "openblas", "cublas" or "cudnn"
-  /// insist.
+  /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
+  /// that the target has insists.
   std::string expansion = "auto";
   /// How the program's loops run, as the text of a recipe (transform/recipe/Recipe.h); what it does
   /// not speak of is scheduled by the compiler, as all is where it is empty.
@@ -25,5 +25,8 @@ struct Settings {
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
 };
+
+/// What `expansion` may be on some target: "auto, generated, openblas, cublas or cudnn".
+std::string expansionChoices();
 
 } // namespace headrace

@@ -40,6 +40,23 @@ const Target &findTarget(StringRef name) {
   throw Error(ErrorKind::InvalidArgument, "unknown target '" + name.str() + "'; expected " + names);
 }
 
+std::vector<std::string> expansionNames(const Target &target) {
+  std::vector<std::string> names;
+  for (const Expansion *expansion : target.expansions())
+    if (!llvm::is_contained(names, expansion->name()))
+      names.push_back(expansion->name().str());
+  return names;
+}
+
+std::vector<std::string> expansionNames() {
+  std::vector<std::string> names;
+  for (const TargetKind &kind : targetKinds)
+    for (std::string &name : expansionNames(findTarget(kind.name)))
+      if (!llvm::is_contained(names, name))
+        names.push_back(std::move(name));
+  return names;
+}
+
 int64_t workspaceOf(ModuleOp kernel) {
   int64_t bytes = 0;
   kernel.walk([&](Operation *op) {

@@ -1,9 +1,9 @@
 // What a target implements: a folder beside this file, none special.
 #pragma once
 
-#include "analysis/Machine.h"
 #include "runtime/program/Program.h"
 #include "runtime/system/Processor.h"
+#include "target/expansion/Expansion.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +20,8 @@ public:
   virtual ~Target() = default;
   virtual llvm::StringRef name() const = 0;
   virtual const Machine &machine() const = 0;
+  /// Ways to compute contractions and convolutions, generated code (which always can) first.
+  virtual llvm::ArrayRef<const Expansion *> expansions() const = 0;
   /// Dialects and interface implementations its passes need.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
   /// Level 2 -> 3: a schedule and its recipe for each kernel module.
@@ -88,5 +90,11 @@ int64_t workspaceOf(mlir::ModuleOp kernel);
 /// The target of that name ("cpu", "cpu:x86-64-v3", "cuda:sm_90a"); throws `Error` where there is
 /// none.
 const Target &findTarget(llvm::StringRef name);
+
+/// The names of the ways in which any target computes contractions and convolutions, each once:
+/// "generated", "openblas", ...
+std::vector<std::string> expansionNames();
+/// Those of one target.
+std::vector<std::string> expansionNames(const Target &target);
 
 } // namespace headrace

@@ -8,16 +8,6 @@ def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "puts the channels of images last, with the least data transposed";
 }
 
-def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
-  let summary = "decides how each contraction and convolution is computed: generated code or a library";
-  let options = [
-    Option<"prefer", "prefer", "std::string", "\"auto\"",
-           "auto (least estimated time), or the name of an expansion">,
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"device", "device", "bool", "false", "for a device: its libraries, and operands in any order">
-  ];
-}
-
 def DifferentiatePass : Pass<"differentiate", "::mlir::func::FuncOp"> {
   let summary = "adds the gradients of a program's results with respect to its inputs";
   let options = [

@@ -1,5 +1,5 @@
 // headrace bench: times a model, alone or in turns with peers, and kernel by kernel.
-#include "runtime/cuda/Memory.h"
+#include "runtime/program/Devices.h"
 #include "runtime/system/ThreadPool.h"
 
 #include "BenchReport.h"
@@ -76,7 +76,7 @@ private:
     timedInputs = inputs;
     if (Place place = executable->place(); !place.onHost())
       for (Tensor &input : timedInputs)
-        input = cuda::toDevice(cuda::Device::get(place.device), input);
+        input = devices::toDevice(input, place.device);
     ours.name = "headrace";
     ours.version = HEADRACE_VERSION;
 

@@ -144,8 +144,8 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--expansion", options->settings.expansion,
-                   "How matrix products are computed: auto, generated, openblas or cublas (which\n"
-                   "then has to be where the package runs)")
+                   "How products and convolutions are computed: " + expansionChoices() +
+                       "\n(a library has to be where the package runs, then)")
       ->type_name("NAME")
       ->capture_default_str();
   command

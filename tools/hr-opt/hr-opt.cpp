@@ -1,4 +1,5 @@
 // The pass playground: reads IR, runs the passes named on the command line, writes IR.
+#include "target/Passes.h"
 #include "target/Target.h"
 #include "target/cpu/Passes.h"
 #include "target/cuda/Passes.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
   headrace::findTarget("cpu").registerDialects(registry);
   headrace::findTarget("cuda:sm_90a").registerDialects(registry);
   headrace::registerHeadracePasses();
+  headrace::registerHeadraceTargetPasses();
   headrace::registerHeadraceCpuPasses();
   headrace::registerHeadraceCudaPasses();
   mlir::registerCanonicalizerPass();

@@ -8,7 +8,7 @@
 #include "package/Writer.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
-#include "target/cpu/code/Link.h"
+#include "target/link/Link.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -11,13 +11,26 @@ using namespace mlir;
 
 namespace headrace {
 
+static std::string listed(const std::vector<std::string> &names) {
+  std::string text = "auto";
+  for (const std::string &name : names)
+    text += (name == names.back() ? " or " : ", ") + name;
+  return text;
+}
+
+std::string expansionChoices() { return listed(expansionNames()); }
+
 void checkSettings(const Settings &settings) {
-  const std::string &expansion = settings.expansion;
-  if (expansion != "auto" && expansion != "generated" && expansion != "openblas" &&
-      expansion != "cublas" && expansion != "cudnn")
-    throw Error(ErrorKind::InvalidArgument,
-                "unknown expansion '" + expansion +
-                    "'; expected auto, generated, openblas, cublas or cudnn");
+  const std::string &wanted = settings.expansion;
+  std::vector<std::string> names = expansionNames(findTarget(settings.target));
+  if (wanted == "auto" || llvm::is_contained(names, wanted))
+    return;
+  std::string expected = listed(names);
+  bool isKnown = llvm::is_contained(expansionNames(), wanted);
+  throw Error(ErrorKind::InvalidArgument,
+              isKnown ? "expansion '" + wanted + "': there is none on target '" + settings.target +
+                            "'; expected " + expected
+                      : "unknown expansion '" + wanted + "'; expected " + expected);
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

@@ -4,6 +4,7 @@
 #include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/code/CodeGen.h"
+#include "target/cpu/expansion/Expansions.h"
 #include "transform/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -55,6 +56,12 @@ public:
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return processor.machine; }
+  ArrayRef<const Expansion *> expansions() const override {
+    static const Expansion *const all[] = {&generatedContractionOnCpu(),
+                                           &generatedConvolutionOnCpu(), &openBlasContraction(),
+                                           &openBlasConvolution()};
+    return all;
+  }
 
   void registerDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,

@@ -11,6 +11,7 @@
 #include "target/cuda/code/DeviceMath.h"
 #include "target/cuda/code/Launches.h"
 #include "target/cuda/code/Ptx.h"
+#include "target/cuda/expansion/Expansions.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
 #include "transform/recipe/KernelStages.h"
 
@@ -52,6 +53,12 @@ public:
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
+  ArrayRef<const Expansion *> expansions() const override {
+    static const Expansion *const all[] = {&cuda::generatedContraction(),
+                                           &cuda::generatedConvolution(),
+                                           &cuda::cuBlasContraction(), &cuda::cuDnnConvolution()};
+    return all;
+  }
 
   void registerDialects(DialectRegistry &registry) const override {
     registry

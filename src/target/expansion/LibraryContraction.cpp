@@ -1,6 +1,6 @@
-#include "transform/expansion/LibraryContraction.h"
+#include "target/expansion/LibraryContraction.h"
 
-#include "transform/expansion/ExpansionEstimates.h"
+#include "target/expansion/Estimates.h"
 
 using namespace mlir;
 

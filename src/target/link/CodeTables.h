@@ -1,7 +1,7 @@
 // The tables that compiled code shows of itself (package/CodeFormat.h), as object files.
 #pragma once
 
-#include "target/cpu/code/Link.h"
+#include "target/link/Link.h"
 
 namespace headrace {
 

@@ -1,7 +1,6 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=generated}))' | FileCheck %s --check-prefix=GENERATED
-// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=nothing-of-this-name}))' | FileCheck %s --check-prefix=GENERATED
-// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cublas device=true}))' | FileCheck %s --check-prefix=DEVICE
-// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cudnn device=true}))' | FileCheck %s --check-prefix=CONVOLUTION
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cublas target=cuda:sm_90a}))' | FileCheck %s --check-prefix=DEVICE
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cudnn target=cuda:sm_90a}))' | FileCheck %s --check-prefix=CONVOLUTION
 
 // On a device the libraries are others, and generated code reads operands in any order.
 // DEVICE-LABEL: func @transposed

@@ -10,14 +10,14 @@
 //
 // Library calls cannot take what follows them into their loops, and pack their operands on every
 // call; the estimates account for both.
-#include "transform/Passes.h"
-#include "transform/expansion/Expansion.h"
+#include "target/Passes.h"
+#include "target/Target.h"
 
 using namespace mlir;
 
 namespace headrace {
 #define GEN_PASS_DEF_CHOOSEEXPANSIONSPASS
-#include "transform/Passes.h.inc"
+#include "target/Passes.h.inc"
 
 namespace {
 
@@ -25,19 +25,19 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
   using ChooseExpansionsPassBase::ChooseExpansionsPassBase;
 
   void runOnOperation() override {
-    Machine machine;
-    machine.vectorBytes = vectorBytes;
-    machine.isDevice = device;
+    const Target &machines = findTarget(target);
+    const Machine &machine = machines.machine();
     std::unique_ptr<ExpansionChooser> chooser =
         prefer == "auto" ? makeEstimatingChooser(machine) : makeFixedChooser(prefer);
-    SmallVector<Operation *> operators;
+    llvm::MapVector<Operation *, SmallVector<const Expansion *>> candidates;
     getOperation().walk([&](Operation *op) {
-      if (!expansionsOf(op, machine).empty())
-        operators.push_back(op);
+      for (const Expansion *expansion : machines.expansions())
+        if (expansion->applies(op, machine))
+          candidates[op].push_back(expansion);
     });
     IRRewriter rewriter(&getContext());
-    for (Operation *op : operators)
-      chooser->choose(op, expansionsOf(op, machine)).rewrite(op, machine, rewriter);
+    for (auto &[op, expansions] : candidates)
+      chooser->choose(op, expansions).rewrite(op, machine, rewriter);
   }
 };
 

@@ -1,42 +1,15 @@
-// Libraries of a CUDA device: products of matrices by cuBLAS, convolutions by cuDNN.
-#include "runtime/cuda/CuBlas.h"
+// Convolutions by cuDNN.
 #include "runtime/cuda/CuDnn.h"
-#include "transform/expansion/ExpansionEstimates.h"
-#include "transform/expansion/LibraryContraction.h"
+
+#include "target/cuda/expansion/Estimates.h"
+#include "target/cuda/expansion/Expansions.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
-namespace headrace {
+namespace headrace::cuda {
 namespace {
-
-Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
-bool isLibraryType(Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
-
-/// cuBLAS's product, in single precision (never less exact) or of halves.
-class CuBlasContraction final : public LibraryContraction {
-public:
-  StringRef name() const override { return "cublas"; }
-  bool isHere() const override { return cuda::cuBlasAvailable(); }
-
-  bool applies(Operation *operation, const Machine &machine) const override {
-    auto op = dyn_cast<hr::ContractOp>(operation);
-    if (!op || !machine.isDevice || !asMatrixProduct(op))
-      return false;
-    Type type = elementOf(op.getLhs()), result = elementOf(op.getResult());
-    return elementOf(op.getRhs()) == type && isLibraryType(type) &&
-           (result == type || result.isF32());
-  }
-
-  double estimate(Operation *operation, const Machine &) const override {
-    auto op = cast<hr::ContractOp>(operation);
-    return 2 + deviceMicroseconds(op, /*efficiency=*/1, /*tile=*/64) +
-           unfusedBytes(op) / kDeviceBytesPerMicrosecond;
-  }
-
-private:
-  StringRef routine() const override { return "cublas.gemm"; }
-};
 
 /// cuDNN's convolution of images with channels last; it wants its filters so, too:
 ///   %t = hr.transpose %filter [3, 0, 1, 2]  // [kh, kw, c, k] -> [k, kh, kw, c]
@@ -46,14 +19,14 @@ public:
   StringRef name() const override { return "cudnn"; }
   bool isHere() const override { return cuda::cuDnnAvailable(); }
 
-  bool applies(Operation *operation, const Machine &machine) const override {
+  bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ConvOp>(operation);
-    return op && machine.isDevice && op.getLayout() == hr::ChannelLayout::Last &&
-           op.getGroups() == 1 && shapeOf(op.getFilter()).size() == 4 &&
+    return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
+           shapeOf(op.getFilter()).size() == 4 &&
            llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
-           elementOf(op.getFilter()) == elementOf(op.getInput()) &&
-           elementOf(op.getResult()) == elementOf(op.getInput()) &&
-           isLibraryType(elementOf(op.getInput()));
+           getElementTypeOrSelf(op.getFilter()) == getElementTypeOrSelf(op.getInput()) &&
+           getElementTypeOrSelf(op.getResult()) == getElementTypeOrSelf(op.getInput()) &&
+           isLibraryType(getElementTypeOrSelf(op.getInput()));
   }
 
   double estimate(Operation *op, const Machine &) const override {
@@ -89,11 +62,9 @@ public:
 
 } // namespace
 
-ArrayRef<const Expansion *> deviceLibraryExpansions() {
-  static const CuBlasContraction product;
-  static const CuDnnConvolution convolution;
-  static const Expansion *const all[] = {&product, &convolution};
-  return all;
+const Expansion &cuDnnConvolution() {
+  static const CuDnnConvolution expansion;
+  return expansion;
 }
 
-} // namespace headrace
+} // namespace headrace::cuda

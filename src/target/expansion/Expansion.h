@@ -11,7 +11,7 @@ class Expansion {
 public:
   virtual ~Expansion() = default;
   virtual llvm::StringRef name() const = 0;
-  /// Whether it can compute this operator on such a machine.
+  /// Whether it can compute this operator on a machine of its target's kind.
   virtual bool applies(mlir::Operation *op, const Machine &machine) const = 0;
   /// Whether what it needs is here, where the program may be going to run.
   virtual bool isHere() const { return true; }
@@ -21,10 +21,6 @@ public:
   virtual void rewrite(mlir::Operation *op, const Machine &machine,
                        mlir::RewriterBase &rewriter) const = 0;
 };
-
-/// The expansions that can compute `op`, generated code first (it always can); none for an operator
-/// that has but one way.
-llvm::SmallVector<const Expansion *> expansionsOf(mlir::Operation *op, const Machine &machine);
 
 /// Chooses among the expansions that apply.
 class ExpansionChooser {
@@ -36,7 +32,7 @@ public:
 
 /// The one with the least estimated time, of those that are here.
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine);
-/// The one of this name where it applies, else generated code.
+/// The one of this name where it applies, else the first.
 std::unique_ptr<ExpansionChooser> makeFixedChooser(llvm::StringRef name);
 
 } // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/MatrixProduct.h"
-#include "transform/expansion/Expansion.h"
+#include "target/expansion/Expansion.h"
 
 namespace headrace {
 
@@ -17,8 +17,5 @@ protected:
   /// What the kernel after it moves in addition.
   static double unfusedBytes(hr::ContractOp op);
 };
-
-/// Of cuBLAS and cuDNN.
-llvm::ArrayRef<const Expansion *> deviceLibraryExpansions();
 
 } // namespace headrace

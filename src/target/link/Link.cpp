@@ -1,9 +1,9 @@
-#include "target/cpu/code/Link.h"
+#include "target/link/Link.h"
 
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
-#include "target/cpu/code/CodeTables.h"
+#include "target/link/CodeTables.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ObjCopy/ConfigManager.h"

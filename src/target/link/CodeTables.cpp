@@ -1,4 +1,4 @@
-#include "target/cpu/code/CodeTables.h"
+#include "target/link/CodeTables.h"
 
 #include "package/CodeFormat.h"
 #include "runtime/program/RuntimeFunctions.h"

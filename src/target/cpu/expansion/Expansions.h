@@ -1,0 +1,13 @@
+// How contractions and convolutions are computed on processors.
+#pragma once
+
+#include "target/expansion/Expansion.h"
+
+namespace headrace {
+
+const Expansion &generatedContractionOnCpu();
+const Expansion &generatedConvolutionOnCpu();
+const Expansion &openBlasContraction();
+const Expansion &openBlasConvolution();
+
+} // namespace headrace

@@ -1,0 +1,47 @@
+// Products of matrices by cuBLAS.
+#include "runtime/cuda/CuBlas.h"
+
+#include "target/cuda/expansion/Estimates.h"
+#include "target/cuda/expansion/Expansions.h"
+#include "target/expansion/LibraryContraction.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace headrace::cuda {
+namespace {
+
+/// cuBLAS's product, in single precision (never less exact) or of halves.
+class CuBlasContraction final : public LibraryContraction {
+public:
+  StringRef name() const override { return "cublas"; }
+  bool isHere() const override { return cuda::cuBlasAvailable(); }
+
+  bool applies(Operation *operation, const Machine &) const override {
+    auto op = dyn_cast<hr::ContractOp>(operation);
+    if (!op || !asMatrixProduct(op))
+      return false;
+    Type type = getElementTypeOrSelf(op.getLhs()), result = getElementTypeOrSelf(op.getResult());
+    return getElementTypeOrSelf(op.getRhs()) == type && isLibraryType(type) &&
+           (result == type || result.isF32());
+  }
+
+  double estimate(Operation *operation, const Machine &) const override {
+    auto op = cast<hr::ContractOp>(operation);
+    return 2 + deviceMicroseconds(op, /*efficiency=*/1, /*tile=*/64) +
+           unfusedBytes(op) / kDeviceBytesPerMicrosecond;
+  }
+
+private:
+  StringRef routine() const override { return "cublas.gemm"; }
+};
+
+} // namespace
+
+const Expansion &cuBlasContraction() {
+  static const CuBlasContraction expansion;
+  return expansion;
+}
+
+} // namespace headrace::cuda

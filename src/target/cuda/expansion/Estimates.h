@@ -1,0 +1,18 @@
+// What expansions are estimated with on a device; only ratios of the results matter.
+#pragma once
+
+#include "target/expansion/Estimates.h"
+
+namespace headrace::cuda {
+
+/// What a device's memory moves in a microsecond.
+inline constexpr double kDeviceBytesPerMicrosecond = 4e6;
+
+/// The types that libraries of a device compute products of.
+inline bool isLibraryType(mlir::Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
+
+/// An operator of two operands on a device, computed in blocks of `tile` by `tile` results: what
+/// does not fill its processors leaves some of them idle.
+double deviceMicroseconds(mlir::Operation *op, double efficiency, double tile);
+
+} // namespace headrace::cuda

@@ -1,0 +1,46 @@
+#include "target/expansion/Expansion.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class EstimatingChooser final : public ExpansionChooser {
+public:
+  explicit EstimatingChooser(const Machine &machine) : machine(machine) {}
+  const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates) const override {
+    auto here = llvm::to_vector(
+        llvm::make_filter_range(candidates, [](const Expansion *e) { return e->isHere(); }));
+    return **llvm::min_element(here, [&](const Expansion *a, const Expansion *b) {
+      return a->estimate(op, machine) < b->estimate(op, machine);
+    });
+  }
+
+private:
+  Machine machine;
+};
+
+class FixedChooser final : public ExpansionChooser {
+public:
+  explicit FixedChooser(StringRef name) : wanted(name.str()) {}
+  const Expansion &choose(Operation *, ArrayRef<const Expansion *> candidates) const override {
+    auto *found =
+        llvm::find_if(candidates, [&](const Expansion *e) { return e->name() == wanted; });
+    return found == candidates.end() ? *candidates.front() : **found;
+  }
+
+private:
+  std::string wanted;
+};
+
+} // namespace
+
+std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine) {
+  return std::make_unique<EstimatingChooser>(machine);
+}
+
+std::unique_ptr<ExpansionChooser> makeFixedChooser(StringRef name) {
+  return std::make_unique<FixedChooser>(name);
+}
+
+} // namespace headrace
