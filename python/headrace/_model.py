@@ -43,9 +43,12 @@ class Phase(NamedTuple):
     summary: str
 
 
-def phases() -> list[Phase]:
-    """The compiler's phases in order; `Model.ir` takes their names."""
-    return [Phase(*phase) for phase in _core.phases()]
+def phases(target: str = "cpu", *, gradient: bool = False) -> list[Phase]:
+    """The compiler's phases for a target in order; `Model.ir` takes their names.
+
+    With `gradient` those that make a program with gradients of one without, before these.
+    """
+    return [Phase(*phase) for phase in _core.phases(target, gradient)]
 
 
 def load(

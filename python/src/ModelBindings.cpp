@@ -211,9 +211,9 @@ nb::tuple forwardAndBackward(const Model &model, std::vector<std::string> wrt,
   return nb::make_tuple(pair.forward, pair.backward, kept, pair.computedAgain);
 }
 
-nb::list phaseList() {
+nb::list phaseList(const std::string &target, bool ofGradient) {
   nb::list list;
-  for (const PhaseInfo &phase : phases())
+  for (const PhaseInfo &phase : ofGradient ? gradientPhases() : phases(target))
     list.append(nb::make_tuple(phase.name, phase.summary));
   return list;
 }

@@ -4,35 +4,19 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
+#include "driver/RecipePhases.h"
+#include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
-#include "runtime/system/Interruption.h"
-#include "runtime/system/Text.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "mlir/IR/Diagnostics.h"
-
-#include <chrono>
 
 using namespace mlir;
 
 namespace headrace {
 namespace {
-
-double now() {
-  using namespace std::chrono;
-  return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
-}
-
-/// The user's operator a diagnostic speaks of, if its place names one.
-std::string nameOf(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  return "";
-}
 
 /// Reads, writes and work of one operator on its own.
 void addOperator(MovementReport &report, Operation &op, bool isOutput) {
@@ -63,32 +47,7 @@ MovementReport movementBefore(func::FuncOp function) {
   return report;
 }
 
-std::string textAttribute(ModuleOp module, StringRef name) {
-  auto text = module->getAttrOfType<StringAttr>(name);
-  return text ? text.str() : "";
-}
-
-/// Throws Error where what a recipe says of a kernel was refused.
-void requireRecipes(ModuleOp program) {
-  KernelNames names;
-  for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
-    std::string name = names.next(launch.getName());
-    auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
-    if (std::string refused = textAttribute(kernel, kRecipeRefusedAttr); !refused.empty())
-      throw Error(ErrorKind::InvalidArgument,
-                  "recipe, '" +
-                      namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr)));
-  }
-}
-
 } // namespace
-
-func::FuncOp entryFunction(ModuleOp program) {
-  auto function = program.lookupSymbol<func::FuncOp>("main");
-  if (!function)
-    throw InternalError("the program has no entry");
-  return function;
-}
 
 std::shared_ptr<MLIRContext> makeContext(const Target &target) {
   DialectRegistry registry;
@@ -113,58 +72,15 @@ Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &setting
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
       target(findTarget(settings.target)) {}
 
-void runPasses(PassManager &manager, ModuleOp program, const std::string &modelName,
-               const std::string &stage) {
-  std::string refused, broken;
-  ScopedDiagnosticHandler collect(program.getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    std::string name = nameOf(diagnostic.getLocation());
-    if (!name.empty() && refused.empty())
-      refused = "operator " + inQuotes(name) + ": " + diagnostic.str();
-    else if (broken.empty())
-      broken = diagnostic.str();
-    return success();
-  });
-  manager.enableVerifier(true);
-  LogicalResult result = [&] {
-    CompilerSection section;
-    return manager.run(program);
-  }();
-  pollInterruption(); // what was skipped is no result
-  if (succeeded(result))
-    return;
-  if (!refused.empty())
-    throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
-  throw InternalError(modelName + ": " + stage + " failed: " + broken);
-}
-
 void Compiler::runPhases(ModuleOp program, StringRef last) {
-  func::FuncOp entry = entryFunction(program);
-  const DeviceTarget *device = settings.recipe.empty() ? nullptr : target.asDevice();
-  if (!settings.recipe.empty() && !device)
-    entry->setAttr(kRecipeAttr, StringAttr::get(context.get(), settings.recipe));
-  for (const Phase &phase : compilerPhases()) {
-    double start = now();
-    if (phase.name == "kernels")
-      (void)scheduledProgram(entry); // refuses an illegal recipe in the user's words
-    if (phase.name == "schedule" && device)
-      device->attachRecipe(entry, settings.recipe);
-    PassManager manager(context.get(), ModuleOp::getOperationName());
-    phase.build(manager, target, settings);
-    runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
-    phaseMilliseconds.emplace_back(phase.name.str(), now() - start);
-    if (phase.name == "schedule" && device)
-      requireRecipes(program);
-    if (phase.name == last)
-      return;
-  }
+  phaseMilliseconds =
+      headrace::runPhases(compilerPhases(target, settings), program, modelName, last);
 }
 
 LoweredProgram Compiler::lower(ModuleOp program) {
   LoweredProgram result;
   KernelNames names;
-  runPhases(program, compilerPhases().back().name);
+  runPhases(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
   for (Step &step : result.program.steps) {

@@ -32,9 +32,9 @@ public:
   Compiler(std::shared_ptr<mlir::MLIRContext> context, const Settings &settings,
            std::string modelName);
 
-  /// Runs the phases up to and including `last` on `program` (already imported). Throws Error
-  /// where an operator cannot be compiled, InternalError where a pass fails.
-  void runPhases(mlir::ModuleOp program, llvm::StringRef last);
+  /// Runs the phases up to and including `last`, or all, on `program` (already imported). Throws
+  /// Error where an operator cannot be compiled, InternalError where a pass fails.
+  void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
   /// All phases, then code. `program` holds the lowest level afterwards.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
@@ -56,13 +56,5 @@ private:
   const Target &target;
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
-
-/// Runs passes over a program of the model. Throws Error where an operator is refused,
-/// InternalError where a pass fails; `stage` says in which part of the compiler that was.
-void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
-               const std::string &stage);
-
-/// The entry function of a program.
-mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
 
 } // namespace headrace

@@ -1,16 +1,12 @@
-// Around the pass that differentiates: maps are merged before it, and coarse operators expanded
-// after it. Weights are arguments meanwhile, so that nothing folds them away.
 #include "driver/Gradient.h"
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "driver/Compiler.h"
+#include "driver/Phases.h"
 #include "driver/ProgramBuilder.h"
+#include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
-#include "transform/Passes.h"
 #include "transform/gradient/Gradient.h"
-
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -114,46 +110,29 @@ void dropValues(func::FuncOp function) {
   function.eraseResults(dropped);
 }
 
-/// The entry as one function of values and gradients.
-void differentiateEntry(LevelOneProgram &program, const GradientOptions &options,
-                        bool seedScalars) {
+/// The phases of the program's gradient. Weights are arguments while it is differentiated, so that
+/// nothing folds them away.
+std::vector<Phase> phasesOf(LevelOneProgram &program, const GradientOptions &options,
+                            Direction direction) {
   func::FuncOp function = entryFunction(*program.module);
-  LiftedWeights weights(function);
-  SmallVector<int64_t> inputs = findInputs(function, program.name, options.wrt, weights);
+  auto weights = std::make_shared<LiftedWeights>(function);
+  GradientPasses passes;
+  passes.inputs = findInputs(function, program.name, options.wrt, *weights);
+  passes.seedScalars = direction == Direction::Joint;
+  passes.budget = options.memoryBudget.value_or(-1);
   if (options.wrt.empty() && llvm::none_of(function.getArgumentTypes(), [](Type type) {
         return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
       }))
     throw Error(ErrorKind::InvalidArgument,
                 program.name + ": expected an input of floating-point type to differentiate by, "
                                "found none; name weights instead");
-  PassManager manager(program.context.get(), ModuleOp::getOperationName());
-  OpPassManager &passes = manager.nest<func::FuncOp>();
-  passes.addPass(createVerifyLevel1Pass());
-  // Gradients of half precision are computed in single, too. Products stay as narrow as the target
-  // may want them.
-  ComputeInSinglePassOptions single;
-  single.products = false;
-  passes.addPass(createComputeInSinglePass(single));
-  passes.addPass(createSimplifyAlgebraPass());
-  passes.addPass(createMergeMapsPass());
-  passes.addPass(createCSEPass());
-  DifferentiatePassOptions differentiation;
-  differentiation.wrt = inputs;
-  differentiation.seedScalars = seedScalars;
-  passes.addPass(createDifferentiatePass(differentiation));
-  runPasses(manager, *program.module, program.name, "differentiation");
-
-  weights.putBack();
-  if (!options.values)
-    dropValues(function);
-  PassManager after(program.context.get(), ModuleOp::getOperationName());
-  OpPassManager &cleanup = after.nest<func::FuncOp>();
-  // What gradients share with their operators: means, sums, maxima.
-  cleanup.addPass(createExpandOperatorsPass());
-  cleanup.addPass(createSimplifyAlgebraPass());
-  cleanup.addPass(createCSEPass());
-  cleanup.addPass(createVerifyLevel1Pass());
-  runPasses(after, *program.module, program.name, "differentiation");
+  bool dropsValues = direction == Direction::Joint && !options.values;
+  passes.afterwards = [weights, function, dropsValues](ModuleOp) {
+    weights->putBack();
+    if (dropsValues)
+      dropValues(function);
+  };
+  return gradientPhases(passes, direction == Direction::Apart);
 }
 
 /// A program of one function of the module, as its entry.
@@ -186,24 +165,21 @@ std::vector<std::string> commonOperators(func::FuncOp forward, func::FuncOp back
 } // namespace
 
 LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options) {
-  differentiateEntry(program, options, /*seedScalars=*/true);
+  runPhases(phasesOf(program, options, Direction::Joint), *program.module, program.name);
   return program;
 }
 
-SplitProgram splitByDirection(LevelOneProgram joint, GradientOptions options) {
-  options.values = true;
-  differentiateEntry(joint, options, /*seedScalars=*/false);
-  PassManager manager(joint.context.get(), ModuleOp::getOperationName());
-  // What is kept has the layout in which it is computed.
-  OpPassManager &layout = manager.nest<func::FuncOp>();
-  layout.addPass(createChannelsLastPass());
-  layout.addPass(createSimplifyAlgebraPass());
-  layout.addPass(createCSEPass());
-  SplitGradientPassOptions split;
-  split.budget = options.memoryBudget.value_or(-1);
-  manager.addPass(createSplitGradientPass(split));
-  runPasses(manager, *joint.module, joint.name, "differentiation");
+std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
+                                      Direction direction, StringRef phase) {
+  if (llvm::none_of(gradientPhases({}, direction == Direction::Apart),
+                    [&](const Phase &known) { return known.name == phase; }))
+    return std::nullopt;
+  runPhases(phasesOf(program, options, direction), *program.module, program.name, phase);
+  return printed(*program.module);
+}
 
+SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options) {
+  runPhases(phasesOf(joint, options, Direction::Apart), *joint.module, joint.name);
   SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}};
   func::FuncOp forward = entryFunction(*result.forward.module);
   func::FuncOp backward = entryFunction(*result.backward.module);

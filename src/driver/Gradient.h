@@ -17,6 +17,13 @@ struct SplitProgram {
 };
 
 /// The same as two programs (see Model::forwardAndBackward).
-SplitProgram splitByDirection(LevelOneProgram program, GradientOptions options);
+SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options);
+
+/// One program of values and gradients, or one forward and one backward.
+enum class Direction { Joint, Apart };
+
+/// The program's text after a phase of its gradient; nullopt where that is no such phase.
+std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
+                                      Direction direction, llvm::StringRef phase);
 
 } // namespace headrace

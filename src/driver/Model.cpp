@@ -4,6 +4,7 @@
 #include "driver/Compiler.h"
 #include "driver/Gradient.h"
 #include "driver/ProgramBuilder.h"
+#include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "package/Package.h"
@@ -18,21 +19,26 @@ using namespace mlir;
 
 namespace headrace {
 
-const std::vector<PhaseInfo> &phases() {
-  static const std::vector<PhaseInfo> list = [] {
-    std::vector<PhaseInfo> result;
-    for (const Phase &phase : compilerPhases())
-      result.push_back({phase.name.str(), phase.summary.str()});
-    return result;
-  }();
-  return list;
+static std::vector<PhaseInfo> described(ArrayRef<Phase> phases) {
+  std::vector<PhaseInfo> result;
+  for (const Phase &phase : phases)
+    result.push_back({phase.name.str(), phase.summary.str()});
+  return result;
 }
+
+std::vector<PhaseInfo> phases(const std::string &target) {
+  return described(compilerPhases(findTarget(target), {}));
+}
+
+std::vector<PhaseInfo> gradientPhases() { return described(gradientPhases({}, /*split=*/true)); }
 
 struct Model::Impl {
   std::string name;
   Settings settings;
   /// The program to compile; nothing where it is out of a package.
   std::optional<LevelOneProgram> source;
+  /// Of a program with gradients: its text after a phase on the way to it.
+  std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
   std::shared_ptr<const PackageProgram> packaged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
@@ -92,6 +98,10 @@ struct Model::Impl {
       dropped.splice(dropped.begin(), versions, std::prev(versions.end()));
   }
 };
+
+static LevelOneProgram copied(LevelOneProgram &program) {
+  return {program.name, program.context, program.module->clone(), program.files};
+}
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
   if (!Package::isNamedLikeOne(path)) {
@@ -177,28 +187,50 @@ std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDo
                           symbols, keepDouble);
 }
 
-std::string Model::ir(const std::string &phase, const Sizes &sizes) {
-  bool known = llvm::any_of(phases(), [&](const PhaseInfo &info) { return info.name == phase; });
-  if (!known) {
-    std::string names;
-    for (const PhaseInfo &info : phases())
-      names += (names.empty() ? "" : ", ") + info.name;
-    throw Error(ErrorKind::InvalidArgument,
-                "unknown phase '" + phase + "'; the phases are " + names);
+static void requirePhase(const std::string &phase, const std::string &target, bool hasGradient) {
+  std::vector<PhaseInfo> known = phases(target), before = gradientPhases();
+  if (hasGradient)
+    known.insert(known.begin(), before.begin(), before.end());
+  std::string names;
+  for (const PhaseInfo &info : known) {
+    if (info.name == phase)
+      return;
+    names += (names.empty() ? "" : ", ") + info.name;
   }
+  throw Error(ErrorKind::InvalidArgument, "unknown phase '" + phase + "'; the phases are " + names);
+}
+
+std::string Model::ir(const std::string &phase, const Sizes &sizes) {
+  requirePhase(phase, impl->settings.target, impl->gradientIr != nullptr);
   LevelOneProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
+  if (impl->gradientIr)
+    if (auto text = impl->gradientIr(phase))
+      return *text;
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  program->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
+  std::string text = printed(*program);
   const DeviceTarget *device = findTarget(impl->settings.target).asDevice();
-  if (device && phase == phases().back().name)
+  if (device && phase == phases(impl->settings.target).back().name)
     for (const DeviceKernel &kernel : device->compile(*program))
-      os << "\n// " << kernel.kernel << ", as the device's driver takes it:\n" << kernel.image.text;
+      text += "\n// " + kernel.kernel + ", as the device's driver takes it:\n" + kernel.image.text;
   return text;
+}
+
+std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
+                              const Sizes &sizes) const {
+  requirePhase(phase, impl->settings.target, /*hasGradient=*/true);
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  {
+    std::lock_guard lock(*impl->compileLock);
+    CompilerSection section;
+    if (auto text = headrace::gradientIr(copied(source), options, Direction::Apart, phase))
+      return *text;
+  }
+  ForwardBackward pair = forwardAndBackward(options);
+  return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
+         pair.backward->ir(phase, sizes);
 }
 
 Explanation Model::explain(const Sizes &sizes) {
@@ -235,8 +267,7 @@ std::shared_ptr<Model> Model::to(const std::string &target) const {
   addTarget(*source.context, findTarget(target));
   Settings settings = impl->settings;
   settings.target = target;
-  auto model =
-      derived({impl->name, source.context, source.module->clone(), source.files}, settings);
+  auto model = derived(copied(source), settings);
   model->impl->compileLock = impl->compileLock;
   return model;
 }
@@ -245,9 +276,12 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  LevelOneProgram program{impl->name, source.context, source.module->clone(), source.files};
-  auto model = derived(differentiated(std::move(program), options), impl->settings);
+  auto model = derived(differentiated(copied(source), options), impl->settings);
   model->impl->compileLock = impl->compileLock;
+  auto before = std::make_shared<LevelOneProgram>(copied(source));
+  model->impl->gradientIr = [before, options](const std::string &phase) {
+    return headrace::gradientIr(copied(*before), options, Direction::Joint, phase);
+  };
   return model;
 }
 
@@ -255,8 +289,7 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  LevelOneProgram program{impl->name, source.context, source.module->clone(), source.files};
-  SplitProgram split = splitByDirection(std::move(program), options);
+  SplitProgram split = splitByDirection(copied(source), options);
   ForwardBackward result{derived(std::move(split.forward), impl->settings),
                          derived(std::move(split.backward), impl->settings), std::move(split.kept),
                          std::move(split.computedAgain)};

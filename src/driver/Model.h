@@ -17,7 +17,10 @@ struct PhaseInfo {
   std::string name;
   std::string summary;
 };
-const std::vector<PhaseInfo> &phases();
+/// Those of a target, in order.
+std::vector<PhaseInfo> phases(const std::string &target = "cpu");
+/// Those that make a program with gradients of one without, before these.
+std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
@@ -75,6 +78,9 @@ public:
   /// The IR after a phase, for programs whose symbolic sizes have these values (nullopt: open).
   /// Throws Error where there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
+  /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
+  std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
+                         const std::vector<std::optional<int64_t>> &sizes = {}) const;
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;

@@ -1,10 +1,14 @@
 // The pipeline as prose: from what the user wrote to code, one line a pass.
 #include "driver/Phases.h"
 
+#include "driver/RecipePhases.h"
+#include "driver/RunPasses.h"
 #include "target/Passes.h"
 #include "transform/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
+
+#include <chrono>
 
 using namespace mlir;
 
@@ -13,11 +17,6 @@ namespace {
 
 void import(OpPassManager &manager, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
-}
-
-/// A processor's recipe shapes loops; a device's says how kernels are launched, whatever they are.
-bool shapesLoops(const Target &target, const Settings &settings) {
-  return !settings.recipe.empty() && target.asHost();
 }
 
 void simplify(OpPassManager &manager, const Target &target, const Settings &settings) {
@@ -89,34 +88,109 @@ void schedule(OpPassManager &manager, const Target &target, const Settings &) {
   target.addSchedulePasses(manager.nest<ModuleOp>());
 }
 
-void tiles(OpPassManager &manager, const Target &target, const Settings &) {
-  target.addTilePasses(manager.nest<ModuleOp>());
+//===--------------------------------------------------------------------------===//
+// Gradients
+//===--------------------------------------------------------------------------===//
+
+void merge(OpPassManager &manager) {
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  program.addPass(createVerifyLevel1Pass());
+  // Gradients of half precision are computed in single, too. Products stay as narrow as the target
+  // may want them.
+  ComputeInSinglePassOptions single;
+  single.products = false;
+  program.addPass(createComputeInSinglePass(single));
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createMergeMapsPass());
+  program.addPass(createCSEPass());
 }
 
-void buffers(OpPassManager &manager, const Target &target, const Settings &) {
-  OpPassManager &kernels = manager.nest<ModuleOp>();
-  target.addBufferPasses(kernels);
-  kernels.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
+void differentiate(OpPassManager &manager, const GradientPasses &given) {
+  DifferentiatePassOptions options;
+  options.wrt = given.inputs;
+  options.seedScalars = given.seedScalars;
+  manager.addNestedPass<func::FuncOp>(createDifferentiatePass(options));
 }
 
-void lower(OpPassManager &manager, const Target &target, const Settings &) {
-  target.addLoweringPasses(manager.nest<ModuleOp>());
+void share(OpPassManager &manager) {
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  // What gradients share with their operators: means, sums, maxima.
+  program.addPass(createExpandOperatorsPass());
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createCSEPass());
+  program.addPass(createVerifyLevel1Pass());
 }
 
-constexpr Phase kPhases[] = {
-    {"import", "level 1: the operators the user wrote", import},
-    {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied",
-     simplify},
-    {"layout", "level 1: channels last, padding apart", layout},
-    {"kernels", "level 2: operators fused into kernels over linalg, weights packed", kernels},
-    {"schedule", "level 3: every kernel outlined, with its recipe", schedule},
-    {"tiles", "level 3: recipes applied; tiles, loops, vectors", tiles},
-    {"buffers", "level 3: memory in place of values, temporaries from workspaces", buffers},
-    {"llvm", "level 4: the host's own code, as LLVM dialect", lower},
-};
+void split(OpPassManager &manager, const GradientPasses &given) {
+  // What is kept has the layout in which it is computed.
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  program.addPass(createChannelsLastPass());
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createCSEPass());
+  SplitGradientPassOptions options;
+  options.budget = given.budget;
+  manager.addPass(createSplitGradientPass(options));
+}
+
+double now() {
+  using namespace std::chrono;
+  return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
 
 } // namespace
 
-ArrayRef<Phase> compilerPhases() { return kPhases; }
+std::vector<Phase> compilerPhases(const Target &target, const Settings &settings) {
+  auto with = [&](auto function) {
+    return [=, &target](auto &&program) { function(program, target, settings); };
+  };
+  std::vector<Phase> phases{
+      {"import", "level 1: the operators the user wrote", with(import), with(setRecipe), nullptr},
+      {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied",
+       with(simplify), nullptr, nullptr},
+      {"layout", "level 1: channels last, padding apart", with(layout), nullptr, nullptr},
+      {"kernels", "level 2: operators fused into kernels over linalg, weights packed",
+       with(kernels), checkRecipe, nullptr},
+      {"schedule", "level 3: every kernel outlined, with its recipe", with(schedule),
+       with(attachRecipe), with(requireRecipe)}};
+  for (const TargetPhase &phase : target.phases()) {
+    auto build = [&](OpPassManager &manager) { phase.build(manager.nest<ModuleOp>(), target); };
+    phases.push_back({phase.name, phase.summary, build, nullptr, nullptr});
+  }
+  return phases;
+}
+
+std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
+  std::vector<Phase> phases{
+      {"merge", "level 1: chains of maps as one map each", merge, nullptr, nullptr},
+      {"differentiate", "level 1: gradients beside the results",
+       [given](OpPassManager &manager) { differentiate(manager, given); }, nullptr,
+       given.afterwards},
+      {"share", "level 1: what gradients share with their operators, once", share, nullptr,
+       nullptr}};
+  if (splits)
+    phases.push_back({"split", "level 1: a forward and a backward program",
+                      [given](OpPassManager &manager) { split(manager, given); }, nullptr,
+                      nullptr});
+  return phases;
+}
+
+std::vector<std::pair<std::string, double>>
+runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName, StringRef last) {
+  std::vector<std::pair<std::string, double>> milliseconds;
+  for (const Phase &phase : phases) {
+    double start = now();
+    if (phase.before)
+      phase.before(program);
+    PassManager manager(program.getContext(), ModuleOp::getOperationName());
+    phase.build(manager);
+    runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
+    if (phase.after)
+      phase.after(program);
+    milliseconds.emplace_back(phase.name.str(), now() - start);
+    if (phase.name == last)
+      break;
+  }
+  return milliseconds;
+}
 
 } // namespace headrace

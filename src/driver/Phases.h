@@ -1,4 +1,4 @@
-// The one list of phases, and the pipeline: which passes make each of them.
+// The phases of the compiler, and the pipeline: which passes make each of them.
 #pragma once
 
 #include "driver/Settings.h"
@@ -6,15 +6,44 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <functional>
+
 namespace headrace {
 
 struct Phase {
-  llvm::StringLiteral name;
-  llvm::StringLiteral summary;
+  llvm::StringRef name;
+  llvm::StringRef summary;
   /// Adds the passes that lead from the phase before to this one.
-  void (*build)(mlir::OpPassManager &, const Target &, const Settings &);
+  std::function<void(mlir::OpPassManager &)> build;
+  /// What the user asked for is checked, and told to the program, around the passes. They throw
+  /// Error; either may be null.
+  std::function<void(mlir::ModuleOp)> before, after;
 };
 
-llvm::ArrayRef<Phase> compilerPhases();
+/// From what the user wrote to code.
+std::vector<Phase> compilerPhases(const Target &target, const Settings &settings);
+
+/// What the passes of a gradient are told.
+struct GradientPasses {
+  /// The inputs to differentiate by, by number.
+  llvm::SmallVector<int64_t> inputs;
+  /// Whether results of one element have the gradient 1 rather than one that the user gives.
+  bool seedScalars = true;
+  /// Most bytes kept between forward and backward program; -1: what is fastest.
+  int64_t budget = -1;
+  /// Once the program is differentiated; may be null.
+  std::function<void(mlir::ModuleOp)> afterwards;
+};
+
+/// From what the user wrote to a program with gradients; with `split`, to two programs. They come
+/// before the compiler's own, which start again from the result.
+std::vector<Phase> gradientPhases(const GradientPasses &passes, bool split);
+
+/// Runs phases up to and including `last`, or all where it is empty. Throws Error where an operator
+/// cannot be compiled, InternalError where a pass fails; returns the milliseconds of each.
+std::vector<std::pair<std::string, double>> runPhases(llvm::ArrayRef<Phase> phases,
+                                                      mlir::ModuleOp program,
+                                                      const std::string &modelName,
+                                                      llvm::StringRef last = "");
 
 } // namespace headrace

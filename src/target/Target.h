@@ -14,6 +14,15 @@ namespace headrace {
 
 class HostTarget;
 class DeviceTarget;
+class Target;
+
+/// A part of the way from scheduled kernels to code.
+struct TargetPhase {
+  llvm::StringLiteral name;
+  llvm::StringLiteral summary;
+  /// Adds the passes that lead to it, over every kernel's module.
+  void (*build)(mlir::OpPassManager &kernels, const Target &target);
+};
 
 class Target {
 public:
@@ -25,13 +34,9 @@ public:
   /// Dialects and interface implementations its passes need.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
   /// Level 2 -> 3: a schedule and its recipe for each kernel module.
-  virtual void addSchedulePasses(mlir::OpPassManager &manager) const = 0;
-  /// Level 3: recipes applied; loops, vectors.
-  virtual void addTilePasses(mlir::OpPassManager &manager) const = 0;
-  /// Level 3: buffers in place of values.
-  virtual void addBufferPasses(mlir::OpPassManager &manager) const = 0;
-  /// Level 4: the target's own dialect.
-  virtual void addLoweringPasses(mlir::OpPassManager &manager) const = 0;
+  virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
+  /// From there to code, in the target's own words.
+  virtual llvm::ArrayRef<TargetPhase> phases() const = 0;
   /// What a machine needs to run its code.
   virtual ProcessorNeeds needs() const = 0;
   /// A target is one of these two.

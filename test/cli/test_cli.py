@@ -349,6 +349,33 @@ def test_explain_grad():
     assert report["forward"]["kernels"] and report["backward"]["kernels"]
 
 
+def test_explain_grad_shows_its_phases():
+    listed = good("explain", "--phases", "--grad")
+    assert listed.index("differentiate") < listed.index("split") < listed.index("import")
+    before = good("explain", MODEL, "--grad", "--to=merge")
+    after = good("explain", MODEL, "--grad", "--to=differentiate")
+    assert ".grad" not in before and ".grad" in after
+    apart = good("explain", MODEL, "--grad", "--to=split")
+    assert "func.func @forward" in apart and "func.func @backward" in apart
+    kernels = good("explain", MODEL, "--grad", "--to=kernels")
+    assert kernels.startswith("// forward") and "// backward" in kernels
+
+
+def test_phases_are_those_of_the_target():
+    assert "buffers" in good("explain", "--phases")
+    device = good("explain", "--phases", "--target", "cuda:sm_90a")
+    assert "functions" in device and "buffers" not in device
+    error = bad(1, "explain", MODEL, "--to=functions")
+    assert "unknown phase 'functions'" in error and "tiles, buffers, llvm" in error
+
+
+def test_expansions_are_those_of_the_target():
+    error = bad(1, "explain", MODEL, "--expansion", "cublas")
+    assert "expansion 'cublas': there is none on target 'cpu'" in error
+    assert "auto, generated or openblas" in error
+    assert "unknown expansion 'mkl'" in bad(1, "explain", MODEL, "--expansion", "mkl")
+
+
 def test_explain_grad_names_what_is_unknown():
     assert "found 'nothing'" in bad(1, "explain", "--grad", MODEL, "--wrt", "nothing")
 
@@ -542,8 +569,8 @@ def test_writes_that_fail_name_the_file_and_leave_nothing(tmp_path):
 def test_names_that_are_none(tmp_path):
     script = tmp_path / "s.dml"
     for code, expected in {
-        "write(matrix(1, 2, 2), '')": "expected a file's name, found \"\"",
-        "X = read('')\nprint(sum(X))": "expected a file's name, found \"\"",
+        "write(matrix(1, 2, 2), '')": 'expected a file\'s name, found ""',
+        "X = read('')\nprint(sum(X))": 'expected a file\'s name, found ""',
         f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a folder",
         f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a folder",
         f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",

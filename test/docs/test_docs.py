@@ -26,8 +26,14 @@ def test_paths_and_links_exist(page: Path) -> None:
 
 def test_phases_are_the_compilers() -> None:
     hr = pytest.importorskip("headrace")
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
-    assert rows == [(phase.name, phase.summary) for phase in hr.phases()]
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    tables = re.findall(r"^\| phase \| holds afterwards \|\n.*\n((?:\|.*\n)+)", text, re.M)
+    shared, cpu, cuda, gradient = (
+        re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", table, re.M) for table in tables
+    )
+    assert shared + cpu == [(phase.name, phase.summary) for phase in hr.phases()]
+    assert shared + cuda == [(phase.name, phase.summary) for phase in hr.phases("cuda:sm_90a")]
+    assert gradient == [(phase.name, phase.summary) for phase in hr.phases(gradient=True)]
 
 
 def python_of(page: str) -> list[str]:
@@ -80,14 +86,14 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
     assert "'i' has 64 iterations, and 'gemm8x8' along 'i' has 8" in capsys.readouterr().out
 
 
-def test_steps_to_add_an_operator_are_real() -> None:
-    rows = re.findall(
-        r"\| `([^`]+)` in `([^`]+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M
-    )
-    assert len(rows) == 9
-    for name, path in rows:
-        # "one("Softmax", ...)" stands for any arguments.
-        assert name.removesuffix(", ...)") in (ROOT / path).read_text(), (name, path)
+def test_steps_of_contributions_are_real() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    steps = re.findall(r"((?:`[^`]+`,? ?)+)in `([\w./-]+\.\w+)`", page)
+    assert len(steps) >= 7
+    for names, path in steps:
+        for name in re.findall(r"`([^`]+)`", names):
+            # "one("Softmax", ...)" stands for any arguments.
+            assert name.removesuffix(", ...)") in (ROOT / path).read_text(), (name, path)
 
 
 def test_tutorial_on_schedules_runs(capsys) -> None:
@@ -106,3 +112,10 @@ def test_tutorial_on_schedules_runs(capsys) -> None:
         f = hr.compile(names["C"], recipe=recipe)
         np.testing.assert_allclose(f(a, a), a @ a, rtol=1e-4)
     names.clear()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_of_prose_hold_120_columns(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```|^   ```.*?^   ```", "", page.read_text(), flags=re.S | re.M)
+    long = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")]
+    assert long == []

@@ -3,6 +3,7 @@
 #include "dialect/ConstantData.h"
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ThreadPool.h"

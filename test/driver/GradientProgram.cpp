@@ -2,6 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/RunPasses.h"
 #include "transform/gradient/Gradient.h"
 
 #include <cmath>

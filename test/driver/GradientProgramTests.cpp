@@ -1,5 +1,6 @@
 // Gradients of programs: uses, seeds, names, what is kept and what is computed again.
 #include "driver/Compiler.h"
+#include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
 
 #include "GradientProgram.h"

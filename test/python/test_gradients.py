@@ -40,6 +40,14 @@ def test_grad_of_a_loss(loss: hr.Model, n: int) -> None:
     np.testing.assert_allclose(dtarget, 2 * (target - x), rtol=1e-6)
 
 
+def test_phases_of_a_gradient_are_shown(loss: hr.Model) -> None:
+    gradient = hr.grad(loss)
+    assert "x.grad" not in gradient.ir("merge") and "x.grad" in gradient.ir("differentiate")
+    assert "hr.kernel" in gradient.ir("kernels")
+    with pytest.raises(hr.InvalidArgumentError, match="unknown phase 'merge'"):
+        loss.ir("merge")
+
+
 def test_value_and_grad_by_name(loss: hr.Model) -> None:
     x, target = numbers(4, 3), numbers(4, 3, seed=1)
     value, dtarget = hr.value_and_grad(loss, wrt="target")(target=target, x=x)

@@ -26,9 +26,12 @@ struct ExplainOptions {
   bool recipes = false;
 };
 
-void printPhases() {
+void printPhases(const ExplainOptions &options) {
   Table table({{"phase", Table::Align::Left}, {"after it", Table::Align::Left}});
-  for (const PhaseInfo &phase : phases())
+  if (options.gradient)
+    for (const PhaseInfo &phase : gradientPhases())
+      table.add({phase.name, phase.summary});
+  for (const PhaseInfo &phase : phases(options.model.settings.target))
     table.add({phase.name, phase.summary});
   table.print(stdout);
 }
@@ -43,12 +46,17 @@ Sizes openSizes(const Explanation &explanation, const Model &model, const Sizes 
   return open;
 }
 
-/// The program and its gradient, each on its own, and what goes from one to the other.
-int explainGradient(const ExplainOptions &options, const Model &model, const Sizes &sizes) {
+GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   GradientOptions gradients = options.gradients;
   if (options.weights)
     for (const TensorSpec &weight : model.weights())
       gradients.wrt.push_back(weight.name);
+  return gradients;
+}
+
+/// The program and its gradient, each on its own, and what goes from one to the other.
+int explainGradient(const ExplainOptions &options, const Model &model, const Sizes &sizes) {
+  GradientOptions gradients = gradientsOf(options, model);
   GradientExplanation explanation;
   {
     Progress progress("compiling " + model.name());
@@ -70,13 +78,15 @@ int explainGradient(const ExplainOptions &options, const Model &model, const Siz
 
 int explainModel(const ExplainOptions &options) {
   if (options.phases && options.model.path.empty()) {
-    printPhases();
+    printPhases(options);
     return 0;
   }
   std::shared_ptr<Model> model = loadModel(options.model);
   Sizes sizes = parseSizes(options.sizes, model->symbols());
   if (!options.phase.empty()) {
-    std::string ir = model->ir(options.phase, sizes);
+    std::string ir = options.gradient
+                         ? model->gradientIr(options.phase, gradientsOf(options, *model), sizes)
+                         : model->ir(options.phase, sizes);
     fmt::print("{}{}", ir, ir.ends_with('\n') ? "" : "\n");
     return 0;
   }
@@ -111,12 +121,13 @@ void addExplainCommand(CLI::App &app, Action &action) {
   command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
   command->add_flag("--recipes", options->recipes, "Print how the loops of every kernel run")
       ->excludes(phase);
-  command->add_flag("--phases", options->phases, "List the phases of the compiler (no MODEL)")
+  command
+      ->add_flag("--phases", options->phases,
+                 "List the phases of the compiler, for --target and with --grad (no MODEL)")
       ->excludes(phase);
   CLI::Option *gradient = command->add_flag(
       "--grad", options->gradient,
       "Explain the model and its gradient: what is kept for it, computed again and moved");
-  gradient->excludes(phase);
   command
       ->add_option("--wrt", options->gradients.wrt,
                    "Inputs or weights to differentiate by (default: all inputs)")
@@ -134,6 +145,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
                   "  headrace explain examples/digits/digits.onnx --size batch=16\n"
                   "  headrace explain --phases\n"
                   "  headrace explain model.onnx --to=kernels\n"
+                  "  headrace explain model.onnx --grad --to=differentiate\n"
                   "  headrace explain --grad --weights examples/digits/digits.onnx");
   command->callback([options, &action] { action = [options] { return explainModel(*options); }; });
 }

@@ -2,6 +2,7 @@
 
 #include "driver/Compiler.h"
 #include "driver/ProgramBuilder.h"
+#include "driver/RunPasses.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"

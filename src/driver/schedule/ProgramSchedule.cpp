@@ -1,6 +1,7 @@
 #include "driver/schedule/ProgramSchedule.h"
 
 #include "driver/Compiler.h"
+#include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
 #include "transform/recipe/ProgramModel.h"

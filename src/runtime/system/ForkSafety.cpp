@@ -101,6 +101,10 @@ ForkState &forkState() {
   return *state;
 }
 
+// Made while the program starts: a fork amid its first use would leave a child that waits for it to
+// be made.
+[[maybe_unused]] const ForkState &madeAtStart = forkState();
+
 void enter() {
   ForkState &state = forkState();
   std::unique_lock lock(state.sectionMutex);

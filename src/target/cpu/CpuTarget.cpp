@@ -49,6 +49,70 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
+void addTilePasses(OpPassManager &manager, const Target &target) {
+  CpuWalkRowsPassOptions walk;
+  // As many rows as have an accumulator each in a register, with room for what is read.
+  walk.rows = target.machine().vectorRegisters / 4;
+  walk.vectorBytes = target.machine().vectorBytes;
+  manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
+  manager.addPass(createCpuApplyRecipePass());
+  manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
+}
+
+void addBufferPasses(OpPassManager &manager, const Target &target) {
+  manager.addPass(createCpuBufferizePass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
+  CpuPlanWorkspacePassOptions workspace;
+  workspace.apart = checksAccesses;
+  manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass(workspace));
+  manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
+  manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
+  CpuCheckKernelPassOptions options;
+  options.vectorBytes = target.machine().vectorBytes;
+  options.vectorRegisters = target.machine().vectorRegisters;
+  manager.addPass(createCpuCheckKernelPass(options));
+  manager.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
+}
+
+void addLoweringPasses(OpPassManager &manager, const Target &) {
+  manager.addPass(createCpuCallIntrinsicsPass());
+  manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
+  manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCpuApproximateMathPass());
+  manager.addPass(createCpuKernelAbiPass());
+  // Addresses in terms of bare arithmetic before loops become branches.
+  manager.addPass(memref::createFoldMemRefAliasOpsPass());
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  // Functions without a polynomial become calls, an element at a time: before vectors are gone.
+  manager.addPass(createCpuPowersToFunctionsPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertSCFToCFPass());
+  // The lanes of an accumulator are partial results already: they are added up as a tree, not
+  // one after the other.
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.reassociateFPReductions = true;
+  manager.addPass(createConvertVectorToLLVMPass(vectors));
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
 class CpuTarget final : public HostTarget {
 public:
   CpuTarget(std::string name, Processor processor)
@@ -80,67 +144,14 @@ public:
     manager.addPass(createCpuAttachRecipePass(options));
   }
 
-  void addTilePasses(OpPassManager &manager) const override {
-    CpuWalkRowsPassOptions walk;
-    // As many rows as have an accumulator each in a register, with room for what is read.
-    walk.rows = machine().vectorRegisters / 4;
-    walk.vectorBytes = machine().vectorBytes;
-    manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
-    manager.addPass(createCpuApplyRecipePass());
-    manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
-  }
-
-  void addBufferPasses(OpPassManager &manager) const override {
-    manager.addPass(createCpuBufferizePass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
-    manager.addNestedPass<func::FuncOp>(createCpuDistributeGridPass());
-    CpuPlanWorkspacePassOptions workspace;
-    workspace.apart = checksAccesses;
-    manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass(workspace));
-    manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
-    manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
-    CpuCheckKernelPassOptions options;
-    options.vectorBytes = machine().vectorBytes;
-    options.vectorRegisters = machine().vectorRegisters;
-    manager.addPass(createCpuCheckKernelPass(options));
-  }
-
-  void addLoweringPasses(OpPassManager &manager) const override {
-    manager.addPass(createCpuCallIntrinsicsPass());
-    manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
-    manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
-    manager.addNestedPass<func::FuncOp>(createCpuApproximateMathPass());
-    manager.addPass(createCpuKernelAbiPass());
-    // Addresses in terms of bare arithmetic before loops become branches.
-    manager.addPass(memref::createFoldMemRefAliasOpsPass());
-    manager.addPass(memref::createExpandStridedMetadataPass());
-    manager.addPass(createLowerAffinePass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
-    manager.addPass(createLoopInvariantCodeMotionPass());
-    // Functions without a polynomial become calls, an element at a time: before vectors are gone.
-    manager.addPass(createCpuPowersToFunctionsPass());
-    manager.addPass(createConvertMathToLLVMPass());
-    manager.addPass(createConvertMathToLibmPass());
-    manager.addPass(createConvertSCFToCFPass());
-    // The lanes of an accumulator are partial results already: they are added up as a tree, not
-    // one after the other.
-    ConvertVectorToLLVMPassOptions vectors;
-    vectors.reassociateFPReductions = true;
-    manager.addPass(createConvertVectorToLLVMPass(vectors));
-    manager.addPass(createLowerAffinePass());
-    manager.addPass(arith::createArithExpandOpsPass());
-    manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-    manager.addPass(createArithToLLVMConversionPass());
-    manager.addPass(createConvertIndexToLLVMPass());
-    manager.addPass(createConvertControlFlowToLLVMPass());
-    manager.addPass(createConvertFuncToLLVMPass());
-    manager.addPass(createReconcileUnrealizedCastsPass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
+  ArrayRef<TargetPhase> phases() const override {
+    static constexpr TargetPhase all[] = {
+        {"tiles", "level 3: recipes applied; tiles, loops, vectors", addTilePasses},
+        {"buffers", "level 3: memory in place of values, temporaries from workspaces",
+         addBufferPasses},
+        {"llvm", "level 4: the processor's own code, as LLVM dialect", addLoweringPasses},
+    };
+    return all;
   }
 
   CompiledKernels compile(ModuleOp program) const override {

@@ -41,6 +41,17 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
+void addFunctionPasses(OpPassManager &manager, const Target &) {
+  manager.addPass(createCudaWriteKernelsPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createCudaVerifyFunctionsPass());
+}
+
+void addLoweringPasses(OpPassManager &manager, const Target &) {
+  manager.addPass(createCudaLowerPass());
+}
+
 class CudaTarget final : public DeviceTarget {
 public:
   CudaTarget(StringRef name, cuda::Architecture architecture)
@@ -80,17 +91,14 @@ public:
     manager.addPass(createCudaAttachSchedulePass(options));
   }
 
-  void addTilePasses(OpPassManager &manager) const override {
-    manager.addPass(createCudaWriteKernelsPass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
-  }
-
-  /// Device functions are written in terms of memory.
-  void addBufferPasses(OpPassManager &) const override {}
-
-  void addLoweringPasses(OpPassManager &manager) const override {
-    manager.addPass(createCudaLowerPass());
+  ArrayRef<TargetPhase> phases() const override {
+    static constexpr TargetPhase all[] = {
+        {"functions", "level 3: device functions over memory, and their launches",
+         addFunctionPasses},
+        {"llvm", "level 4: device functions as LLVM and NVVM dialects; then PTX",
+         addLoweringPasses},
+    };
+    return all;
   }
 
   void attachRecipe(func::FuncOp program, StringRef recipe) const override {

@@ -34,4 +34,8 @@ def CudaPrintPtxPass : Pass<"cuda-print-ptx", "::mlir::ModuleOp"> {
   ];
 }
 
+def CudaVerifyFunctionsPass : Pass<"cuda-verify-functions", "::mlir::ModuleOp"> {
+  let summary = "verifies level 3: device functions over memory alone, each of which is launched";
+}
+
 #endif

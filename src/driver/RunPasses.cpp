@@ -1,0 +1,66 @@
+#include "driver/RunPasses.h"
+
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/Text.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+/// The user's operator a diagnostic speaks of, if its place names one.
+static std::string nameOf(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName().str();
+  return "";
+}
+
+void runPasses(PassManager &manager, ModuleOp program, const std::string &modelName,
+               const std::string &stage) {
+  std::string refused, broken;
+  ScopedDiagnosticHandler collect(program.getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return success();
+    std::string name = nameOf(diagnostic.getLocation());
+    if (!name.empty() && refused.empty())
+      refused = "operator " + inQuotes(name) + ": " + diagnostic.str();
+    else if (broken.empty())
+      broken = diagnostic.str();
+    return success();
+  });
+  manager.enableVerifier(true);
+  LogicalResult result = [&] {
+    CompilerSection section;
+    return manager.run(program);
+  }();
+  pollInterruption(); // what was skipped is no result
+  if (succeeded(result))
+    return;
+  if (!refused.empty())
+    throw Error(ErrorKind::Unsupported, modelName + ": " + refused);
+  throw InternalError(modelName + ": " + stage + " failed: " + broken);
+}
+
+func::FuncOp entryFunction(ModuleOp program) {
+  auto function = program.lookupSymbol<func::FuncOp>("main");
+  if (!function)
+    throw InternalError("the program has no entry");
+  return function;
+}
+
+std::string printed(ModuleOp program) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  program.print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
+  return text;
+}
+
+std::string textAttribute(ModuleOp module, StringRef name) {
+  auto text = module->getAttrOfType<StringAttr>(name);
+  return text ? text.str() : "";
+}
+
+} // namespace headrace

@@ -1,0 +1,26 @@
+// Passes over a program of a model, with errors in the user's words.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+
+namespace headrace {
+
+/// Throws Error where an operator is refused, InternalError where a pass fails; `stage` says in
+/// which part of the compiler that was.
+void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
+               const std::string &stage);
+
+/// The entry function of a program.
+mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
+
+/// The program as text, without large constants.
+std::string printed(mlir::ModuleOp program);
+
+/// A text on a kernel's module; empty where it has none.
+std::string textAttribute(mlir::ModuleOp module, llvm::StringRef name);
+
+} // namespace headrace
