@@ -64,7 +64,12 @@ void Interpreter::run(const Block &block, Environment &variables) {
 void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
   auto bound = [&](const Operand &operand) {
     try {
-      return value(operand, variables).number("a bound of a loop");
+      double number = value(operand, variables).number("a bound of a loop");
+      // Beyond, a number plus 1 is the same number: the loop would never end.
+      if (std::fabs(number) >= 0x1p53)
+        fail(operand.place, "expected a bound of a loop below 2^53, found " + numberText(number),
+             ErrorKind::InvalidArgument);
+      return number;
     } catch (const Error &error) {
       if (error.kind() != ErrorKind::TypeMismatch)
         throw;

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import headrace
 import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
+from engines import Command, Engine, Package, Refused
 from values import MANTISSA, Program, epsilon
 
 DOUBLE = np.dtype(np.float64)
@@ -84,11 +85,6 @@ def compare(program: Program, found: dict, expected: dict) -> str:
     return ""
 
 
-def as_dict(model: headrace.Model, results) -> dict[str, np.ndarray]:
-    listed = results if isinstance(results, tuple) else (results,)
-    return {spec.name: value for spec, value in zip(model.outputs, listed)}
-
-
 def by_runtime(model: onnx.ModelProto, feeds: dict) -> dict[str, np.ndarray] | None:
     """None where ONNX Runtime has no kernel for these types, or refuses the model."""
     options = onnxruntime.SessionOptions()
@@ -117,19 +113,25 @@ def runtime_differs(program: Program) -> bool:
     )
 
 
+def engine_for(path: Path) -> Engine:
+    """The command that HEADRACE_RANDOM_COMMAND names, else the Python package."""
+    command = os.environ.get("HEADRACE_RANDOM_COMMAND")
+    return Command(command, path) if command else Package(path)
+
+
 def check(program: Program) -> Verdict:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(program.model, path)
         try:
-            model = headrace.load(path)
-            compiled = model.run_dict(program.feeds)
-        except headrace.UnsupportedError as error:
+            engine = engine_for(path)
+            compiled = engine.compiled(program.feeds)
+        except Refused as error:
             return Verdict("refused", str(error))
         except Exception as error:  # noqa: BLE001
             return Verdict("wrong", f"{type(error).__name__}: {error}")
         try:
-            reference = as_dict(model, model.reference(**program.feeds))
+            reference = engine.reference(program.feeds)
         except Exception as error:  # noqa: BLE001
             return Verdict("wrong", f"reference: {type(error).__name__}: {error}")
     if wrong := compare(program, compiled, reference):

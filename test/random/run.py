@@ -5,6 +5,7 @@
 
 Every program runs in a child process, so that a crash costs one seed and is reported as that seed's.
 Failing programs are made small and saved as .onnx with their inputs beside them (--save).
+With --command a built command computes them in place of the Python package: build/asan/bin/headrace, say.
 """
 
 from __future__ import annotations
@@ -149,11 +150,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--save", type=Path, default=Path("build/random-failures"))
     parser.add_argument("--no-shrink", action="store_true", help="report failing seeds as they are")
+    parser.add_argument("--command", help="a headrace command to compute them with")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve()
         return 0
+    if options.command:
+        os.environ["HEADRACE_RANDOM_COMMAND"] = os.path.abspath(options.command)
     outcome = run_seeds(range(options.seed, options.seed + options.count), options.jobs)
     if not options.no_shrink:
         for seed in list(outcome.failures)[:20]:

@@ -235,5 +235,19 @@ TEST(ScriptErrors, NameTheirPlace) {
       "test.dml:1:44: calls are nested more than 256 dee");
 }
 
+TEST(ScriptErrors, NumbersThatAreNoPositions) {
+  for (std::string bound : {"1e30", "-1e30", "1/0"})
+    EXPECT_NE(errorOf("b = " + bound + "\nfor (i in b:b) x = i").find("a bound of a loop"),
+              std::string::npos)
+        << bound;
+  EXPECT_EQ(runScript("for (i in seq(9007199254740990, 9007199254740991)) print(i)").output,
+            "9007199254740990\n9007199254740991\n");
+  for (std::string column : {"1e30", "0/0", "1.5", "0", "4"})
+    EXPECT_NE(errorOf("X = order(target=matrix(1, 3, 3), by=matrix(" + column + ", 1, 1))")
+                  .find("of a matrix of 3"),
+              std::string::npos)
+        << column;
+}
+
 } // namespace
 } // namespace headrace::script

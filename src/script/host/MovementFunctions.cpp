@@ -191,16 +191,18 @@ Value order(HostCall &call) {
   Tensor x = call.dense(0);
   int64_t cols = x.shape()[1];
   std::vector<int64_t> by;
+  auto addColumn = [&](double column) {
+    if (!(column >= 1 && column <= static_cast<double>(cols) && column == std::floor(column)))
+      call.fail("column " + numberText(column) + " of a matrix of " + std::to_string(cols));
+    by.push_back(static_cast<int64_t>(column));
+  };
   if (call.given(1) && call.arguments[1].matrix()) {
     Tensor columns = call.dense(1);
-    for (int64_t i = 0; i < columns.elements(); ++i)
-      by.push_back(static_cast<int64_t>(columns.as<double>()[i]));
+    std::ranges::for_each(columns.as<double>(), columns.as<double>() + columns.elements(),
+                          addColumn);
   } else {
-    by.push_back(call.whole(1, 1));
+    addColumn(call.number(1, 1));
   }
-  for (int64_t column : by)
-    if (column < 1 || column > cols)
-      call.fail("column " + std::to_string(column) + " of a matrix of " + std::to_string(cols));
   bool decreasing = call.truth(2, false);
   std::vector<int64_t> rows(x.shape()[0]);
   std::iota(rows.begin(), rows.end(), 0);

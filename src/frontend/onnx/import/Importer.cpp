@@ -134,6 +134,8 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
 }
 
 void GraphImporter::importNode(const Node &node) {
+  if (node.outputs.empty())
+    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
   NodeContext c(node, state);
   const Operator &op = *findOperator(node.opType, state.opset);
   bool allKnown = op.evaluate && c.inputCount() > 0;

@@ -55,6 +55,8 @@ Known gather(NodeContext &c) {
   return result;
 }
 
+static bool isFactor(int64_t number) { return number >= -kMostFactor && number <= kMostFactor; }
+
 /// A list by constant bounds; anything else is left to the operator on data.
 Known slice(NodeContext &c) {
   const SymbolicValue &data = *c.known(0);
@@ -63,11 +65,11 @@ Known slice(NodeContext &c) {
   auto axes = c.integersOf("axes", 3).value_or(std::vector<int64_t>{0});
   int64_t step = c.has(4) && !c.integers(4).empty() ? c.integers(4)[0] : 1;
   if (data.shape.size() != 1 || !starts || starts->size() != 1 || !ends || ends->size() != 1 ||
-      axes.size() != 1 || (axes[0] != 0 && axes[0] != -1) || step == 0 ||
-      std::abs(step) > kMostFactor)
+      axes.size() != 1 || (axes[0] != 0 && axes[0] != -1) || step == 0 || !isFactor(step))
     return std::nullopt;
   auto clamped = [&](int64_t at, int64_t low, int64_t high) {
-    return std::clamp(at < 0 && at >= -size ? at + size : at, low, high);
+    // Backwards over an empty list `high` lies below `low`, and holds.
+    return std::min(std::max(at < 0 && at >= -size ? at + size : at, low), high);
   };
   bool forward = step > 0;
   int64_t start = clamped((*starts)[0], 0, forward ? size : size - 1);
@@ -85,7 +87,7 @@ Known range(NodeContext &c) {
   auto start = c.known(0)->constants(), limit = c.known(1)->constants(),
        step = c.known(2)->constants();
   for (const auto *number : {&start, &limit, &step})
-    if (!*number || (*number)->size() != 1 || std::abs((*number)->front()) > kMostFactor)
+    if (!*number || (*number)->size() != 1 || !isFactor((*number)->front()))
       return std::nullopt;
   if (step->front() == 0)
     c.fail(ErrorKind::InvalidModel, "{0}: expected a step other than 0", c.nameOfInput(2));

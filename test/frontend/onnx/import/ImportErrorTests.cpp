@@ -65,6 +65,11 @@ TEST(ImportErrors, GraphsThatDoNotHangTogether) {
   noOutput.input("x", {"3"}).node("Neg", {"x"}, {"y"}).output("z");
   expectFailure(noOutput, ErrorKind::InvalidModel, {"output 'z'"});
 
+  ModelBuilder noResult;
+  noResult.input("x", {"3"}).node("Neg", {"x"}, {"y"}).output("y");
+  noResult.node("Cast", {"x"}, {}, {attribute("to", 2)});
+  expectFailure(noResult, ErrorKind::InvalidModel, {"'n1' (Cast)", "output"});
+
   ModelBuilder indices;
   indices.input("x", {"1", "1", "4"})
       .node("MaxPool", {"x"}, {"p", "i"}, {attribute("kernel_shape", std::vector<int64_t>{2})})
@@ -232,6 +237,12 @@ TEST(ImportErrors, EveryOperatorOnAnyInputs) {
       {"matrix", "", "scalar"},
       {"far", "far", "far", "list", "far"},
       {"image", "far", "far"},
+      {"least", "least", "least"},
+      {"list", "least", "least", "", "least"},
+      {"vector", "least", "least", "", "least"},
+      {"empty", "empty", "empty"},
+      {"empty", "least", "least", "", "back"},
+      {"none", "least", "least", "", "back"},
   };
   int imported = 0;
   for (OperatorFamily family :
@@ -251,6 +262,9 @@ TEST(ImportErrors, EveryOperatorOnAnyInputs) {
               .input("flags", {"4"}, DType::Bool)
               .constant("list", ints({1, 0, 2}))
               .constant("far", ints({INT64_MAX, INT64_MIN, -1}))
+              .constant("least", ints({INT64_MIN}))
+              .constant("back", ints({-1}))
+              .constant("empty", ints({}))
               .node(op.opType, inputs, {"y", "z"},
                     {attribute("axis", 1), attribute("to", 1), attribute("blocksize", 2),
                      attribute("kernel_shape", std::vector<int64_t>{2, 2}),

@@ -125,6 +125,19 @@ TEST(Importer, SlicesOfFreeSizesRestrictThem) {
   EXPECT_EQ(imported.main()->getAttrOfType<DenseI64ArrayAttr>(kSymbolMaxAttr)[0], 16);
 }
 
+TEST(Importer, RangesOfIntegersAreExactWhereDoublesAreNot) {
+  constexpr int64_t far = int64_t(1) << 60;
+  ModelBuilder model;
+  for (auto [name, value] : {std::pair("a", far), {"b", far - 5}, {"c", int64_t(-2)}})
+    model.constant(name, tensorOf<int64_t>(DType::I64, {}, {value}));
+  model.node("Range", {"a", "b", "c"}, {"y"}).output("y");
+  Imported imported(model);
+  auto constants = imported.all<hr::ConstantOp>();
+  Tensor range = constantTensor(constants.back().getValue());
+  EXPECT_EQ(std::vector<int64_t>(range.as<int64_t>(), range.as<int64_t>() + range.elements()),
+            (std::vector<int64_t>{far, far - 2, far - 4}));
+}
+
 TEST(Importer, FreeSizesUnderWindowsAreRestrictedThroughStrides) {
   ModelBuilder model;
   model.input("x", {"1", "1", "h", "8"})

@@ -37,6 +37,8 @@ static SmallVector<AxisPart> wholeTensor(NodeContext &c, ArrayRef<AffineExpr> sh
 // Positions beyond this mean "to the end": no tensor is that long.
 static constexpr int64_t kFar = int64_t(1) << 31;
 
+static bool isFar(int64_t distance) { return distance < -kFar || distance > kFar; }
+
 /// A position along an axis of size `dim`, counted from the end when negative, moved into
 /// [low, high]. With a free size that takes a condition on it.
 static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, AffineExpr low,
@@ -44,7 +46,8 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
   auto number = constantValue(at), size = constantValue(dim);
   if (number && size) {
     int64_t counted = *number < 0 && *number > -kFar ? *number + *size : *number;
-    return c.dim(std::clamp(counted, *constantValue(low), *constantValue(high)));
+    // Backwards over an empty axis `high` lies below `low`, and holds.
+    return c.dim(std::min(std::max(counted, *constantValue(low)), *constantValue(high)));
   }
   if (number && *number >= kFar)
     return high;
@@ -62,7 +65,7 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
 
 static AxisPart slicedAxis(NodeContext &c, AffineExpr dim, AffineExpr start, AffineExpr end,
                            int64_t step) {
-  if (step == 0 || std::abs(step) > kFar)
+  if (step == 0 || isFar(step))
     c.fail(ErrorKind::InvalidModel, "expected a step other than 0 below 2^31, found {0}", step);
   AffineExpr zero = c.dim(0);
   AffineExpr low = step > 0 ? zero : c.dim(-1), high = step > 0 ? dim : dim - 1;
@@ -180,8 +183,12 @@ static TypedAttr padValue(NodeContext &c) {
     Tensor wide = constant.converted(DType::F64);
     value = *wide.as<double>();
   }
-  if (isa<IntegerType>(type))
+  if (isa<IntegerType>(type)) {
+    if (!(std::abs(value) <= kFar))
+      c.fail(ErrorKind::InvalidModel,
+             "attribute 'value': expected an integer below 2^31, found {0}", value);
     return c.builder.getIntegerAttr(type, static_cast<int64_t>(value));
+  }
   return c.builder.getFloatAttr(type, value);
 }
 
@@ -202,7 +209,7 @@ static void importPad(NodeContext &c) {
   SmallVector<AxisPart> parts = wholeTensor(c, shape);
   for (auto [i, axis] : llvm::enumerate(axes)) {
     int64_t before = pads[i], after = pads[axes.size() + i];
-    if (std::abs(before) > kFar || std::abs(after) > kFar)
+    if (isFar(before) || isFar(after))
       c.fail(ErrorKind::InvalidModel, "expected pads below 2^31, found {0} and {1}", before, after);
     int64_t cutBefore = std::max<int64_t>(-before, 0), cutAfter = std::max<int64_t>(-after, 0);
     parts[axis] = {c.dim(cutBefore), shape[axis] - (cutBefore + cutAfter)};

@@ -65,6 +65,43 @@ static void importSize(NodeContext &c) {
   c.result(SymbolicValue{DType::I64, {}, {c.product(c.shape(0))}});
 }
 
+static constexpr int64_t kMostInRange = int64_t(1) << 24;
+
+template <class Number> static Number numberOf(NodeContext &c, size_t i, DType dtype) {
+  Tensor wide = c.constant(i).converted(dtype);
+  return *wide.as<Number>();
+}
+
+/// Unsigned numbers hold any distance between two integers.
+static Tensor integerRange(NodeContext &c) {
+  auto number = [&](size_t i) { return numberOf<int64_t>(c, i, DType::I64); };
+  int64_t first = number(0), limit = number(1), step = number(2);
+  auto difference = [](int64_t a, int64_t b) { return uint64_t(a) - uint64_t(b); };
+  uint64_t count = 0;
+  if (step > 0 && first < limit)
+    count = llvm::divideCeil(difference(limit, first), uint64_t(step));
+  else if (step < 0 && first > limit)
+    count = llvm::divideCeil(difference(first, limit), difference(0, step));
+  if (count > kMostInRange)
+    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
+  Tensor range = Tensor::allocate(DType::I64, {static_cast<int64_t>(count)});
+  for (uint64_t i = 0; i < count; ++i)
+    range.as<int64_t>()[i] = static_cast<int64_t>(uint64_t(first) + i * uint64_t(step));
+  return range;
+}
+
+static Tensor floatRange(NodeContext &c) {
+  auto number = [&](size_t i) { return numberOf<double>(c, i, DType::F64); };
+  double start = number(0), step = number(2);
+  double count = std::max(std::ceil((number(1) - start) / step), 0.0);
+  if (!(count <= kMostInRange))
+    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
+  Tensor range = Tensor::allocate(DType::F64, {static_cast<int64_t>(count)});
+  for (int64_t i = 0; i < range.elements(); ++i)
+    range.as<double>()[i] = start + static_cast<double>(i) * step;
+  return range;
+}
+
 /// Numbers in arithmetic progression; all three parameters must be constants.
 static void importRange(NodeContext &c) {
   for (size_t i : {0, 1, 2}) {
@@ -73,17 +110,9 @@ static void importRange(NodeContext &c) {
     if (!c.constant(i) || c.constant(i).elements() != 1)
       c.fail(ErrorKind::Unsupported, "{0}: expected one constant", c.nameOfInput(i));
   }
-  auto number = [&](size_t i) {
-    Tensor wide = c.constant(i).converted(DType::F64);
-    return *wide.as<double>();
-  };
-  double start = number(0), step = number(2);
-  double count = std::ceil((number(1) - start) / step);
-  if (!(count <= 1 << 24))
-    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
-  Tensor range = Tensor::allocate(DType::F64, {std::max<int64_t>(static_cast<int64_t>(count), 0)});
-  for (int64_t i = 0; i < range.elements(); ++i)
-    range.as<double>()[i] = start + static_cast<double>(i) * step;
+  if (numberOf<double>(c, 2, DType::F64) == 0)
+    c.fail(ErrorKind::InvalidModel, "{0}: expected a step other than 0", c.nameOfInput(2));
+  Tensor range = isa<IntegerType>(c.type(0).getElementType()) ? integerRange(c) : floatRange(c);
   c.result(range.converted(c.constant(0).dtype()));
 }
 
