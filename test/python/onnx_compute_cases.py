@@ -116,6 +116,10 @@ def binary_cases() -> list[Case]:
         one("Clip", normal(5), None, np.float32(0.5), label="high at run time"),
         one("Clip", normal(5), np.float32(1), np.float32(-1), constants=(1, 2), label="crossed"),
         one("Clip", normal(5), opset=7, min=-0.5, max=0.25, label="attributes"),
+        one("Clip", EXTREMES, np.float32(0), None, constants=(1,), label="low of infinities"),
+        one("Clip", EXTREMES, None, np.float32(0), constants=(2,), label="high of infinities"),
+        one("Clip", EXTREMES, label="infinities without bounds"),
+        one("Clip", EXTREMES, opset=7, min=0.0, label="attribute and infinities"),
         one("Clip", whole(6), np.int64(-3), np.int64(4), constants=(1, 2), label="int"),
     ]
     return cases
