@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper
-from onnx_cases import Case, f32, ints, normal, one, positive, truth, whole
+from onnx_cases import Case, f32, ints, node, normal, one, positive, truth, whole
 
 INF, NAN = np.inf, np.nan
 EXTREMES = f32(-INF, -1e4, -100, -20, -1, -1e-3, -0.0, 0, 1e-3, 1, 20, 88, 100, 1e4, INF, NAN)
@@ -230,6 +230,15 @@ def normalization_cases() -> list[Case]:
         one("InstanceNormalization", normal(2, 4, 9), per_channel[0], per_channel[1], epsilon=0.1, label="1d"),
         one("GroupNormalization", image, normal(2), normal(2, seed=1), num_groups=2, opset=18),
         one("GroupNormalization", image, per_channel[0], per_channel[1], num_groups=2, opset=21),
+        *(
+            Case(
+                f"{op}-of-one-spread",
+                [node(op, "x", "s", **more), node("Expand", "s,size", "e"), node("Add", "z,e", "y")],
+                {"x": normal(1, 1), "z": normal(1)},
+                {"size": ints(5, 1)},
+            )
+            for op, more in (("Softmax", {}), ("LogSoftmax", {}), ("ReduceSum", {"keepdims": 1}))
+        ),
         one("Softmax", normal(2, 3, 4)),
         one("Softmax", normal(2, 3, 4), axis=1, label="axis 1"),
         one("Softmax", normal(2, 3, 4) * 200, axis=-2, label="large"),
