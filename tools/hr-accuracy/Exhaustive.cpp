@@ -1,5 +1,5 @@
-// Every f32 there is: results are compared with double precision many at a time, and what that leaves
-// in doubt, one by one.
+// Every f32 there is: results are compared with double precision many at a time, and what that
+// leaves in doubt, one by one.
 #include "ManyResults.h"
 #include "Measure.h"
 #include <atomic>
@@ -28,11 +28,12 @@ struct Sweep {
 class Worker {
 public:
   explicit Worker(Sweep &sweep)
-      : sweep(sweep),
-        searches(sweep.implementations.size(), Search<double>(DType::F32, sweep.function.smallest)) {}
+      : sweep(sweep), searches(sweep.implementations.size(),
+                               Search<double>(DType::F32, sweep.function.smallest)) {}
 
   std::vector<Search<double>> run() {
-    // Spread over all magnitudes, so that large errors are found early and nearly nothing exceeds them.
+    // Spread over all magnitudes, so that large errors are found early and nearly nothing exceeds
+    // them.
     for (int64_t i; (i = sweep.nextBlock++) < kBlocks;)
       visit(i * kSpread % kBlocks);
     return std::move(searches);
