@@ -4,7 +4,7 @@
 // verify-level2: kernels, library calls, checks, views and constants only; kernels hold linalg over
 // plain
 //                tensors, in loops over blocks of rows or where data says where to write, and
-//                compute all they yield.
+//                compute all they yield; points of parallel loops write elements of their own.
 // verify-level3: kernels hold no tensor any more, only buffers.
 //
 // Each names the operator that broke the promise. They are part of every compilation.
@@ -48,7 +48,25 @@ struct VerifyLevel1Pass : impl::VerifyLevel1PassBase<VerifyLevel1Pass> {
   }
 };
 
+/// A parallel loop that a result does not have would write its elements several times over.
+LogicalResult verifyParallelResults(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    for (unsigned i = 0; i < loops.size(); ++i)
+      if (loops[i] == utils::IteratorType::parallel && sizes[i] != 1 && !map.isFunctionOfDim(i))
+        return op.emitError("writes a result without its parallel loop ") << i;
+  }
+  return success();
+}
+
 LogicalResult verifyKernelBody(hr::KernelOp kernel) {
+  WalkResult ownElements = kernel.walk([](linalg::LinalgOp op) {
+    return failed(verifyParallelResults(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (ownElements.wasInterrupted())
+    return failure();
   for (Operation &op : kernel.getBody().front()) {
     if (!isa<hr::YieldOp, hr::SizeOp>(op) &&
         !isa<linalg::LinalgDialect, tensor::TensorDialect, arith::ArithDialect,

@@ -43,6 +43,12 @@ class Case:
         return path
 
 
+def node(op: str, inputs: str, outputs: str, **attributes: object) -> onnx.NodeProto:
+    return helper.make_node(
+        op, inputs.split(","), outputs.split(","), name=f"{op}_{outputs}", **attributes
+    )
+
+
 def one(
     op: str,
     *inputs: np.ndarray | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper
-from onnx_cases import Case, f32, ints, normal, one, positive, truth, whole
+from onnx_cases import Case, f32, ints, node, normal, one, positive, truth, whole
 
 INF, NAN = np.inf, np.nan
 EXTREMES = f32(-INF, -1e4, -100, -20, -1, -1e-3, -0.0, 0, 1e-3, 1, 20, 88, 100, 1e4, INF, NAN)
@@ -118,6 +118,10 @@ def binary_cases() -> list[Case]:
         one("Clip", normal(5), None, np.float32(0.5), label="high at run time"),
         one("Clip", normal(5), np.float32(1), np.float32(-1), constants=(1, 2), label="crossed"),
         one("Clip", normal(5), opset=7, min=-0.5, max=0.25, label="attributes"),
+        one("Clip", EXTREMES, np.float32(0), None, constants=(1,), label="low of infinities"),
+        one("Clip", EXTREMES, None, np.float32(0), constants=(2,), label="high of infinities"),
+        one("Clip", EXTREMES, label="infinities without bounds"),
+        one("Clip", EXTREMES, opset=7, min=0.0, label="attribute and infinities"),
         one("Clip", whole(6), np.int64(-3), np.int64(4), constants=(1, 2), label="int"),
     ]
     return cases
@@ -228,6 +232,15 @@ def normalization_cases() -> list[Case]:
         one("InstanceNormalization", normal(2, 4, 9), per_channel[0], per_channel[1], epsilon=0.1, label="1d"),
         one("GroupNormalization", image, normal(2), normal(2, seed=1), num_groups=2, opset=18),
         one("GroupNormalization", image, per_channel[0], per_channel[1], num_groups=2, opset=21),
+        *(
+            Case(
+                f"{op}-of-one-spread",
+                [node(op, "x", "s", **more), node("Expand", "s,size", "e"), node("Add", "z,e", "y")],
+                {"x": normal(1, 1), "z": normal(1)},
+                {"size": ints(5, 1)},
+            )
+            for op, more in (("Softmax", {}), ("LogSoftmax", {}), ("ReduceSum", {"keepdims": 1}))
+        ),
         one("Softmax", normal(2, 3, 4)),
         one("Softmax", normal(2, 3, 4), axis=1, label="axis 1"),
         one("Softmax", normal(2, 3, 4) * 200, axis=-2, label="large"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper, numpy_helper
-from onnx_cases import Case, ints, normal, one, whole
+from onnx_cases import Case, ints, node, normal, one, whole
 
 
 def layout_cases() -> list[Case]:
@@ -89,12 +89,6 @@ def indexing_cases() -> list[Case]:
         one("Gather", whole(10), whole(2, 2, low=0), label="int data"),
     ]
     return cases
-
-
-def node(op: str, inputs: str, outputs: str, **attributes: object):
-    return helper.make_node(
-        op, inputs.split(","), outputs.split(","), name=f"{op}_{outputs}", **attributes
-    )
 
 
 def constant(name: str, value: np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,22 @@ def test_every_operator_is_met() -> None:
     assert met == set(NAMES)
 
 
+def test_results_flow_into_other_nodes() -> None:
+    """In most graphs some node reads a result, in many of them a result is read twice."""
+    reading, shared, count = 0, 0, 400
+    for seed in range(count):
+        made: set[str] = set()
+        uses: collections.Counter = collections.Counter()
+        for node in generate(seed).model.graph.node:
+            uses.update(set(node.input) & made)
+            if node.op_type != "Constant":
+                made |= set(node.output)
+        reading += bool(uses)
+        shared += any(number > 1 for number in uses.values())
+    assert reading > 0.75 * count
+    assert shared > 0.4 * count
+
+
 def test_a_seed_is_a_program() -> None:
     first, second = generate(7), generate(7)
     assert first.model.SerializeToString() == second.model.SerializeToString()
@@ -38,3 +55,5 @@ def test_random_graphs() -> None:
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.
     assert outcome.kinds["refused"] < COUNT // 20
+    assert not outcome.runtime_refusals
+    assert outcome.runtime["unsupported"] < COUNT // 10

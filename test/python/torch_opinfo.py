@@ -158,6 +158,8 @@ def compare(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
         try:
             found = run(cases, torch.compile(together(cases), backend="headrace", dynamic=False))
         except Exception as error:
+            if is_refused_by_torch(cases):
+                return [], []
             return [f"{', '.join(case.name for case in cases)}: {error}"], []
     reasons = [str(w.message) for w in caught if issubclass(w.category, FallbackWarning)]
     wrong = []
@@ -167,6 +169,28 @@ def compare(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
             if reason:
                 wrong.append(f"{case.name}: {kind}: {reason}")
     return wrong, reasons
+
+
+def is_refused_by_torch(cases: Sequence[Case]) -> bool:
+    """Whether PyTorch cannot capture one sample for any backend, as where eager mode resizes."""
+    if len(cases) > 1:
+        return False
+    torch._dynamo.reset()
+    try:
+        run(cases, torch.compile(together(cases), backend="eager", dynamic=False))
+    except Exception:
+        return True
+    return False
+
+
+def mistakes(cases: Sequence[Case], together: int = 16) -> list[str]:
+    """What is wrong; many to a graph, and those of a graph that is wrong one by one."""
+    wrong: list[str] = []
+    for start in range(0, len(cases), together):
+        part = cases[start : start + together]
+        if compare(part)[0]:
+            wrong += [mistake for case in part for mistake in compare([case])[0]]
+    return wrong
 
 
 def difference(found: list[Any], wanted: list[Any], tolerance: float) -> str | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import onnx
+from adapt import adapted
 from onnx import helper, numpy_helper
+from requirement import Requirement
 from values import ANY, BOOL, LARGEST, MANTISSA, Program, Range, Value
 
+OPSETS = [9, 11, 13, 13, 17, 18, 18, 21]
 SIZES = [1, 2, 2, 3, 3, 4, 5, 7, 8, 17]
+# Few programs have them: what is larger than a tile of a kernel.
+LARGE_SIZES = [16, 31, 33, 64, 100]
+MOST_ELEMENTS = 20_000
 SYMBOLS = "nmk"
 
 
@@ -15,12 +23,23 @@ def onnx_type(dtype: np.dtype) -> int:
     return helper.np_dtype_to_tensor_dtype(dtype)
 
 
+@functools.cache
+def is_in(op: str, opset: int) -> bool:
+    return onnx.defs.has(op, max_inclusive_version=opset)
+
+
+def fits_single(value: Value) -> bool:
+    is_exact_there = value.bound < value.grid * 2.0 ** (MANTISSA[np.dtype(np.float32)] - 1)
+    return not value.special and (is_exact_there or not value.is_exact)
+
+
 class Builder:
     def __init__(self, seed: int):
         self.random = np.random.default_rng(seed)
         self.seed = seed
-        self.opset = int(self.choose([13, 17, 18, 21]))
+        self.opset = int(self.choose(OPSETS))
         self.has_empty = self.chance(0.06)
+        self.has_large = self.chance(0.06)
         self.special = self.chance(0.2)
         self.symbols = {name: self.size() for name in SYMBOLS}
         # What a program mostly has, so that its operators find each other's results.
@@ -33,6 +52,10 @@ class Builder:
         self.feeds: dict[str, np.ndarray] = {}
         self.operators: set[str] = set()
         self.made = 0
+        # What the next operator reads first, if there is a way.
+        self.preferred: Value | None = None
+        # Results that are outputs although others read them.
+        self.shown: set[str] = set()
 
     # Choices
     def chance(self, p: float) -> bool:
@@ -45,7 +68,9 @@ class Builder:
         return int(self.random.integers(low, high + 1))
 
     def size(self) -> int:
-        return 0 if self.has_empty and self.chance(0.3) else int(self.choose(SIZES))
+        if self.has_empty and self.chance(0.3):
+            return 0
+        return int(self.choose(LARGE_SIZES if self.has_large and self.chance(0.4) else SIZES))
 
     def dims(self, rank: int, *, fixed: bool = False) -> tuple[int | str, ...]:
         opens = not fixed and self.chance(0.5)
@@ -85,11 +110,15 @@ class Builder:
         self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None
     ) -> Value:
         """A new input or initializer; open sizes make it an input."""
+        if any(isinstance(d, str) and d not in SYMBOLS for d in dims):
+            raise Skip("only a result has such a size")
         if grid is None:
             grid = 0.25 if dtype in MANTISSA else 1.0
         if dtype == BOOL:
             low, high, grid = 0, 1, 1
         shape = self.shape_of(dims)
+        if np.prod(shape) > MOST_ELEMENTS:
+            raise Skip("too large")
         data = self.elements(dtype, shape, low, high, grid, special)
         is_open = any(isinstance(d, str) for d in dims)
         if constant is None:
@@ -107,8 +136,7 @@ class Builder:
             value.dims = value.shape
             tensor = numpy_helper.from_array(data, value.name)
             if self.chance(0.3):
-                self.nodes.append(helper.make_node("Constant", [], [value.name], value=tensor))
-                self.operators.add("Constant")
+                self.add(helper.make_node("Constant", [], [value.name], value=tensor))
             else:
                 self.initializers.append(tensor)
         else:
@@ -123,65 +151,83 @@ class Builder:
         name = self.new_name("i")
         tensor = numpy_helper.from_array(np.array(numbers, np.int64), name)
         if self.chance(0.2):
-            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
-            self.operators.add("Constant")
+            self.add(helper.make_node("Constant", [], [name], value=tensor))
         else:
             self.initializers.append(tensor)
         return name
 
-    def pick(self, dtypes, *, dims=None, ranks=None, low=-64.0, high=64.0, exact=False, accept=None,
-             calm=True) -> Value:  # fmt: skip
-        """A value to read, of one of the types and within the range: one that is there, or a new one.
+    def axes_of(self, op: str, axes, *, since: int, name: str = "axes"):
+        """A list of numbers as the version has it: the inputs and the attributes."""
+        if self.opset >= since:
+            return [self.integers(axes)], {}
+        return [], {name: [int(i) for i in axes]}
 
-        `calm` refuses values with NaN, infinities and the like among them.
-        """
-        fits = [
-            value
-            for value in self.values
-            if value.dtype in dtypes
-            and (dims is None or value.dims == tuple(dims))
-            and (ranks is None or value.rank in ranks)
-            and value.low >= low
-            and value.high <= high
-            and not (exact and not value.is_exact)
-            and not (calm and value.special)
-            and value.error <= 1e3
-            and (accept is None or accept(value))
-        ]
-        if fits and self.chance(0.75):
+    def derived(self, formula: str, size: int) -> int | str:
+        """A size that is computed from open ones; the formula names it."""
+        self.symbols[formula] = size
+        return formula
+
+    def pick(self, dtypes, *, dims=None, **options) -> Value:
+        """A value to read: one that is there, one made of it, or a new input."""
+        wanted = Requirement(dtypes, None if dims is None else tuple(dims), **options)
+        preferred, self.preferred = self.preferred, None
+        if preferred and wanted.fits(preferred):
+            return preferred
+        if preferred and (made := adapted(self, preferred, wanted)):
+            return made
+        fits = [value for value in self.values if wanted.fits(value)]
+        computed = [value for value in fits if value.is_computed]
+        if computed and self.chance(0.85):
             # The latest most often, so that graphs are deep.
-            return fits[-1] if self.chance(0.5) else self.choose(fits)
-        usual = [dtype for dtype in self.usual_types if dtype in dtypes]
-        dtype = self.choose(usual if usual and self.chance(0.8) else list(dtypes))
-        if dims is None and self.chance(0.6):
-            trial = Value("", dtype, self.usual_dims, self.shape_of(self.usual_dims))
-            if (ranks is None or trial.rank in ranks) and (accept is None or accept(trial)):
-                dims = self.usual_dims
-        if dims is None:
-            for _ in range(20):
-                dims = self.dims(self.choose(list(ranks or (0, 1, 2, 2, 3, 4))))
-                trial = Value("", dtype, dims, self.shape_of(dims))
-                if accept is None or accept(trial):
-                    break
-            else:
-                raise Skip("no shape fits")
+            return computed[-1] if self.chance(0.4) else self.choose(computed)
+        if fits and self.chance(0.6):
+            return self.choose(fits)
+        computed = [value for value in self.values if value.is_computed]
+        if computed and self.chance(0.4) and (made := adapted(self, self.choose(computed), wanted)):
+            return made
+        return self.new_input(wanted)
+
+    def new_input(self, wanted: Requirement) -> Value:
+        usual = [dtype for dtype in self.usual_types if dtype in wanted.dtypes]
+        dtype = self.choose(usual if usual and self.chance(0.8) else list(wanted.dtypes))
+        dims = self.dims_for(wanted, dtype)
         grid = 0.25 if dtype in MANTISSA else 1.0
-        a, b = max(low, -4.0), min(high, 4.0)
+        a, b = max(wanted.low, -4.0), min(wanted.high, 4.0)
         if a > b:
-            a, b = low, high
+            a, b = wanted.low, wanted.high
         if np.floor(b / grid) < np.ceil(a / grid):
             grid = 2.0**-5
-        return self.leaf(dtype, dims, a, b, grid, special=self.special and not calm)
+        return self.leaf(dtype, dims, a, b, grid, special=self.special and not wanted.calm)
+
+    def dims_for(self, wanted: Requirement, dtype) -> tuple[int | str, ...]:
+        def fits(dims) -> bool:
+            return wanted.fits_shape(Value("", dtype, tuple(dims), self.shape_of(dims)))
+
+        if wanted.dims is not None:
+            return wanted.dims
+        if self.chance(0.6) and fits(self.usual_dims):
+            return self.usual_dims
+        for _ in range(20):
+            dims = self.dims(self.choose(list(wanted.ranks or (0, 1, 2, 2, 3, 4))))
+            if fits(dims):
+                return dims
+        raise Skip("no shape fits")
 
     # Nodes
-    def node(self, op: str, inputs, dtype, dims, result: Range, *, extra=(), **attributes) -> Value:
-        """Adds a node with one result that counts; `extra` names further outputs."""
-        name = self.new_name("v")
-        names = [value.name if isinstance(value, Value) else value for value in inputs]
+    def add(self, node: onnx.NodeProto) -> None:
+        if not is_in(node.op_type, self.opset):
+            raise Skip("a later version has it")
+        self.nodes.append(node)
+        self.operators.add(node.op_type)
+
+    def type_code(self, dtype: np.dtype) -> int:
+        return onnx_type(dtype)
+
+    def result(self, dtype, dims, made: Range) -> Value:
         dims = tuple(dims)
         value = Value(
-            name, dtype, dims, self.shape_of(dims), result.low, result.high, result.grid,
-            result.error, result.special,
+            self.new_name("v"), dtype, dims, self.shape_of(dims), made.low, made.high, made.grid,
+            made.error, made.special, is_computed=True,
         )  # fmt: skip
         if dtype in MANTISSA:
             limit = LARGEST.get(dtype, 1e30)
@@ -189,16 +235,27 @@ class Builder:
             limit = 2 if dtype == BOOL else float(np.iinfo(dtype).max)
         if value.bound >= limit and not value.special:
             raise Skip("out of the type's range")
-        self.nodes.append(helper.make_node(op, names, [name, *extra], **attributes))
-        self.operators.add(op)
-        self.values.append(value)
+        if value.elements > MOST_ELEMENTS:
+            raise Skip("too large")
         return value
 
+    def node(self, op: str, inputs, dtype, dims, made: Range, **attributes) -> Value:
+        """Adds a node with one result."""
+        return self.node_of(op, inputs, [self.result(dtype, dims, made)], **attributes)[0]
+
+    def node_of(self, op: str, inputs, results: list[Value], **attributes) -> list[Value]:
+        names = [value.name if isinstance(value, Value) else value for value in inputs]
+        self.add(helper.make_node(op, names, [value.name for value in results], **attributes))
+        self.values += results
+        return results
+
     def finish(self) -> Program:
-        computed = [v for v in self.values if not v.name.startswith(("x", "w"))]
+        computed = [v for v in self.values if v.is_computed]
         read = {name for node in self.nodes for name in node.input}
-        outputs = [v for v in computed if v.name not in read or self.chance(0.25)]
-        outputs = outputs[-5:]
+        outputs = [
+            v for v in computed if v.name not in read or v.name in self.shown or self.chance(0.2)
+        ]
+        outputs = outputs[-6:]
         if self.chance(0.08) and self.inputs:
             outputs += [v for v in self.values if v.name == self.inputs[0].name]
         elif self.chance(0.05):
@@ -223,6 +280,8 @@ class Builder:
             {v.name: v.error for v in self.values},
             {v.name for v in self.values if v.special},
             {v.name: v.dtype for v in self.values},
+            {v.name: v.shape for v in self.values},
+            all(fits_single(v) for v in self.values if v.dtype == np.float64),
             self.operators,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from adapt import converted_range
 from builder import Builder, Skip, onnx_type
 from scipy import special as functions
 from values import ANY, BOOL, FLOATS, INTEGERS, MANTISSA, NUMBERS, Range, Value
@@ -35,7 +36,7 @@ def gelu(x):
     return 0.5 * x * (1 + functions.erf(x / math.sqrt(2)))
 
 
-# Name: the function, the range it is given, the version that has it.
+# Name: the function, the range it is given.
 SMOOTH = {
     "Sqrt": (np.sqrt, 0.25, 60),
     "Exp": (np.exp, -6, 4),
@@ -66,7 +67,6 @@ SMOOTH = {
     "HardSwish": (lambda x: x * np.clip(x / 6 + 0.5, 0, 1), -8, 8),
     "Gelu": (gelu, -8, 8),
 }
-SINCE = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
 ATTRIBUTES = {
     "Elu": lambda b: {"alpha": float(b.choose([0.5, 1.0, 2.0]))},
     "Celu": lambda b: {"alpha": float(b.choose([1.0, 2.0]))},
@@ -80,13 +80,13 @@ def smooth(op: str):
     f, low, high = SMOOTH[op]
 
     def make(b: Builder) -> Value:
-        if b.opset < SINCE.get(op, 7):
-            raise Skip("a later version has it")
         # What a function makes of NaN and the like is a result of its own, not to be computed with.
         odd = b.special and b.chance(0.4)
         x = b.pick(FLOATS, calm=not odd, low=-64 if odd else low, high=64 if odd else high)
         if x.special:
             result = Range(-64, 64, error=64.0, special=True)
+        elif x.low < low or x.high > high:
+            raise Skip("there the function has poles, or grows too much")
         else:
             result = sampled(f, x)
         attributes = ATTRIBUTES[op](b) if op in ATTRIBUTES and b.chance(0.7) else {}
@@ -242,6 +242,8 @@ def mod(b: Builder) -> Value:
 
 
 def power(b: Builder) -> Value:
+    if b.chance(0.3):
+        return integer_power(b)
     x = b.pick(FLOATS, low=0.25, high=6)
     exponent = b.choose([2.0, 3.0, 0.5, 1.0, 0.0, -1.0, None])
     if exponent is None:
@@ -252,6 +254,23 @@ def power(b: Builder) -> Value:
         return b.node("Pow", [x, y], x.dtype, broadcast(b, x, y), Range(low, high, error=error))
     y = b.leaf(x.dtype, b.choose([(), (1,)]), exponent, exponent, 0.5, constant=True)
     result = sampled(lambda v: v**exponent, x)
+    return b.node("Pow", [x, y], x.dtype, broadcast(b, x, y), result)
+
+
+def integer_power(b: Builder) -> Value:
+    """Bases of any sign, to whole powers of a type of their own since version 12."""
+    x = b.pick([*FLOATS[:3], *INTEGERS[:2]], low=-3, high=3)
+    kinds = [*FLOATS[:2], *INTEGERS[:2]] if b.opset >= 12 else [x.dtype]
+    y = beside(
+        b, x, kinds, low=0, high=3, accept=lambda v: v.dtype not in MANTISSA or v.is_constant
+    )
+    if y.dtype in MANTISSA:
+        y = b.leaf(y.dtype, (), 2, 2, 1.0)
+    top = max(x.bound, 1.0) ** 3
+    result = Range(-top, top, min(x.grid, 1.0) ** 3, 3 * top * x.error)
+    result = result.rounded(x.dtype, x.is_exact, 16)
+    if x.dtype in MANTISSA and result.error == 0:
+        result.error = 16 * top
     return b.node("Pow", [x, y], x.dtype, broadcast(b, x, y), result)
 
 
@@ -285,19 +304,20 @@ def prelu(b: Builder) -> Value:
 
 def clip(b: Builder) -> Value:
     x = b.pick(NUMBERS, calm=not b.special)
-    inputs: list[Value | str] = [x]
+    bounds = [b.choose([-2, -2, 4]) if b.chance(0.7) else None, 3 if b.chance(0.7) else None]
     low, high = x.low, x.high
-    if b.chance(0.7):
-        inputs.append(b.leaf(x.dtype, (), -2, -2))
-        low, high = max(low, -2), max(high, -2)
-    else:
-        inputs.append("")
-    if b.chance(0.7):
-        inputs.append(b.leaf(x.dtype, (), 3, 3))
+    if bounds[0] is not None:
+        low, high = max(low, bounds[0]), max(high, bounds[0])
+    if bounds[1] is not None:
         low, high = min(low, 3), min(high, 3)
+    result = Range(low, high, x.grid, x.error, x.special)
+    if b.opset < 11:
+        named = {k: float(v) for k, v in zip(("min", "max"), bounds) if v is not None}
+        return b.node("Clip", [x], x.dtype, x.dims, result, **named)
+    inputs = [x, *("" if v is None else b.leaf(x.dtype, (), v, v) for v in bounds)]
     while inputs[-1] == "":
         inputs.pop()
-    return b.node("Clip", inputs, x.dtype, x.dims, Range(low, high, x.grid, x.error, x.special))
+    return b.node("Clip", inputs, x.dtype, x.dims, result)
 
 
 def compare(op: str, dtypes):
@@ -308,10 +328,8 @@ def compare(op: str, dtypes):
     return make
 
 
-def logic(op: str, dtypes, since: int = 7):
+def logic(op: str, dtypes):
     def make(b: Builder) -> Value:
-        if b.opset < since:
-            raise Skip("a later version has it")
         x, y = two(b, dtypes)
         bound = 0 if x.dtype == BOOL else 2 * max(x.bound, y.bound) + 1
         return b.node(op, [x, y], x.dtype, broadcast(b, x, y), Range(-bound, bound or 1))
@@ -331,7 +349,8 @@ def is_nan(b: Builder) -> Value:
 
 def is_inf(b: Builder) -> Value:
     x = b.pick(FLOATS, calm=False, accept=lambda v: once_special(b, v))
-    attributes = {"detect_negative": b.integer(0, 1)} if b.chance(0.5) else {}
+    names = [name for name in ("detect_negative", "detect_positive") if b.chance(0.5)]
+    attributes = {name: b.integer(0, 1) for name in names}
     return b.node("IsInf", [x], BOOL, x.dims, Range(0, 1), **attributes)
 
 
@@ -346,31 +365,17 @@ def where(b: Builder) -> Value:
     return b.node("Where", [condition, x, y], x.dtype, broadcast(b, condition, x, y), result)
 
 
-def converted(b: Builder, x: Value, to: np.dtype) -> Range:
-    if to == BOOL:
-        return Range(0, 1)
-    if to not in MANTISSA:
-        return Range(math.floor(x.low), math.ceil(x.high))
-    if x.dtype not in MANTISSA:
-        return Range(x.low, x.high, 1.0).rounded(to, True)
-    lost = MANTISSA[to] - MANTISSA[x.dtype]
-    error = x.error * 2.0**lost
-    return Range(x.low, x.high, x.grid, error).rounded(to, x.is_exact)
-
-
 def cast(b: Builder) -> Value:
     to = b.choose(ANY)
-    jumps = to not in MANTISSA
-    x = b.pick(ANY, exact=jumps)
-    return b.node("Cast", [x], to, x.dims, converted(b, x, to), to=onnx_type(to))
+    # What is not finite has no integer that the standard names.
+    x = b.pick(ANY, exact=to not in MANTISSA, calm=not b.special or to in INTEGERS)
+    return b.node("Cast", [x], to, x.dims, converted_range(x, to), to=onnx_type(to))
 
 
 def cast_like(b: Builder) -> Value:
-    if b.opset < 15:
-        raise Skip("a later version has it")
     like = b.pick(ANY, calm=False)
     x = b.pick(ANY, exact=like.dtype not in MANTISSA)
-    return b.node("CastLike", [x, like], like.dtype, x.dims, converted(b, x, like.dtype))
+    return b.node("CastLike", [x, like], like.dtype, x.dims, converted_range(x, like.dtype))
 
 
 ELEMENTWISE = {
@@ -399,7 +404,7 @@ ELEMENTWISE = {
         for op in ("Greater", "Less", "GreaterOrEqual", "LessOrEqual")
     },
     **{op: logic(op, [BOOL]) for op in ("And", "Or", "Xor")},
-    **{op: logic(op, INTEGERS, 18) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")},
+    **{op: logic(op, INTEGERS) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")},
     "Not": negation,
     "IsNaN": is_nan,
     "IsInf": is_inf,

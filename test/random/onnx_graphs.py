@@ -9,12 +9,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from builder import Builder, Skip
+from builder import Builder, Skip, is_in
 from elementwise import ELEMENTWISE
-from structure import STRUCTURE
+from layout import LAYOUT
+from normalizations import NORMALIZATIONS
+from parts import PARTS
+from patterns import PATTERNS
+from products import PRODUCTS
+from reductions import REDUCED
 from values import Program
+from windows import WINDOWS
 
-GENERATORS = {**ELEMENTWISE, **STRUCTURE}
+GENERATORS = {**ELEMENTWISE, **LAYOUT, **PARTS, **PRODUCTS, **WINDOWS, **NORMALIZATIONS, **REDUCED}
 NAMES = sorted(GENERATORS)
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 TABLES = SOURCES / "frontend/onnx/import/ops"
@@ -35,19 +41,31 @@ def accepted_operators() -> set[str]:
 def generate(seed: int) -> Program:
     """Seeds go through all operators in turn, so that each has its share."""
     b = Builder(seed)
-    wanted = [NAMES[seed % len(NAMES)]]
-    # Mostly small ones, which compile quickly; one in five is large enough for several kernels.
-    wanted += [
-        b.choose(NAMES) for _ in range(b.integer(6, 14) if b.chance(0.2) else b.integer(0, 3))
-    ]
+    first = NAMES[seed % len(NAMES)]
+    if not is_in(first, b.opset):
+        b.opset = 21
+    # Mostly small ones, which compile quickly; one in eight is large enough for several kernels.
+    others = b.integer(5, 10) if b.chance(0.12) else b.integer(0, 3)
+    wanted = [GENERATORS[op] for op in [first, *(b.choose(NAMES) for _ in range(others))]]
+    if b.chance(0.4):
+        wanted.append(b.choose(PATTERNS))
     b.random.shuffle(wanted)
-    for op in wanted:
-        for _ in range(4):
-            try:
-                GENERATORS[op](b)
-                break
-            except Skip:
-                continue
+    for make in wanted:
+        attempt(b, make)
     if not b.nodes or all(node.op_type == "Constant" for node in b.nodes):
-        GENERATORS["Neg"](b)
+        attempt(b, GENERATORS["Neg"])
     return b.finish()
+
+
+def attempt(b: Builder, make) -> None:
+    for _ in range(4):
+        computed = [value for value in b.values if value.is_computed]
+        if computed and b.chance(0.85):
+            b.preferred = computed[-1] if b.chance(0.5) else b.choose(computed)
+        try:
+            make(b)
+            return
+        except Skip:
+            continue
+        finally:
+            b.preferred = None

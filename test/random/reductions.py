@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from builder import Builder
+from layout import signed_axes
 from values import FLOATS, INTEGERS, NUMBERS, Range, Value
 
 REDUCTIONS = {
@@ -23,6 +24,8 @@ REDUCTIONS = {
 
 def reduced(op: str, x: Value, count: int) -> Range:
     n, bound = max(count, 1), x.bound
+    if x.special:
+        return Range(x.low, x.high, x.grid, x.error, special=True)
     if op == "ReduceProd":
         factor = max(float(bound), 1.0)
         top = factor**n if n * math.log10(factor) < 300 else 1e300  # no type holds more
@@ -65,22 +68,27 @@ def reduction(op: str):
         x = b.pick(
             REDUCTIONS[op], ranks=(0, 1, 2, 3, 4), low=low, high=high,
             accept=lambda v: not (needs_element and 0 in v.shape),
+            calm=not (b.special and op in ("ReduceMax", "ReduceMin")),
         )  # fmt: skip
         axes = [i for i in range(x.rank) if b.chance(0.5)]
-        over = axes or list(range(x.rank))
+        # Without axes all of them, unless the node says that none are meant.
+        none = (
+            not axes and (b.opset >= 18 or (b.opset >= 13 and op == "ReduceSum")) and b.chance(0.3)
+        )
+        over = axes or ([] if none else list(range(x.rank)))
         keep = b.integer(0, 1)
         count = math.prod(x.shape[i] for i in over)
         if keep:
             dims = [1 if i in over else d for i, d in enumerate(x.dims)]
         else:
             dims = [d for i, d in enumerate(x.dims) if i not in over]
-        given = [i - x.rank if b.chance(0.5) else i for i in axes]
-        attributes, inputs = {"keepdims": keep}, [x]
-        if given and (b.opset >= 18 or op == "ReduceSum"):
-            inputs.append(b.integers(given))
-        elif given:
-            attributes["axes"] = given
-        return b.node(op, inputs, x.dtype, dims, reduced(op, x, count), **attributes)
+        attributes = {"keepdims": keep, **({"noop_with_empty_axes": 1} if none else {})}
+        inputs = []
+        if axes:
+            since = 13 if op == "ReduceSum" else 18
+            inputs, named = b.axes_of(op, signed_axes(b, axes, x.rank), since=since)
+            attributes |= named
+        return b.node(op, [x, *inputs], x.dtype, dims, reduced(op, x, count), **attributes)
 
     return make
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import json
 import os
 import selectors
@@ -39,6 +40,9 @@ class Outcome:
     kinds: collections.Counter = field(default_factory=collections.Counter)
     failures: dict[int, str] = field(default_factory=dict)
     refusals: collections.Counter = field(default_factory=collections.Counter)
+    # How many programs ONNX Runtime ran and in which types, and why it did not run the others.
+    runtime: collections.Counter = field(default_factory=collections.Counter)
+    runtime_refusals: dict[int, str] = field(default_factory=dict)
 
 
 def start_child() -> Child:
@@ -66,7 +70,7 @@ def serve() -> None:
 
     for line in sys.stdin:
         verdict = check(generate(int(line)))
-        print(json.dumps([verdict.kind, verdict.message]), flush=True)
+        print(json.dumps(dataclasses.astuple(verdict)), flush=True)
 
 
 def run_seeds(seeds, jobs: int) -> Outcome:
@@ -83,8 +87,12 @@ def run_seeds(seeds, jobs: int) -> Outcome:
         child.process.stdin.write(f"{child.seed}\n")
         child.process.stdin.flush()
 
-    def note(seed: int, kind: str, message: str) -> None:
+    def note(seed: int, kind: str, message: str, runtime: str = "", said: str = "") -> None:
         outcome.kinds[kind] += 1
+        if runtime:
+            outcome.runtime[runtime] += 1
+        if runtime == "refused":
+            outcome.runtime_refusals[seed] = said
         if (done := outcome.kinds.total()) % 500 == 0:
             print(f"{done} programs, {len(outcome.failures)} of them wrong", flush=True)
         if kind == "wrong":
@@ -169,6 +177,9 @@ def main() -> int:
     print(dict(outcome.kinds))
     for reason, count in outcome.refusals.most_common(12):
         print(f"refused {count} times: {reason}")
+    print("ONNX Runtime:", dict(outcome.runtime))
+    for seed, reason in outcome.runtime_refusals.items():
+        print(f"ONNX Runtime refused seed {seed}: {reason}")
     return 1 if outcome.failures else 0
 
 

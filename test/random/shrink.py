@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import onnx
-from check import by_runtime
 from onnx import helper
 from values import Program
+
+from runtime import by_runtime
 
 
 def needed(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -40,6 +41,8 @@ def with_model(program: Program, model: onnx.ModelProto, feeds: dict) -> Program
         program.tolerances,
         program.special,
         program.types,
+        program.shapes,
+        program.fits_single,
     )
 
 
@@ -60,10 +63,10 @@ def cut(program: Program, name: str) -> Program | None:
     probe.CopyFrom(program.model)
     probe.graph.ClearField("output")
     probe.graph.output.append(helper.make_empty_tensor_value_info(name))
-    results = by_runtime(probe, program.feeds)
-    if results is None:
+    answer = by_runtime(with_model(program, probe, program.feeds))
+    if answer.results is None:
         return None
-    value = np.asarray(results[name])
+    value = np.asarray(answer.results[name])
     model = onnx.ModelProto()
     model.CopyFrom(program.model)
     nodes = [node for node in model.graph.node if name not in node.output]

@@ -8,6 +8,7 @@ conversion), the generator only feeds it exact values.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import ml_dtypes
@@ -42,6 +43,8 @@ class Value:
     # NaN, infinities, -0.0 and the largest numbers may be among the elements.
     special: bool = False
     is_constant: bool = False
+    # The result of a node, not an input or a constant.
+    is_computed: bool = False
 
     @property
     def bound(self) -> float:
@@ -54,6 +57,19 @@ class Value:
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def is_fixed(self) -> bool:
+        return all(isinstance(d, int) for d in self.dims)
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def range(self) -> Range:
+        """Of a result that holds the same elements."""
+        return Range(self.low, self.high, self.grid, self.error, self.special)
 
 
 @dataclass
@@ -95,4 +111,7 @@ class Program:
     tolerances: dict[str, float] = field(default_factory=dict)
     special: set[str] = field(default_factory=set)
     types: dict[str, np.dtype] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # Whether single precision holds every f64 value that must be exact.
+    fits_single: bool = False
     operators: set[str] = field(default_factory=set)

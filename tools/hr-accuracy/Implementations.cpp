@@ -65,11 +65,17 @@ const std::map<std::string_view, DeviceFunction2> kBinary = {
 template <class T, class Function>
 Tensor applied(Function function, const std::vector<Tensor> &arguments) {
   Tensor result = Tensor::allocate(arguments[0].dtype(), arguments[0].shape());
-  for (int64_t i = 0; i < result.elements(); ++i)
-    if constexpr (std::is_invocable_v<Function, T>)
-      result.as<T>()[i] = function(arguments[0].as<T>()[i]);
-    else
-      result.as<T>()[i] = function(arguments[0].as<T>()[i], arguments[1].as<T>()[i]);
+  int64_t count = result.elements();
+  T *y = result.as<T>();
+  const T *x = arguments[0].as<T>();
+  if constexpr (std::is_invocable_v<Function, T>) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = function(x[i]);
+  } else {
+    const T *second = arguments[1].as<T>();
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = function(x[i], second[i]);
+  }
   return result;
 }
 
@@ -78,6 +84,8 @@ template <class Functions> Evaluate evaluateBy(const Functions &functions, DType
   return [functions, type](std::vector<Tensor> arguments) {
     if (type == DType::F64)
       return applied<double>(functions.f64, arguments);
+    if (type == DType::F32)
+      return applied<float>(functions.f32, arguments);
     for (Tensor &argument : arguments)
       argument = argument.converted(DType::F32);
     return applied<float>(functions.f32, arguments).converted(type);

@@ -1,66 +1,11 @@
 #include "Measure.h"
 
 #include "Points.h"
-#include "Units.h"
-#include <cstdio>
 #include <future>
 #include <thread>
 
 namespace headrace::accuracy {
 namespace {
-
-Format formatOf(DType type) {
-  switch (type) {
-  case DType::F16:
-    return kF16;
-  case DType::BF16:
-    return kBf16;
-  case DType::F32:
-    return kF32;
-  default:
-    return kF64;
-  }
-}
-
-/// f16 is computed in single, where nothing overflows that matters to it.
-int smallestOf(const Format &format, Smallest smallest) {
-  if (smallest == Smallest::One)
-    return 0;
-  return smallest == Smallest::Tiny && format.least < kF16.least ? format.least * 3 / 4
-                                                                 : format.least;
-}
-
-template <class Exact> class Search {
-public:
-  Search(DType type, Smallest least)
-      : format(formatOf(type)), smallest(smallestOf(format, least)), isSingle(type == DType::F32) {}
-
-  template <class... Arguments> void add(Exact got, Exact exact, Arguments... arguments) {
-    // Nearly all results of f32 are the nearest number; that is seen faster than units are counted.
-    if (auto nearest = static_cast<float>(exact);
-        isSingle && nearest == static_cast<float>(got) && nearest != 0 && std::isfinite(nearest)) {
-      if (got != exact)
-        worst.units = std::max(worst.units, 0.5);
-      return;
-    }
-    double units = unitsBetween(got, exact, format, smallest);
-    if (!(units > worst.units))
-      return;
-    worst.units = units;
-    char text[200], *end = text;
-    ((end += std::snprintf(end, 40, "%.17g ", static_cast<double>(arguments))), ...);
-    std::snprintf(end, 80, "-> %.17g, exact %.17g", static_cast<double>(got),
-                  static_cast<double>(exact));
-    worst.at = text;
-  }
-
-  Worst worst;
-
-private:
-  Format format;
-  int smallest;
-  bool isSingle;
-};
 
 template <class Exact> void merge(Worst &total, const Search<Exact> &part) {
   if (part.worst.units > total.units)
@@ -75,10 +20,9 @@ template <class Exact> const auto *numbersOf(const Tensor &tensor, Tensor &copy)
 }
 
 template <class Exact>
-Worst measureIn(Exact (*exact)(Exact), DType type, Smallest least, const Evaluate &evaluate,
-                bool all) {
+Worst measureIn(Exact (*exact)(Exact), DType type, Smallest least, const Evaluate &evaluate) {
   Worst worst;
-  visitPoints(type, all, [&](const Tensor &points) {
+  visitPoints(type, [&](const Tensor &points) {
     Tensor results = evaluate({points}), xCopy, yCopy;
     const auto *x = numbersOf<Exact>(points, xCopy), *y = numbersOf<Exact>(results, yCopy);
     int64_t count = points.elements(), threads = std::thread::hardware_concurrency();
@@ -111,9 +55,9 @@ Worst measurePairsIn(Exact (*exact)(Exact, Exact), DType type, const Evaluate &e
 
 } // namespace
 
-Worst measure(const Function &function, DType type, const Evaluate &evaluate, bool all) {
-  return type == DType::F64 ? measureIn(function.of64, type, function.smallest, evaluate, all)
-                            : measureIn(function.of32, type, function.smallest, evaluate, all);
+Worst measure(const Function &function, DType type, const Evaluate &evaluate) {
+  return type == DType::F64 ? measureIn(function.of64, type, function.smallest, evaluate)
+                            : measureIn(function.of32, type, function.smallest, evaluate);
 }
 
 Worst measure(const Function2 &function, DType type, const Evaluate &evaluate) {

@@ -3,23 +3,22 @@
 
 #include "runtime/tensor/Tensor.h"
 
-#include "Functions.h"
+#include "Search.h"
 #include <functional>
-#include <optional>
-#include <string>
+#include <span>
+#include <vector>
 
 namespace headrace::accuracy {
-
-struct Worst {
-  double units = 0;
-  std::string at; // argument, result, exact result
-};
 
 /// `evaluate` gives the results for arguments; nullopt: it has no such function.
 using Evaluate = std::function<Tensor(const std::vector<Tensor> &)>;
 
-Worst measure(const Function &function, DType type, const Evaluate &evaluate, bool all);
+/// At a sample of numbers (Points.h).
+Worst measure(const Function &function, DType type, const Evaluate &evaluate);
 Worst measure(const Function2 &function, DType type, const Evaluate &evaluate);
+
+/// At every f32 there is, each of the implementations; says on stderr how long it will take.
+std::vector<Worst> measureAll(const Function &function, std::span<const Evaluate> implementations);
 
 /// As compiled for this processor.
 Evaluate onProcessor(std::string_view function, size_t operands, DType type);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 
 namespace headrace::accuracy {
@@ -105,22 +106,14 @@ void visitFloatPairs(DType type, const std::function<void(const Tensor &, const 
 
 } // namespace
 
-void visitPoints(DType type, bool all, const Visit &visit) {
+void visitPoints(DType type, const Visit &visit) {
   if (type == DType::F64)
     return visit(tensorOf(type, sampledPoints<uint64_t, double>(60)));
-  if (type == DType::F32 && !all)
+  if (type == DType::F32)
     return visit(tensorOf(type, sampledPoints<uint32_t, float>(1000)));
-  bool isSingle = type == DType::F32;
-  uint64_t count = isSingle ? uint64_t{1} << 32 : 1 << 16, part = isSingle ? 1 << 22 : count;
-  Tensor tensor = Tensor::allocate(type, {static_cast<int64_t>(part)});
-  for (uint64_t begin = 0; begin < count; begin += part) {
-    for (uint64_t i = 0; i < part; ++i)
-      if (isSingle)
-        static_cast<uint32_t *>(tensor.data())[i] = static_cast<uint32_t>(begin + i);
-      else
-        static_cast<uint16_t *>(tensor.data())[i] = static_cast<uint16_t>(begin + i);
-    visit(tensor);
-  }
+  std::vector<uint16_t> every(1 << 16);
+  std::iota(every.begin(), every.end(), 0);
+  visit(tensorOf(type, every));
 }
 
 void visitPairs(DType type, const std::function<void(const Tensor &, const Tensor &)> &visit) {

@@ -12,8 +12,8 @@ namespace headrace::accuracy {
 using Visit = std::function<void(const Tensor &)>;
 
 /// All numbers of a type of 16 bits; of f32 and f64 both signs of every exponent with its first,
-/// last and many random mantissas, and a dense sample of what is common. `all`: every f32 there is.
-void visitPoints(DType type, bool all, const Visit &visit);
+/// last and many random mantissas, and a dense sample of what is common.
+void visitPoints(DType type, const Visit &visit);
 
 /// Pairs: all of the special numbers, of whole numbers, and random ones of many magnitudes.
 void visitPairs(DType type, const std::function<void(const Tensor &, const Tensor &)> &visit);

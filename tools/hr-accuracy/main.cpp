@@ -15,7 +15,7 @@ constexpr const char *kUsage =
     R"(hr-accuracy [--all] [--only NAME,...] [--type TYPE,...] [--check FILE | --write FILE]
 Errors of elementary functions, in units of the last place: compiled for this processor, and the
 functions of device code compiled for the host.
-  --all          every number of f32 in place of a sample (minutes a function)
+  --all          every number of f32 in place of a sample (about a minute a function)
   --only, --type these functions and types
   --check FILE   fail where an error is larger than the table in FILE says
   --write FILE   put the table into FILE (errors that were not measured stay)
@@ -61,42 +61,51 @@ public:
       errors = readTable(options.write);
     if (!options.check.empty())
       allowed = readTable(options.check);
+    for (const Function &function : functions())
+      names.emplace_back(function.name);
+    for (const Function2 &function : functions2())
+      names.emplace_back(function.name);
   }
 
   template <class AnyFunction> void add(const AnyFunction &function, size_t operands) {
-    names.emplace_back(function.name);
     if (!isListed(options.only, function.name))
       return;
     for (auto [name, type] : kTypes) {
       if (!isListed(options.type, name))
         continue;
-      measure(function, type, std::string("cpu ") + name,
-              onProcessor(function.name, operands, type));
+      std::vector<std::string> columns{std::string("cpu ") + name};
+      std::vector<Evaluate> implementations{onProcessor(function.name, operands, type)};
       // Half precision is single, rounded: the same function.
       if (type == DType::F32 || type == DType::F64)
-        measure(function, type, std::string("cuda ") + name, onDevice(function.name, type));
+        if (Evaluate device = onDevice(function.name, type)) {
+          columns.push_back(std::string("cuda ") + name);
+          implementations.push_back(device);
+        }
+      std::vector<Worst> worst = measure(function, type, implementations);
+      for (size_t i = 0; i < worst.size(); ++i)
+        note(std::string(function.name), columns[i], worst[i]);
     }
-  }
-
-  /// Whether every error is within the table.
-  bool finish() {
+    // After each, since all of them may take hours.
     if (!options.write.empty())
       writeTable(options.write, tableText(errors, names));
-    return !failed;
   }
+
+  bool isWithinTable() const { return !failed; }
 
 private:
   template <class AnyFunction>
-  void measure(const AnyFunction &function, DType type, const std::string &column,
-               const Evaluate &evaluate) {
-    if (!evaluate)
-      return;
-    Worst worst;
+  std::vector<Worst> measure(const AnyFunction &function, DType type,
+                             std::span<const Evaluate> implementations) {
     if constexpr (std::is_same_v<AnyFunction, Function>)
-      worst = accuracy::measure(function, type, evaluate, options.all);
-    else
-      worst = accuracy::measure(function, type, evaluate);
-    std::string name(function.name);
+      if (options.all && type == DType::F32)
+        return measureAll(function, implementations);
+    std::vector<Worst> worst;
+    for (const Evaluate &evaluate : implementations)
+      worst.push_back(accuracy::measure(function, type, evaluate));
+    return worst;
+  }
+
+  void note(const std::string &name, const std::string &column, const Worst &worst) {
     errors[name][column] = worst.units;
     bool isWorse = !options.check.empty() &&
                    (!allowed[name].contains(column) || worst.units > allowed[name][column]);
@@ -117,12 +126,20 @@ private:
 int main(int argc, char **argv) {
   try {
     Options options = parse(argc, argv);
+#ifdef __x86_64__
+    if (!__builtin_cpu_supports("fma"))
+      throw Error(ErrorKind::Unsupported,
+                  "expected a processor with fused multiplication and addition");
+#endif
+    // There, every thread has numbers of its own.
+    if (options.all)
+      setenv("HEADRACE_THREADS", "1", 0);
     Measurement measurement(options);
     for (const Function &function : functions())
       measurement.add(function, 1);
     for (const Function2 &function : functions2())
       measurement.add(function, 2);
-    return measurement.finish() ? 0 : 1;
+    return measurement.isWithinTable() ? 0 : 1;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "hr-accuracy: %s\n", error.what());
     return 2;

@@ -87,6 +87,13 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
   return kernel.getResult(0);
 }
 
+/// A reduction over dimensions of size 1, which are no loops: it adds to what it finds, and would
+/// do so at every point of a consumer that repeats it.
+bool addsToItsResult(linalg::LinalgOp op) {
+  return llvm::any_of(op.getDpsInitsMutable(),
+                      [&](OpOperand &init) { return op.payloadUsesValueFromOperand(&init); });
+}
+
 /// Inside a kernel, chains of element-wise work become one loop body. A producer that a reduction
 /// and others read is kept, so that it is computed once per row; so is one that a kernel that walks
 /// rows reads along more dimensions than it has.
@@ -95,6 +102,8 @@ void fuseElementwise(hr::KernelOp kernel) {
   linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
     auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
     auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
+    if (addsToItsResult(producer) && !consumer.getMatchingIndexingMap(operand).isPermutation())
+      return false;
     return operand->get().hasOneUse() && (!consumer->getParentOfType<scf::ForallOp>() ||
                                           producer.getNumLoops() == consumer.getNumLoops());
   });

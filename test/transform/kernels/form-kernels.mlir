@@ -235,3 +235,20 @@ func.func @after_all_rows(%x: tensor<4096x64xf64>) -> tensor<4096x64xf64> {
   }
   return %y : tensor<4096x64xf64>
 }
+
+// A row of one element is no loop, and the sum over it adds to what it finds: it is not repeated for
+// every element that it is spread over.
+// CHECK-LABEL: func.func @spread_row_of_one
+// CHECK: linalg.generic {{.*}}iterator_types = []
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
+// CHECK: } -> (tensor<f32>, tensor<f32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]{{.*}} outs(%{{[0-9]+}} : tensor<5xf32>)
+func.func @spread_row_of_one(%x: tensor<1x1xf32>, %z: tensor<5x1xf32>) -> tensor<5x1xf32> {
+  %y = hr.softmax %x {axis = 1 : i64} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %r = hr.map(%z, %y) : (tensor<5x1xf32>, tensor<1x1xf32>) -> tensor<5x1xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    hr.yield %s : f32
+  }
+  return %r : tensor<5x1xf32>
+}

@@ -64,6 +64,16 @@ static void importPRelu(NodeContext &c) {
                  [](ScalarMath &m, ValueRange v) { return formulas::leakyRelu(m, v[0], v[1]); }));
 }
 
+/// What bounds that are left out stand for: the least and the greatest number of the type, so that
+/// infinities are clipped too. Before version 11 they were those of f32.
+static double greatestNumber(NodeContext &c) {
+  auto type = dyn_cast<FloatType>(c.type(0).getElementType());
+  if (!type)
+    return std::numeric_limits<double>::infinity();
+  double greatest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  return c.opset < 11 ? std::min<double>(greatest, std::numeric_limits<float>::max()) : greatest;
+}
+
 /// The bounds were attributes before version 11; either may be absent.
 static void importClip(NodeContext &c) {
   SmallVector<Value> inputs{c.input(0, Accepts::Numbers)};
@@ -77,16 +87,19 @@ static void importClip(NodeContext &c) {
     inputs.push_back(c.reshape(c.input(i), {}));
   }
   bool hasLow = c.has(1), hasHigh = c.has(2);
+  double greatest = greatestNumber(c);
   c.result(c.map(inputs, [&](ScalarMath &m, ValueRange v) {
+    auto bound = [&](bool isInput, Value input, const char *attribute, double otherwise) -> Value {
+      if (isInput)
+        return input;
+      double number = c.node.find(attribute) ? c.node.getFloat(attribute, 0) : otherwise;
+      return std::isinf(number) ? Value() : m.number(v[0], number);
+    };
     Value x = v[0];
-    if (hasLow)
-      x = m.max(x, v[1]);
-    else if (c.node.find("min"))
-      x = m.max(x, m.number(x, c.node.getFloat("min", 0)));
-    if (hasHigh)
-      x = m.min(x, v.back());
-    else if (c.node.find("max"))
-      x = m.min(x, m.number(x, c.node.getFloat("max", 0)));
+    if (Value low = bound(hasLow, v.size() > 1 ? v[1] : Value(), "min", -greatest))
+      x = m.max(x, low);
+    if (Value high = bound(hasHigh, v.back(), "max", greatest))
+      x = m.min(x, high);
     return x;
   }));
 }
