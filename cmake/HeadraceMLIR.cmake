@@ -15,16 +15,18 @@ add_definitions(${llvm_definitions})
 set(CMAKE_BUILD_RPATH ${LLVM_LIBRARY_DIR})
 set(CMAKE_INSTALL_RPATH ${LLVM_LIBRARY_DIR})
 
+# Without its time of compilation in it, equal headers make equal objects: ccache serves every clone.
+set(pch_options -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
 add_library(headrace_pch OBJECT ${CMAKE_SOURCE_DIR}/src/dialect/Pch.cpp)
 target_precompile_headers(headrace_pch PRIVATE ${CMAKE_SOURCE_DIR}/src/dialect/Pch.h)
-target_compile_options(headrace_pch PRIVATE -fpch-instantiate-templates)
+target_compile_options(headrace_pch PRIVATE ${pch_options})
 
 # headrace_add_library(NAME SOURCES a.cpp ... LINK lib ... )
 function(headrace_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_precompile_headers(${name} REUSE_FROM headrace_pch)
-  target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
+  target_compile_options(${name} PRIVATE ${pch_options})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
 endfunction()
 
@@ -35,6 +37,6 @@ function(headrace_add_executable name)
   target_precompile_headers(${name} REUSE_FROM headrace_pch)
   # The precompiled header is position-independent the way of libraries; an executable must agree.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC -fpch-instantiate-templates)
+  target_compile_options(${name} PRIVATE -fPIC ${pch_options})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()

@@ -70,6 +70,10 @@ void registerGraph(nb::module_ &module) {
       .def("elementwise", &GraphBuilder::elementwise)
       .def("cast", [](GraphBuilder &b, Node x,
                       const std::string &type) { return b.cast(x, dtypeNamed(type)); })
+      .def("size_as_data",
+           [](GraphBuilder &b, const Size &size, const std::string &type) {
+             return b.sizeAsData(size, dtypeNamed(type));
+           })
       .def("detach", &GraphBuilder::detach)
       .def("reshape", &GraphBuilder::reshape)
       .def("broadcast", &GraphBuilder::broadcast)

@@ -49,6 +49,10 @@ template <class T> T gelu(T x) {
   X(sinh, sinh(x), Any)                                                                            \
   X(cosh, cosh(x), Any)                                                                            \
   X(tanh, tanh(x), Any)                                                                            \
+  X(asinh, asinh(x), Any)                                                                          \
+  X(acosh, acosh(x), Any)                                                                          \
+  X(atanh, atanh(x), Any)                                                                          \
+  X(cbrt, cbrt(x), Any)                                                                            \
   X(erf, erf(x), Any)                                                                              \
   X(sigmoid, sigmoid(x), Tiny)                                                                     \
   X(softplus, softplus(x), Tiny)                                                                   \

@@ -3,9 +3,10 @@
 #include <cmath>
 
 namespace headrace::accuracy {
-using std::acos, std::asin, std::atan, std::ceil, std::cos, std::cosh, std::erf, std::erfc,
-    std::exp, std::exp2, std::expm1, std::fabs, std::floor, std::log, std::log10, std::log1p,
-    std::log2, std::nearbyint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
+using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::cbrt, std::ceil,
+    std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::fabs,
+    std::floor, std::log, std::log10, std::log1p, std::log2, std::nearbyint, std::sin, std::sinh,
+    std::sqrt, std::tan, std::tanh, std::trunc;
 } // namespace headrace::accuracy
 
 #include "Formulas.h"

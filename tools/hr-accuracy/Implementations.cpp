@@ -9,8 +9,9 @@
   X(exp2)                                                                                          \
   X(expm1)                                                                                         \
   X(log)                                                                                           \
-  X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)  \
-      X(cosh) X(tanh) X(erf) X(floor) X(ceil)
+  X(log1p)                                                                                         \
+  X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh)   \
+      X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erf) X(floor) X(ceil)
 
 extern "C" {
 #define HEADRACE_DECLARE(name)                                                                     \

@@ -12,8 +12,9 @@ using Bits4 = int64_t __attribute__((vector_size(32)));
 // The vector half of the C library: errors of 4 units at most.
 #define HEADRACE_VECTOR_FUNCTIONS(X)                                                               \
   X(exp)                                                                                           \
-  X(exp2) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)   \
-      X(sinh) X(cosh) X(tanh) X(erf) X(erfc)
+  X(exp2)                                                                                          \
+  X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
+      X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erf) X(erfc)
 #define HEADRACE_VECTOR_FUNCTION(name)                                                             \
   extern "C" Double4 _ZGVdN4v_##name(Double4);                                                     \
   inline Double4 name(Double4 x) { return _ZGVdN4v_##name(x); }

@@ -1,7 +1,7 @@
 // The search for a function's largest error among results that come one by one.
 #pragma once
 
-#include "runtime/DType.h"
+#include "runtime/tensor/DType.h"
 
 #include "Functions.h"
 #include "Units.h"

@@ -27,6 +27,15 @@ TYPES = {name: dtype for dtype, name in NAMES.items()}
 
 Tensor = _core.GraphNode
 Size = int | _core.OpenSize
+# What sizes are computed with as numbers: sympy's operation or PyTorch's, and the function.
+OF_SIZES = {
+    "Add": "add", "Mul": "mul", "Pow": "power", "PowByNatural": "power", "FloatPow": "power",
+    "IntTrueDiv": "div", "FloatTrueDiv": "div", "FloorDiv": "floor_divide",
+    "CleanDiv": "floor_divide", "Mod": "modulo", "PythonMod": "modulo", "Max": "max", "Min": "min",
+    "Abs": "abs", "OpaqueUnaryFn_sqrt": "sqrt", "floor": "floor", "FloorToInt": "floor",
+    "ceiling": "ceil", "CeilToInt": "ceil", "TruncToInt": "trunc", "TruncToFloat": "trunc",
+    "ToFloat": "",
+}  # fmt: skip
 
 
 class Unsupported(Exception):
@@ -56,7 +65,8 @@ class Context:
         self.node: fx.Node | None = None
         self.values: dict[fx.Node, Any] = {}  # of the nodes before it
         self._sizes: dict[sympy.Expr, Size] = {}
-        self.size_inputs: dict[sympy.Expr, Any] = {}  # sizes that are computed with
+        self.dimensions: set[sympy.Symbol] = set()  # symbols that are sizes of inputs
+        self.size_inputs: dict[sympy.Expr, Any] = {}  # other numbers that are computed with
         self._size_tensors: dict[sympy.Expr, Tensor] = {}
         self.draws: list[tuple[fx.Node, str]] = []
 
@@ -159,15 +169,35 @@ class Context:
         return self.builder.scalar(float(value), dtype)
 
     def size_as_data(self, size: Any) -> Tensor:
-        """A size that is computed with: one more input, given at each call."""
+        """A size that is computed with, in double precision.
+
+        A number that is no tensor's size (a Python number that changes) is one more input, given at
+        each call.
+        """
         expr = size.node.expr
-        if expr.is_number:
-            return self.builder.scalar(float(expr), "f64")
+        if expr.free_symbols <= self.dimensions:
+            return self._number(expr)
         if expr not in self.size_inputs:
             name = f"size {len(self.size_inputs)}"
             self._size_tensors[expr] = self.builder.input(name, "f64", [])
             self.size_inputs[expr] = size
         return self._size_tensors[expr]
+
+    def _number(self, expr: sympy.Expr) -> Tensor:
+        """The value of an expression over sizes, of rank 0."""
+        if expr.is_number:
+            return self.builder.scalar(float(expr), "f64")
+        if isinstance(expr, sympy.Symbol):
+            return self.builder.size_as_data(self.size(expr), "f64")
+        function = OF_SIZES.get(type(expr).__name__)
+        if function is None:
+            raise Unsupported(f"the number {expr}")
+        total, *others = [self._number(part) for part in expr.args]
+        if not others:
+            return self.builder.elementwise(function, [total]) if function else total
+        for part in others:
+            total = self.builder.elementwise(function, [total, part])
+        return total
 
     def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
         return self.builder.broadcast(self.scalar(value, dtype), list(shape))

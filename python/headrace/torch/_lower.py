@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,6 +107,7 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
                 raise Unsupported(f"tensors of layout {value.layout}")
             label = f"input {number}"
             values[node] = builder.input(label, dtype_name(value.dtype), context.sizes(value.shape))
+            context.dimensions |= symbols_in(value.shape)
             inputs.append(number)
             names.append(label)
 
@@ -145,6 +147,12 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
         model, device, names, inputs, sizes, draws, outputs,
         [number for number, _ in capture.mutated], results, capture.results.views, numbers, symbols,
     )  # fmt: skip
+
+
+def symbols_in(shape: Sequence[Any]) -> set[sympy.Symbol]:
+    """The symbols that a shape gives a value to."""
+    sizes = [size.node.expr for size in shape if isinstance(size, torch.SymInt)]
+    return {expr for expr in sizes if isinstance(expr, sympy.Symbol)}
 
 
 def memory_order(value: torch.Tensor) -> list[int] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from headrace.torch._context import TYPES, Context, Tensor, Unsupported, aten
+from headrace.torch._context import TYPES, Context, Size, Tensor, Unsupported, aten
 
 Axes = Sequence[int] | int | None
 
@@ -65,16 +65,10 @@ def root(c: Context, x: Tensor) -> Tensor:
 def count(c: Context, x: Tensor, axes: Axes) -> Tensor:
     """How many elements the axes combine, of the type of `x`."""
     shape = c.shape_of(x)
-    sizes = [shape[axis] for axis in c.axes(axes, len(shape))]
-    number = 1.0
-    dtype = c.builder.dtype(x)
-    open_sizes = [size for size in sizes if not isinstance(size, int)]
-    for size in sizes:
-        number *= size if isinstance(size, int) else 1
-    if not open_sizes:
-        return c.scalar(number, dtype)
-    ones = c.full(1, dtype, open_sizes)
-    return c.map("mul", reduced(c, "sum", ones, None, False), number)
+    total: Size = 1
+    for axis in c.axes(axes, len(shape)):
+        total = c.builder.arithmetic("mul", total, shape[axis])
+    return c.builder.size_as_data(total, c.builder.dtype(x))
 
 
 @aten("var.correction", "std.correction", "var_mean.correction")

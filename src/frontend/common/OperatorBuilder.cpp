@@ -13,6 +13,17 @@ namespace headrace {
 static constexpr int64_t kMostRank = 32;
 static constexpr int64_t kMostBytes = int64_t(1) << 42;
 
+Value createSizeAsData(OpBuilder &builder, Location loc, AffineExpr size, Type elementType) {
+  Tensor zero = Tensor::allocate(DType::I8, {});
+  *zero.as<int8_t>() = 0;
+  Value nothing = createConstant(builder, loc, zero.converted(toDType(elementType)));
+  return createMap(builder, loc, nothing, [&](OpBuilder &b, ValueRange) -> Value {
+    Value index = b.create<hr::SizeOp>(loc, symbolMap({size}, b.getContext()));
+    Value number = b.create<arith::IndexCastOp>(loc, b.getI64Type(), index);
+    return ScalarMath(b, loc).convert(number, elementType);
+  });
+}
+
 OperatorBuilder::OperatorBuilder(OpBuilder &builder, Symbols &symbols,
                                  const std::string &diagnostics, Location loc, std::string subject)
     : builder(builder), loc(loc), context(builder.getContext()), symbols(symbols),
@@ -132,6 +143,10 @@ Value OperatorBuilder::scalar(double value, Type elementType) {
   Tensor wide = Tensor::allocate(DType::F64, {});
   *wide.as<double>() = value;
   return constant(wide.converted(toDType(elementType)));
+}
+
+Value OperatorBuilder::sizeAsData(AffineExpr size, Type elementType) {
+  return checked(createSizeAsData(builder, loc, size, elementType).getDefiningOp());
 }
 
 AffineExpr OperatorBuilder::product(ArrayRef<AffineExpr> dims) const {

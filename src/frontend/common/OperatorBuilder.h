@@ -60,6 +60,8 @@ public:
   mlir::Value constant(const Tensor &tensor);
   /// A constant of rank 0.
   mlir::Value scalar(double value, mlir::Type elementType);
+  /// A size to compute with, of rank 0.
+  mlir::Value sizeAsData(mlir::AffineExpr size, mlir::Type elementType);
 
   // Sizes
   mlir::AffineExpr dim(int64_t size) const { return constantDim(size, context); }
@@ -90,6 +92,10 @@ private:
   const std::string &diagnostics;
   const std::string subject;
 };
+
+/// A size to compute with, of rank 0: read in a map.
+mlir::Value createSizeAsData(mlir::OpBuilder &builder, mlir::Location loc, mlir::AffineExpr size,
+                             mlir::Type elementType);
 
 /// The constant as an operator.
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor);

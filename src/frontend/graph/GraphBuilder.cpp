@@ -111,6 +111,11 @@ Node GraphBuilder::scalar(double value, DType type) {
   return impl->add(impl->op().scalar(value, toElementType(type, impl->context.get())));
 }
 
+Node GraphBuilder::sizeAsData(const Size &size, DType type) {
+  return impl->add(
+      impl->op().sizeAsData(impl->get(size), toElementType(type, impl->context.get())));
+}
+
 Sizes GraphBuilder::shape(Node node) const {
   Sizes sizes;
   for (AffineExpr dim : shapeOf(impl->get(node)))

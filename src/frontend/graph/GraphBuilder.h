@@ -60,6 +60,8 @@ public:
   /// The tensor's memory is used in place.
   Node constant(const Tensor &tensor);
   Node scalar(double value, DType type);
+  /// A size to compute with.
+  Node sizeAsData(const Size &size, DType type);
   Sizes shape(Node node) const;
   DType dtype(Node node) const;
 

@@ -72,18 +72,14 @@ Value Values::materialize(const std::string &name, const ImportedValue &value) {
   return sizesAsData(loc, *value.known);
 }
 
-/// Free sizes that the model computes with as data: each is read in a map, then they are joined.
+/// Free sizes that the model computes with as data, joined.
 Value Values::sizesAsData(Location loc, const SymbolicValue &known) {
   Type type = toElementType(known.dtype, builder.getContext());
-  Tensor zero = Tensor::allocate(DType::I8, {1});
-  *zero.as<int8_t>() = 0;
-  Value one = createConstant(builder, loc, zero.converted(known.dtype));
+  auto one = RankedTensorType::get({1}, type);
   SmallVector<Value> elements;
   for (AffineExpr element : known.elements)
-    elements.push_back(createMap(builder, loc, one, [&](OpBuilder &b, ValueRange) -> Value {
-      Value size = b.create<hr::SizeOp>(loc, symbolMap({element}, builder.getContext()));
-      return b.create<arith::IndexCastOp>(loc, type, size);
-    }));
+    elements.push_back(
+        builder.create<hr::ReshapeOp>(loc, one, createSizeAsData(builder, loc, element, type)));
   Value joined = elements.front();
   if (elements.size() > 1)
     joined = builder.create<hr::ConcatOp>(loc, elements, /*axis=*/0);
