@@ -92,7 +92,37 @@ def test_open_sizes(case, assembler, tmp_path):
     check(case, "sm_90a", assembler, tmp_path)
 
 
+def launches(program: dict) -> set[tuple[str, str]]:
+    """The kernels a program launches: the code's name, and the function in it."""
+    return {
+        (step["symbol"], launch["function"])
+        for step in program["steps"]
+        if step["kind"] == "kernel"
+        for launch in step.get("launches", [])
+    }
+
+
 @pytest.mark.parametrize("case", list(operators.cases(random=40)), ids=lambda c: c.name)
 def test_operators_compile(case, tmp_path):
-    """What they compute is checked where there is a device."""
-    hr.write_package(case.save(tmp_path), tmp_path / "model.hrpkg", target="cuda:sm_90a")
+    """What is launched is in the code, which keeps its values in registers; what they compute is
+    checked where there is a device."""
+    package = tmp_path / "model.hrpkg"
+    hr.write_package(case.save(tmp_path), package, target="cuda:sm_90a")
+    with zipfile.ZipFile(package) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        images = json.loads(archive.read("code/0-sm_90a.json"))
+    programs = [version["program"] for version in manifest["programs"][0]["versions"]]
+    launched = set().union(*(launches(program) for program in programs))
+    entries = {
+        (image["name"], function)
+        for image in images
+        for function in re.findall(r"\.entry (\w+)\(", image["text"])
+    }
+    assert launched == entries
+    # Views and constants take no kernel, and results without elements none that is launched.
+    computes = [
+        step for program in programs for step in program["steps"] if step["kind"] == "kernel"
+    ]
+    is_empty = any(buffer["bytes"] == 0 for program in programs for buffer in program["buffers"])
+    assert launched or not computes or is_empty
+    assert all(".local" not in image["text"] for image in images)

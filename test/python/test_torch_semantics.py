@@ -416,6 +416,23 @@ def test_embeddings_with_another_gradient(option: str) -> None:
         assert_same(compiled(F.embedding)(rows, table, **{option: True}), table[rows])
 
 
+@pytest.mark.parametrize(
+    "pick",
+    [
+        torch.take,
+        lambda x, i: x[i],
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: F.embedding(i, x),
+    ],
+    ids=["take", "index", "index_select", "embedding"],
+)
+@pytest.mark.parametrize("counts", [(5, 0, 3), (0, 2)])
+def test_no_indices_have_a_gradient_of_zeros(pick: Callable, counts: tuple[int, ...]) -> None:
+    run = compiled(pick)
+    for count in counts:
+        check(pick, normal(3, 4), torch.arange(count) % 3, run=run)
+
+
 def test_what_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     from headrace.torch import _runnable
 
