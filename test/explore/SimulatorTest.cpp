@@ -1,0 +1,9 @@
+#include "explore/Simulator.h"
+
+#include "explore/Graphs.h"
+
+namespace headrace::explore::test {
+namespace {
+
+} // namespace
+} // namespace headrace::explore::test
