@@ -34,7 +34,9 @@ std::vector<int> byPriority(const TaskGraph &graph) {
     place[graph.topologicalOrder()[i]] = i;
   using Key = std::tuple<int64_t, size_t, int>; // rank, successors, earlier place
   std::priority_queue<Key> ready;
-  auto push = [&](int task) { ready.emplace(rank[task], graph.edgesOutOf(task).size(), -place[task]); };
+  auto push = [&](int task) {
+    ready.emplace(rank[task], graph.edgesOutOf(task).size(), -place[task]);
+  };
   std::vector<size_t> missing(graph.size());
   for (int task = 0; task < graph.size(); ++task)
     missing[task] = graph.edgesInto(task).size();

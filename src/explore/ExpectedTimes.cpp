@@ -26,14 +26,15 @@ public:
     const Task &task = graph.tasks()[number];
     int64_t share = task.rate().ceiling(); // of the output, that the last element read gives
     int64_t lastRead = std::max(neighbours.lastArrival, times.start + task.input - 1);
-    times.firstOutput = std::min(times.start + collecting(number, neighbours.streamsIn), lastRead) + 1;
+    times.firstOutput =
+        std::min(times.start + collecting(number, neighbours.streamsIn), lastRead) + 1;
     // Where others wait for its end, it counts that everybody may hold up its streams.
     Fraction out = 1;
     if (neighbours.streamsOut)
       out = Fraction::ratio(neighbours.endIsWaitedFor ? paces[number] : largestAfter[number],
                             task.output);
-    times.end = std::max(lastRead + share,
-                         times.firstOutput + (out * Fraction(task.output - 1)).ceiling());
+    times.end =
+        std::max(lastRead + share, times.firstOutput + (out * Fraction(task.output - 1)).ceiling());
   }
 
 private:

@@ -18,19 +18,22 @@ bool waitsForEndInBlock(int task, const TaskGraph &graph, const Schedule &schedu
 
 std::vector<ScheduledTask> pacedTimes(const TaskGraph &graph, const Schedule &schedule,
                                       const std::vector<int64_t> &paces) {
-  return timesOf(graph, schedule, [&](int number, const Neighbours &neighbours, ScheduledTask &times) {
-    const Task &task = graph.tasks()[number];
-    Fraction in = neighbours.streamsIn ? Fraction::ratio(paces[number], task.input) : Fraction(1);
-    Fraction out = neighbours.streamsOut ? Fraction::ratio(paces[number], task.output) : Fraction(1);
-    Fraction reads = task.rate() > Fraction(1) ? std::max(in, out * task.rate()) : in;
-    times.firstOutput = times.start + beforeFirstOutput(task, reads);
-    // What the last element read gives is written at one element a cycle, as is all output.
-    int64_t lastRead = (in * Fraction(task.input - 1)).ceiling();
-    times.end = times.start + std::max(lastRead + task.rate().ceiling(), task.output);
-    if (neighbours.streamsOut)
-      times.end =
-          std::max(times.end, times.firstOutput + (out * Fraction(task.output - 1)).ceiling());
-  });
+  return timesOf(
+      graph, schedule, [&](int number, const Neighbours &neighbours, ScheduledTask &times) {
+        const Task &task = graph.tasks()[number];
+        Fraction in =
+            neighbours.streamsIn ? Fraction::ratio(paces[number], task.input) : Fraction(1);
+        Fraction out =
+            neighbours.streamsOut ? Fraction::ratio(paces[number], task.output) : Fraction(1);
+        Fraction reads = task.rate() > Fraction(1) ? std::max(in, out * task.rate()) : in;
+        times.firstOutput = times.start + beforeFirstOutput(task, reads);
+        // What the last element read gives is written at one element a cycle, as is all output.
+        int64_t lastRead = (in * Fraction(task.input - 1)).ceiling();
+        times.end = times.start + std::max(lastRead + task.rate().ceiling(), task.output);
+        if (neighbours.streamsOut)
+          times.end =
+              std::max(times.end, times.firstOutput + (out * Fraction(task.output - 1)).ceiling());
+      });
 }
 
 // What the receiver does not take until it starts. In the cycle in which it starts, an element may

@@ -1,7 +1,7 @@
-// Times of a schedule in which every stream keeps its settled pace from the first element on. Such a
-// schedule never waits within a stream, so buffers that hold what it leaves in them are enough: tasks
-// that run by themselves are never later than in it, and never stall. They are earlier as long as
-// streams have not settled (ExpectedTimes.h).
+// Times of a schedule in which every stream keeps its settled pace from the first element on. Such
+// a schedule never waits within a stream, so buffers that hold what it leaves in them are enough:
+// tasks that run by themselves are never later than in it, and never stall. They are earlier as
+// long as streams have not settled (ExpectedTimes.h).
 #pragma once
 
 #include "explore/Schedule.h"

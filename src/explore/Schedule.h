@@ -18,7 +18,7 @@ struct ScheduledTask {
 };
 
 struct ScheduledEdge {
-  bool streams = false; ///< else the receiver waits for the end of the sender
+  bool streams = false;  ///< else the receiver waits for the end of the sender
   Fraction interval = 1; ///< cycles from element to element, once the pace is settled
   /// Elements that the stream's buffer holds: with that many nobody waits longer than planned, so
   /// nothing can stall. 0 where nothing streams.
@@ -28,8 +28,8 @@ struct ScheduledEdge {
 struct ScheduleOptions {
   int processingElements = 16;
   Partitioner partitioner = Partitioner::LargestFirst;
-  /// How often streams of one element, or whose buffer would hold all elements but one, are made edges that
-  /// wait, which frees both sides from the other's pace.
+  /// How often streams of one element, or whose buffer would hold all elements but one, are made
+  /// edges that wait, which frees both sides from the other's pace.
   int storeRounds = 5;
 };
 

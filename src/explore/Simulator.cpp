@@ -12,22 +12,23 @@ namespace {
 // What a task has done. Elements and rooms carry the time at which they are there, so that tasks
 // can be taken in any order: each decides its own times from those of its neighbours.
 struct State {
-  explicit State(const Task &task) : task(&task), register_(task.rate().numerator() != 1 &&
-                                                            task.rate().denominator() != 1) {}
+  explicit State(const Task &task)
+      : task(&task), register_(task.rate().numerator() != 1 && task.rate().denominator() != 1) {}
   const Task *task;
   bool register_;
-  int64_t gate = 0;          // earliest start
-  size_t unfinished = 0;     // predecessors whose end it waits for
+  int64_t gate = 0;      // earliest start
+  size_t unfinished = 0; // predecessors whose end it waits for
   int64_t read = 0, written = 0, due = 0;
   int64_t lastRead = -1, lastWrite = -1, writeBefore = -1, firstRead = 0;
   int64_t dueTime = 0, dueTimeBefore = 0, dueBefore = 0; // of the latest two reads that gave output
-  int64_t share = 0;         // of the next output, in units of 1 / input
+  int64_t share = 0; // of the next output, in units of 1 / input
   bool queued = false, ended = false;
 };
 
 class Machine {
 public:
-  Machine(const TaskGraph &graph, const Schedule &schedule) : graph(graph), schedule(schedule), opened(graph.size()) {
+  Machine(const TaskGraph &graph, const Schedule &schedule)
+      : graph(graph), schedule(schedule), opened(graph.size()) {
     states.reserve(graph.size());
     for (const Task &task : graph.tasks())
       states.emplace_back(task.kind == TaskKind::Source || task.kind == TaskKind::Sink ? place
@@ -134,8 +135,7 @@ private:
     int64_t waiting = state.due - state.written;
     if (state.read == state.task->input || waiting > (state.register_ ? 1 : 0))
       return false;
-    int64_t written =
-        state.register_ && waiting == 0 ? state.writeBefore : state.lastWrite;
+    int64_t written = state.register_ && waiting == 0 ? state.writeBefore : state.lastWrite;
     int64_t time = std::max({state.lastRead + 1, state.gate, written});
     for (int edge : graph.edgesInto(task))
       if (schedule.edges[edge].streams) {
@@ -173,16 +173,20 @@ private:
       task = way.back().other;
     }
     way.erase(way.begin(), way.begin() + at[task]);
-    auto room = std::ranges::find(way, Wait::For::Room, &Wait::what);
-    std::rotate(way.begin(), room == way.end() ? way.begin() : room, way.end());
+    // Where room is waited for, those before it may wait for room, too. The buffer to enlarge is
+    // the last of them, whose receiver waits for something else.
+    for (size_t i = 0; i < way.size(); ++i)
+      if (way[i].what == Wait::For::Room && way[(i + 1) % way.size()].what != Wait::For::Room) {
+        std::ranges::rotate(way, way.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
     return way;
   }
 
   Wait waitOf(int task) const {
     const State &state = states[task];
     for (int edge : graph.edgesInto(task))
-      if (int from = graph.edges()[edge].from;
-          !schedule.edges[edge].streams && !states[from].ended)
+      if (int from = graph.edges()[edge].from; !schedule.edges[edge].streams && !states[from].ended)
         return {task, Wait::For::End, from};
     if (state.written < state.due)
       for (int edge : graph.edgesOutOf(task))
@@ -214,9 +218,9 @@ private:
 Simulation simulate(const TaskGraph &graph, const Schedule &schedule, int64_t maxElements) {
   int64_t elements = totalVolume(graph);
   if (elements > maxElements)
-    throw Error(ErrorKind::Unsupported, "expected a task graph that moves at most " +
-                                            std::to_string(maxElements) +
-                                            " elements to simulate, got " + std::to_string(elements));
+    throw Error(ErrorKind::Unsupported,
+                "expected a task graph that moves at most " + std::to_string(maxElements) +
+                    " elements to simulate, got " + std::to_string(elements));
   return Machine(graph, schedule).run();
 }
 
@@ -224,7 +228,8 @@ std::string deadlockText(const TaskGraph &graph, const Simulation &simulation) {
   std::string text;
   for (const Wait &wait : simulation.deadlock) {
     std::string other = inQuotes(graph.tasks()[wait.other].name);
-    std::string room = std::to_string(wait.capacity) + (wait.capacity == 1 ? " element" : " elements");
+    std::string room =
+        std::to_string(wait.capacity) + (wait.capacity == 1 ? " element" : " elements");
     text += (text.empty() ? "deadlock: " : ", ") + inQuotes(graph.tasks()[wait.task].name) +
             " waits for ";
     switch (wait.what) {

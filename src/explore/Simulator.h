@@ -1,10 +1,10 @@
 // A schedule tried out, element by element: confirms its times, or shows where it stalls.
 //
 // Tasks run by themselves: each reads an element from all its inputs as soon as they are there, one
-// a cycle, and writes an element to all its outputs a cycle after the last one it takes was read, as
-// soon as there is room. It reads on only when what it has read is written; a task whose rate is no
-// integer has a register more, for elements that come unevenly. Of the schedule, a simulation uses
-// the blocks, what streams, and the capacities: none of the times.
+// a cycle, and writes an element to all its outputs a cycle after the last one it takes was read,
+// as soon as there is room. It reads on only when what it has read is written; a task whose rate is
+// no integer has a register more, for elements that come unevenly. Of the schedule, a simulation
+// uses the blocks, what streams, and the capacities: none of the times.
 #pragma once
 
 #include "explore/Schedule.h"
@@ -34,7 +34,8 @@ struct SimulatedTask {
 struct Simulation {
   std::vector<SimulatedTask> tasks;
   int64_t makespan = 0;
-  /// The circle, from a task that waits for room if there is one; empty where all tasks ended.
+  /// The circle, from a task that waits for room in the buffer to enlarge if there is one; empty
+  /// where all tasks ended.
   std::vector<Wait> deadlock;
 };
 

@@ -42,9 +42,7 @@ private:
   int64_t work(int task) const { return graph.tasks()[task].work(); }
 
   // The first of those with the most work.
-  int heaviest() const {
-    return heavy.lower_bound({std::prev(heavy.end())->first, none})->second;
-  }
+  int heaviest() const { return heavy.lower_bound({std::prev(heavy.end())->first, none})->second; }
 
   void openBlock() {
     blocks.emplace_back();

@@ -16,8 +16,9 @@ enum class Partitioner {
 /// "lts" or "rlx".
 std::string_view nameOf(Partitioner partitioner);
 
-/// Blocks in the order in which they run, each with its tasks and buffers in the order in which they were
-/// chosen, predecessors first, with at most `processingElements` tasks that compute. Source and sink are in none.
+/// Blocks in the order in which they run, each with its tasks and buffers in the order in which
+/// they were chosen, predecessors first, with at most `processingElements` tasks that compute.
+/// Source and sink are in none.
 std::vector<std::vector<int>> spatialBlocks(const TaskGraph &graph, int processingElements,
                                             Partitioner partitioner);
 

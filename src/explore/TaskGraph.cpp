@@ -66,7 +66,8 @@ void TaskGraph::validate() {
   for (const Edge &edge : arcs)
     checkEdge(edge);
   checkTwins();
-  // Every task has a predecessor and a successor: without circles, all are on the way from source to sink.
+  // Every task has a predecessor and a successor: without circles, all are on the way from source
+  // to sink.
   orderTopologically();
 }
 
@@ -87,7 +88,8 @@ void TaskGraph::checkNames() const {
   std::unordered_set<std::string_view> names;
   for (const Task &task : nodes) {
     if (task.name.empty())
-      refuse("expected a name for every task, got one without (" + std::string(task.kindName()) + ")");
+      refuse("expected a name for every task, got one without (" + std::string(task.kindName()) +
+             ")");
     if (!names.insert(task.name).second)
       refuse("task " + inQuotes(task.name) + ": there are two of that name");
   }

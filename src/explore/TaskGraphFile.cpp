@@ -51,9 +51,10 @@ Task taskOf(const Json &json) {
     if (!isPlace(task.kind) || json.contains("output"))
       task.output = integer(json, "output");
     if (task.computes() && kind != "task" && kind != task.kindName())
-      throw JsonFault("expected " + std::string(kind == "upsampler"     ? "output > input"
-                                                : kind == "downsampler" ? "output < input"
-                                                                        : "output = input") +
+      throw JsonFault("expected " +
+                      std::string(kind == "upsampler"     ? "output > input"
+                                  : kind == "downsampler" ? "output < input"
+                                                          : "output = input") +
                       " of the kind " + kind + ", got an input of " + std::to_string(task.input) +
                       " and an output of " + std::to_string(task.output));
     if (json.contains("operators"))

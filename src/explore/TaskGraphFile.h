@@ -1,7 +1,8 @@
 // Task graphs as JSON files:
 //   {"name": "chain",
 //    "tasks": [{"name": "in", "kind": "source"},
-//              {"name": "relu", "input": 32, "output": 32, "operators": ["Relu_1"], "place": "..."},
+//              {"name": "relu", "input": 32, "output": 32, "operators": ["Relu_1"], "place":
+//              "..."},
 //              {"name": "all", "kind": "buffer", "input": 32, "output": 32},
 //              {"name": "out", "kind": "sink"}],
 //    "edges": [["in", "relu"], ["relu", "all"], ["all", "out"]]}

@@ -10,7 +10,7 @@ namespace headrace::explore {
 struct Neighbours {
   bool streamsIn = false, streamsOut = false;
   bool endIsWaitedFor = false; ///< by others of its block
-  int64_t lastArrival = 0; ///< the latest end of those that stream to the task
+  int64_t lastArrival = 0;     ///< the latest end of those that stream to the task
 };
 
 /// Sets `firstOutput` and `end` of a task that computes, whose `start` is known.

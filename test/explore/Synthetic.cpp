@@ -75,9 +75,8 @@ public:
     std::vector<int64_t> input(count), output(count);
     for (size_t task = 0; task < count; ++task) {
       input[task] = volumes[nets.of(static_cast<int>(task))];
-      output[task] = successors[task].empty()
-                         ? input[task]
-                         : volumes[nets.of(static_cast<int>(count + task))];
+      output[task] =
+          successors[task].empty() ? input[task] : volumes[nets.of(static_cast<int>(count + task))];
     }
     return graph(input, output);
   }

@@ -1,6 +1,6 @@
 // Random graphs of known shapes, with volumes drawn by the rules of the study whose medians we
-// compare with: with one chance in three a task passes on as many elements as it reads, else its rate is
-// one of 1/4, 1/3, 1/2, 2, 3 and 4.
+// compare with: with one chance in three a task passes on as many elements as it reads, else its
+// rate is one of 1/4, 1/3, 1/2, 2, 3 and 4.
 #pragma once
 
 #include "explore/TaskGraph.h"
@@ -27,7 +27,8 @@ TaskGraph chainGraph(int tasks, int64_t volume, Draw &draw);
 TaskGraph fftGraph(int points, int64_t volume, Draw &draw);
 /// One draw a row.
 TaskGraph gaussianEliminationGraph(int size, int64_t volume, Draw &draw);
-/// Of size x size tiles, left-looking; one draw a task, depth first, where its successors leave the choice.
+/// Of size x size tiles, left-looking; one draw a task, depth first, where its successors leave the
+/// choice.
 TaskGraph choleskyGraph(int size, int64_t volume, Draw &draw);
 /// Any shape, with buffers; every task has up to three predecessors.
 TaskGraph randomGraph(int tasks, int64_t volume, Draw &draw);

@@ -36,9 +36,10 @@ TEST(TaskGraphFileTest, WritesWhatItReads) {
 }
 
 TEST(TaskGraphFileTest, ErrorsNameTheFileAndTheTask) {
-  EXPECT_EQ(errorOfText(chain, "\"element-wise\"", "\"upsampler\""),
-            "g.json: task 'relu': expected output > input of the kind upsampler, got an input of 32 "
-            "and an output of 32");
+  EXPECT_EQ(
+      errorOfText(chain, "\"element-wise\"", "\"upsampler\""),
+      "g.json: task 'relu': expected output > input of the kind upsampler, got an input of 32 "
+      "and an output of 32");
   EXPECT_EQ(errorOfText(chain, "\"element-wise\"", "\"filter\""),
             "g.json: task 'relu': expected the kind source, sink, buffer, task, element-wise, "
             "downsampler or upsampler, got 'filter'");
@@ -48,12 +49,14 @@ TEST(TaskGraphFileTest, ErrorsNameTheFileAndTheTask) {
             "g.json: edges: there is no task 'gelu'");
   EXPECT_EQ(errorOfText(chain, "[\"in\", \"relu\"]", "[\"in\"]"),
             "g.json: edges: expected pairs of tasks' names, got [\"in\"]");
-  EXPECT_EQ(errorOfText(chain, "\"input\": 32", "\"input\": 31"),
-            "g.json: task 'relu': expected output = input of the kind element-wise, got an input of 31 "
-            "and an output of 32");
-  EXPECT_EQ(errorOfText(chain, "\"output\": 1}", "\"output\": 1.5}"),
-            "g.json: task 'sum': expected a number from -9223372036854775808 to 9223372036854775807, "
-            "got 1.5");
+  EXPECT_EQ(
+      errorOfText(chain, "\"input\": 32", "\"input\": 31"),
+      "g.json: task 'relu': expected output = input of the kind element-wise, got an input of 31 "
+      "and an output of 32");
+  EXPECT_EQ(
+      errorOfText(chain, "\"output\": 1}", "\"output\": 1.5}"),
+      "g.json: task 'sum': expected a number from -9223372036854775808 to 9223372036854775807, "
+      "got 1.5");
 }
 
 TEST(TaskGraphFileTest, WhatIsNoGraphIsRefused) {

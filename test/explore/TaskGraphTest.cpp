@@ -1,6 +1,5 @@
-#include "explore/Measures.h"
-
 #include "explore/Graphs.h"
+#include "explore/Measures.h"
 
 namespace headrace::explore::test {
 namespace {
@@ -8,7 +7,8 @@ namespace {
 const Volumes even{32, 32};
 
 TEST(TaskGraphTest, KindsFollowFromVolumes) {
-  TaskGraph graph = graphOf({{"a", {8, 8}}, {"b", {8, 2}}, {"c", {2, 6}}}, {{"a", "b"}, {"b", "c"}});
+  TaskGraph graph =
+      graphOf({{"a", {8, 8}}, {"b", {8, 2}}, {"c", {2, 6}}}, {{"a", "b"}, {"b", "c"}});
   EXPECT_EQ(graph.tasks()[0].kindName(), "source");
   EXPECT_EQ(graph.tasks()[1].kindName(), "element-wise");
   EXPECT_EQ(graph.tasks()[2].kindName(), "downsampler");
@@ -37,7 +37,8 @@ TEST(TaskGraphTest, ABufferEndsStreaming) {
 
 TEST(TaskGraphTest, AnEdgeBetweenDifferentVolumesIsRefusedByName) {
   EXPECT_EQ(errorOf([] { graphOf({{"a", {8, 8}}, {"b", {4, 4}}}, {{"a", "b"}}); }),
-            "edge from 'a' to 'b': expected 4 elements, the input of 'b', got 8 elements, the output of 'a'");
+            "edge from 'a' to 'b': expected 4 elements, the input of 'b', got 8 elements, the "
+            "output of 'a'");
 }
 
 TEST(TaskGraphTest, CirclesAreRefusedByName) {
