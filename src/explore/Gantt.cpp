@@ -9,9 +9,9 @@ namespace headrace::explore {
 
 namespace {
 
-constexpr std::array<const char *, 10> colours = {"#4c78a8", "#f58518", "#54a24b", "#b279a2",
-                                                  "#e45756", "#72b7b2", "#eeca3b", "#9d755d",
-                                                  "#ff9da6", "#bab0ac"};
+constexpr std::array<const char *, 16> colours = {
+    "#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d",
+    "#ff9da6", "#bab0ac", "#1b4f72", "#7e5109", "#145a32", "#6c3483", "#922b21", "#0e6655"};
 
 std::string number(double value) {
   char text[32];
