@@ -89,6 +89,7 @@ int runCommandLine(int argc, char **argv) {
   addCompileCommand(app, action);
   addBenchCommand(app, action);
   addExplainCommand(app, action);
+  addExploreCommand(app, action);
   addVtaCommand(app, action);
   try {
     std::vector<std::string> words = withLongDashes(argc, argv);

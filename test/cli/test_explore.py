@@ -1,0 +1,89 @@
+"""headrace explore: tables, JSON, charts and errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = os.environ.get("HEADRACE_BIN")
+pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
+EXAMPLES = ROOT / "examples" / "explore"
+
+
+def explore(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN), "explore", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def report(*words: object) -> list[dict]:
+    run = explore(*words, "--json")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)["explorations"]
+
+
+def makespans(exploration: dict) -> dict[tuple[str, int], int]:
+    outcomes = exploration["outcomes"]
+    return {(o["implementation"], o["processing_elements"]): o["makespan"] for o in outcomes}
+
+
+def test_the_table_of_the_convolution_under_its_convention() -> None:
+    (conv,) = report(EXAMPLES / "convolution.json", "--convention", "slide")
+    found = makespans(conv)
+    assert found["mv", 16] == 145729 and found["mv", 128] == 35137
+    assert found["op", 16] == 194113 and found["op", 128] == 107713
+    assert found["lmv", 16] == 35714 and found["lmv", 128] == 35714
+
+
+def test_every_schedule_of_lenet_runs_as_scheduled() -> None:
+    explorations = report(EXAMPLES / "lenet.json", "--pes", "16")
+    assert [e["name"] for e in explorations] == ["conv1", "conv2", "fc1", "fc2", "fc3", "lenet"]
+    for exploration in explorations:
+        assert any(o["pareto"] for o in exploration["outcomes"])
+        for outcome in exploration["outcomes"]:
+            assert outcome["deadlock"] == ""
+            assert outcome["simulated"] == pytest.approx(outcome["makespan"], rel=0.05)
+            assert outcome["simulated"] <= outcome["bound"]
+    whole = explorations[-1]["outcomes"]
+    operators = {name for task in whole[0]["tasks"] for name in task["operators"]}
+    assert {"conv1", "relu1", "pool1", "fc3", "softmax"} <= operators
+    assert min(o["makespan"] for o in whole) == whole[-1]["makespan"]
+
+
+def test_charts_are_well_formed_and_have_a_bar_for_every_task(tmp_path: Path) -> None:
+    run = explore(EXAMPLES / "shortcut.json", "--pes", "8", "--svg", tmp_path / "charts")
+    assert run.returncode == 0 and "wrote" in run.stderr and "Pareto" in run.stdout
+    (chart,) = (tmp_path / "charts").iterdir()
+    root = ElementTree.parse(chart).getroot()
+    titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles[0] == "1: 0 to 32" and len(titles) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--pes", "0", EXAMPLES / "shortcut.json"], 2, "--pes"),
+        (["--convention", "loose", EXAMPLES / "shortcut.json"], 2, "--convention"),
+        (["nowhere.json"], 1, "nowhere.json"),
+        ([], 2, "FILE"),
+    ],
+)
+def test_mistakes_are_named(words: list, code: int, message: str) -> None:
+    run = explore(*words)
+    assert run.returncode == code
+    assert message in run.stderr
+
+
+def test_a_broken_graph_names_file_and_task(tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    graph = json.loads((EXAMPLES / "shortcut.json").read_text())
+    graph["tasks"][2]["input"] = 31
+    file.write_text(json.dumps(graph))
+    run = explore(file)
+    assert run.returncode == 1
+    assert "graph.json" in run.stderr and "from '1' to '2'" in run.stderr
