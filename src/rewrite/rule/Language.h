@@ -26,8 +26,9 @@ public:
   virtual std::optional<FunctionSignature> functionNamed(std::string_view name) const = 0;
   /// Names that attributes may have.
   virtual bool hasName(std::string_view name) const = 0;
-  /// The operator whose sizes `for` goes through: how many numbers each size is; 0 if it has none.
-  virtual size_t sizesOf(std::string_view name) const = 0;
+  /// The operator whose sizes `for` goes through: how many numbers a size is. Nothing where `for`
+  /// cannot go through it.
+  virtual std::optional<size_t> sizesOf(std::string_view name) const = 0;
 };
 
 } // namespace headrace::rewrite

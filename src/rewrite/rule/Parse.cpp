@@ -115,20 +115,22 @@ private:
   void parseFamily(Rule &rule, PatternParser &parser) {
     Token op = tokens.expect(TokenKind::Identifier, "an operator with sizes");
     rule.family = vocabulary.name(op.text);
-    tokens.expect("[");
-    do
-      parser.newValue(tokens.expect(TokenKind::Variable, "a variable"));
-    while (tokens.takeIf(","));
-    tokens.expect("]");
+    if (tokens.takeIf("[")) {
+      do
+        parser.newValue(tokens.expect(TokenKind::Variable, "a variable"));
+      while (tokens.takeIf(","));
+      tokens.expect("]");
+    }
     rule.parameterCount = parser.values.size();
     if (!language)
       return;
-    size_t expected = language->sizesOf(op.text);
-    if (expected != rule.parameterCount)
-      fail(tokens.placeOf(op), inQuotes(op.text) + ": expected an operator with " +
-                                   std::to_string(rule.parameterCount) +
-                                   (rule.parameterCount == 1 ? " size" : " sizes") + ", it has " +
-                                   std::to_string(expected));
+    std::optional<size_t> expected = language->sizesOf(op.text);
+    if (!expected)
+      fail(tokens.placeOf(op), inQuotes(op.text) + " is no operator of machines");
+    if (*expected != rule.parameterCount)
+      fail(tokens.placeOf(op), inQuotes(op.text) + ": expected " + std::to_string(*expected) +
+                                   (*expected == 1 ? " size" : " sizes") + ", found " +
+                                   std::to_string(rule.parameterCount));
   }
 
   // Up to what ends a pattern: `where`, or the next rule.

@@ -23,7 +23,9 @@ public:
     return {};
   }
   bool hasName(std::string_view name) const override { return name == "relu" || name == "x"; }
-  size_t sizesOf(std::string_view name) const override { return name == "MVMul" ? 2 : 0; }
+  std::optional<size_t> sizesOf(std::string_view name) const override {
+    return name == "MVMul" ? std::optional<size_t>(2) : std::nullopt;
+  }
 };
 
 } // namespace
@@ -110,7 +112,7 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
             "test.rules:2:26: expected 'where' or the end of the rule, found the variable ?x");
   EXPECT_EQ(errorInRule("map[?f](?x) = ?x"), "test.rules:2:20: expected '=>', found '='");
   EXPECT_EQ(errorInRule("for MVMul[?n] map[?f](?x) => ?x"),
-            "test.rules:2:12: 'MVMul': expected an operator with 1 size, it has 2");
+            "test.rules:2:12: 'MVMul': expected 2 sizes, found 1");
   EXPECT_EQ(
       errorInRule("map[?f](?x) => ?x where ?x $ 1"),
       "test.rules:2:35: expected a name, a number, a variable such as ?x or a symbol, found '$'");
