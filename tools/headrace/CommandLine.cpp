@@ -90,6 +90,7 @@ int runCommandLine(int argc, char **argv) {
   addBenchCommand(app, action);
   addExplainCommand(app, action);
   addVtaCommand(app, action);
+  addRewriteCommand(app, action);
   try {
     std::vector<std::string> words = withLongDashes(argc, argv);
     std::ranges::reverse(words); // as CLI11 wants them
