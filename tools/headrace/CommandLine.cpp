@@ -91,6 +91,7 @@ int runCommandLine(int argc, char **argv) {
   addExplainCommand(app, action);
   addExploreCommand(app, action);
   addVtaCommand(app, action);
+  addRewriteCommand(app, action);
   try {
     std::vector<std::string> words = withLongDashes(argc, argv);
     std::ranges::reverse(words); // as CLI11 wants them

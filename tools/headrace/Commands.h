@@ -16,6 +16,7 @@ void addBenchCommand(CLI::App &app, Action &action);
 void addExplainCommand(CLI::App &app, Action &action);
 void addExploreCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
+void addRewriteCommand(CLI::App &app, Action &action);
 
 /// A command line that does not say what to do: exits with 2 where an Error exits with 1.
 class UsageError : public std::runtime_error {

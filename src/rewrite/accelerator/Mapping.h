@@ -1,0 +1,32 @@
+// The operators of a machine that compute a term of tensors, at least cost.
+#pragma once
+
+#include "rewrite/accelerator/Accelerator.h"
+#include "rewrite/egraph/Saturation.h"
+#include "rewrite/extract/Extraction.h"
+#include "rewrite/tensor/Interpreter.h"
+
+namespace headrace::rewrite {
+
+struct Mapping {
+  TermId term = 0; ///< of operators of the machine, movement, and what is left over
+  double cost = 0;
+  ExtractionMethod method = ExtractionMethod::Greedy;
+  Saturation saturation;
+  size_t classes = 0, nodes = 0;
+
+  std::map<std::string, int64_t> operations;                 ///< "MVMul[64, 64]": how many
+  int64_t loadedBytes = 0, storedBytes = 0, outputBytes = 0; ///< to the chip and from it
+  int64_t usefulProducts = 0, doneProducts = 0;              ///< of numbers, in products of tensors
+  std::vector<std::string> leftOver; ///< operators of tensors that the machine cannot compute
+};
+
+/// Throws Error where the term or a rule is wrong. Limits end the search with the best found.
+Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, const RuleSet &rules,
+                     const SaturationLimits &limits = {}, const ExtractionLimits &extraction = {});
+
+/// The term computed as the machine does, with its numbers.
+Array runOnMachine(const Terms &terms, TermId term, const Accelerator &machine,
+                   const Inputs &inputs);
+
+} // namespace headrace::rewrite

@@ -1,0 +1,52 @@
+// Finds the places where a rule's left side fits an e-graph. The pattern is compiled once to a
+// list of steps over registers that hold classes; searching runs it with backtracking.
+#pragma once
+
+#include "rewrite/egraph/EGraph.h"
+#include "rewrite/rule/Rule.h"
+
+namespace headrace::rewrite {
+
+struct Match {
+  ClassId root = 0;
+  Bindings bindings;
+};
+
+class Matcher {
+public:
+  explicit Matcher(RuleInstance instance);
+
+  const RuleInstance &instance() const { return rule; }
+
+  /// Matches whose conditions hold, in the order of classes and nodes, up to `limit`. The graph is
+  /// rebuilt. `stop` is asked now and then, and ends the search.
+  std::vector<Match> search(const EGraph &graph, const Facts &facts, size_t limit,
+                            const std::function<bool()> &stop) const;
+
+private:
+  friend class Search;
+  // What to do with an attribute of a node: compare with a literal or a known value, else keep it.
+  struct AttributeStep {
+    enum class Kind { Literal, Compare, Keep } kind;
+    Attribute literal;
+    uint32_t slot;
+  };
+  // Bind: goes through the nodes of this name in the class of register `in`, and puts their
+  // operands into the registers from `out`. Same: the two registers hold one class.
+  struct Step {
+    enum class Kind { Bind, Same } kind;
+    uint32_t in, out;
+    Name name;
+    uint32_t operandCount;
+    std::vector<AttributeStep> attributes;
+  };
+
+  void compile();
+
+  RuleInstance rule;
+  std::vector<Step> steps;
+  std::vector<uint32_t> subjectRegisters; // by slot
+  uint32_t registerCount = 1;             // the first is the root
+};
+
+} // namespace headrace::rewrite

@@ -1,0 +1,38 @@
+// Applies rules to an e-graph until nothing new follows or a limit is reached. Whatever ends it,
+// the graph is rebuilt and everything in it is true: the best found so far can be extracted.
+#pragma once
+
+#include "rewrite/egraph/Matcher.h"
+
+namespace headrace::rewrite {
+
+struct SaturationLimits {
+  size_t nodes = 100'000; ///< the graph may have a few more: those of one application
+  size_t iterations = 100;
+  double seconds = 10;
+  /// A rule with more matches than this in one iteration is left out of the next few; each time
+  /// the number doubles, and so does the number of iterations.
+  size_t matches = 2'000;
+  size_t pause = 3;
+};
+
+enum class StopReason { Saturated, Nodes, Iterations, Seconds };
+/// "nothing new follows", "the limit of nodes", ...
+std::string_view textOf(StopReason reason);
+
+struct Saturation {
+  StopReason reason = StopReason::Saturated;
+  size_t iterations = 0;
+  double seconds = 0;
+  struct Use {
+    std::string rule;
+    size_t matches = 0, merges = 0;
+  };
+  std::vector<Use> uses; ///< by rule, in the order given
+};
+
+/// The same graph and rules give the same result, unless it is the clock that ends it.
+Saturation saturate(EGraph &graph, std::span<const RuleInstance> rules, const Facts &facts,
+                    const SaturationLimits &limits = {});
+
+} // namespace headrace::rewrite

@@ -1,0 +1,16 @@
+// A rule at one term, without an e-graph.
+#pragma once
+
+#include "rewrite/rule/Rule.h"
+
+namespace headrace::rewrite {
+
+/// What the variables stand for where the rule's left side fits the term and its conditions hold.
+std::optional<Bindings> matchTerm(const RuleInstance &instance, const Terms &terms, TermId term,
+                                  const Facts &facts);
+
+/// The term that the rule makes of this one; nothing where it does not fit.
+std::optional<TermId> applyToTerm(const RuleInstance &instance, Terms &terms, TermId term,
+                                  const Facts &facts);
+
+} // namespace headrace::rewrite

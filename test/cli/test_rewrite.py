@@ -1,0 +1,145 @@
+"""Rewriting on the command line, and against another e-graph. HEADRACE_BIN is the program's path."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BIN = os.environ.get("HEADRACE_BIN")
+pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "accelerators"
+FC1 = "map[relu](dense(tensor[w, 120, 256], tensor[x, 256], tensor[b, 120]))"
+
+
+def rewrite(*arguments: object) -> subprocess.CompletedProcess:
+    command = [BIN, "rewrite", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_the_shipped_rules_pass_their_check():
+    done = rewrite("--check-rules", "--seed", 3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(r"\d+ rules hold on \d+ random examples\n", done.stdout)
+
+
+def test_an_unsound_rule_is_named_with_its_counter_example(tmp_path):
+    rules = written(
+        tmp_path / "user.rules",
+        "level algorithm\nrule twice map[relu](map[relu](?x)) => map[relu](?x)\n"
+        "rule minus zip[sub](?x, ?y) => zip[sub](?y, ?x)\n",
+    )
+    done = rewrite("--check-rules", rules)
+    assert done.returncode == 1
+    assert f"{rules}:3:6: rule 'minus': at [" in done.stdout
+    assert "where ?f" not in done.stdout and "?x has shape [" in done.stdout
+    assert "twice" not in done.stdout
+
+
+def test_a_mistake_in_a_rule_shows_its_place(tmp_path):
+    rules = written(tmp_path / "user.rules", "level algorithm\nrule r mop[relu](?x) => ?x\n")
+    done = rewrite("--check-rules", rules)
+    assert done.returncode == 1
+    assert "user.rules:2:8: there is no operator 'mop'" in done.stderr
+    assert "    ^" in done.stderr
+
+
+def test_a_layer_maps_to_the_operators_of_a_machine(tmp_path):
+    term = written(tmp_path / "fc1.term", FC1)
+    done = rewrite(term, "--accelerator", EXAMPLES / "vector-64.json", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["operations"]["MVMul[64, 64]"] <= 8
+    assert report["operations"]["VVAdd[64]"] <= 8
+    assert report["operations"]["VVRelu[64]"] <= 2
+    assert report["left_over"] == []
+    assert report["extraction"] in ("exact", "greedy")
+
+
+def test_usage_is_explained():
+    assert rewrite().returncode == 2
+    assert rewrite("nowhere.term", "--accelerator", EXAMPLES / "vector-64.json").returncode == 1
+
+
+# --- against egglog ------------------------------------------------------------------------------
+
+RULES = """level algorithm
+rule swap-add add(?a, ?b) => add(?b, ?a)
+rule left-add add(add(?a, ?b), ?c) => add(?a, add(?b, ?c))
+rule swap-mul mul(?a, ?b) => mul(?b, ?a)
+rule factor add(mul(?a, ?b), mul(?a, ?c)) => mul(?a, add(?b, ?c))
+rule no-add add(?a, zero) => ?a
+rule no-mul mul(?a, one) => ?a
+rule all-mul mul(?a, zero) => zero
+rule twice add(?a, ?a) => mul(two, ?a)
+rule cancel neg(neg(?a)) => ?a
+rule neg-add neg(add(?a, ?b)) => add(neg(?a), neg(?b))
+rule opposite add(?a, neg(?a)) => zero
+"""
+LEAVES = ["zero", "one", "two", "x", "y", "z"]
+
+
+def random_term(source: random.Random, leaves: int) -> str:
+    if leaves == 1:
+        leaf = source.choice(LEAVES)
+        return f"neg({leaf})" if source.random() < 0.2 else leaf
+    left = source.randint(1, leaves - 1)
+    operands = f"{random_term(source, left)}, {random_term(source, leaves - left)}"
+    return f"{source.choice(['add', 'mul'])}({operands})"
+
+
+def as_lisp(text: str) -> str:
+    """`add(?a, zero)` as `(add a (zero))`."""
+    text = text.replace("?", "").strip()
+    match = re.fullmatch(r"(\w+)\((.*)\)", text)
+    if not match:
+        return f"({text})" if text in LEAVES else text
+    operands, depth, start = [], 0, 0
+    inner = match[2]
+    for i, c in enumerate(inner + ","):
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            operands.append(as_lisp(inner[start:i]))
+            start = i + 1
+    return f"({match[1]} {' '.join(operands)})"
+
+
+def test_the_least_cost_is_that_of_egglog(tmp_path):
+    bindings = pytest.importorskip(
+        "egglog.bindings", reason="egglog is not installed (requirements/egglog.txt)"
+    )
+    tool = Path(BIN).parents[1] / "test" / "rewrite" / "best_tree"
+    if not tool.exists():
+        pytest.skip("best_tree is not built")
+    source = random.Random(19)
+    terms = [random_term(source, source.randint(3, 6)) for _ in range(20)]
+    rules = written(tmp_path / "r.rules", RULES)
+    lines = written(tmp_path / "terms", "".join(term + "\n" for term in terms))
+    done = subprocess.run([tool, rules, lines], capture_output=True, text=True, check=True)
+    ours = [line.split(" ", 2) for line in done.stdout.splitlines()]
+    assert len(ours) == len(terms)
+    rewrites = ""
+    for line in RULES.splitlines()[1:]:
+        left, right = line.split(" ", 2)[2].split(" => ")
+        rewrites += f"(rewrite {as_lisp(left)} {as_lisp(right)})\n"
+    improved = 0
+    for term, (cost, _, reason) in zip(terms, ours):
+        assert reason == "nothing new follows"
+        program = "(datatype T (add T T) (mul T T) (neg T) " + " ".join(f"({x})" for x in LEAVES)
+        program += f")\n{rewrites}(let $root {as_lisp(term)})\n(run-schedule (saturate (run)))\n"
+        graph = bindings.EGraph()
+        outputs = graph.run_program(*graph.parse_program(program + "(extract $root)"))
+        best = next(out for out in outputs if type(out).__name__ == "ExtractBest")
+        assert best.cost == float(cost), term
+        improved += best.cost < len(re.findall(r"\w+", term))
+    assert improved >= 5
