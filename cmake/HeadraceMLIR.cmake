@@ -1,5 +1,5 @@
 # Finds the distribution's MLIR 19 and defines how compiler components are built:
-# one precompiled header for all of them, linked against the shared libMLIR and libLLVM.
+# one precompiled header for all of them, linked against libMLIR and libLLVM.
 find_package(MLIR 19.1 REQUIRED CONFIG
              HINTS /usr/lib/llvm-19/lib/cmake/mlir)
 # The linker of packages.
@@ -14,6 +14,7 @@ add_definitions(${llvm_definitions})
 # libMLIR lies beside LLVM 19's other libraries, off the loader's path.
 set(CMAKE_BUILD_RPATH ${LLVM_LIBRARY_DIR})
 set(CMAKE_INSTALL_RPATH ${LLVM_LIBRARY_DIR})
+include(HeadraceStaticLLVM)
 
 # Without its time of compilation in it, equal headers make equal objects: ccache serves every clone.
 set(pch_options -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
@@ -27,7 +28,7 @@ function(headrace_add_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_precompile_headers(${name} REUSE_FROM headrace_pch)
   target_compile_options(${name} PRIVATE ${pch_options})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} headrace_mlir)
 endfunction()
 
 # headrace_add_executable(NAME SOURCES a.cpp ... LINK lib ...): likewise, for tools and tests.
