@@ -1,5 +1,6 @@
 #include "runtime/library/Library.h"
 
+#include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
@@ -42,12 +43,13 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
-constexpr std::array<Routine, 5> routines = {{
+constexpr std::array<Routine, 6> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
     {"check.target", "", runCheckStep, checkShape, checkStepFault},
-    {"openblas.sgemm", "openblas", openBlasSgemm, {3, 12}, openBlasSgemmFault},
+    {"openblas.sgemm", "openblas", runGemmStep<float>, {3, 12}, gemmStepFault<float>},
+    {"openblas.dgemm", "openblas", runGemmStep<double>, {3, 12}, gemmStepFault<double>},
 }};
 
 const Routine *find(std::string_view name) {
@@ -75,8 +77,6 @@ std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
   return routine ? routine->fault(parameters, operandBytes) : "";
 }
 
-bool libraryAvailable(std::string_view library) {
-  return library == "openblas" && openBlasAvailable();
-}
+bool libraryAvailable(std::string_view library) { return library == "openblas" && openBlas(); }
 
 } // namespace headrace

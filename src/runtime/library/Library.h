@@ -17,9 +17,9 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///
 /// "copy": operand 0 to operand 1; parameters: bytes.
 /// "check.index", "check.divisor", "check.target": throw Error (ValueCheck.h).
-/// "openblas.sgemm": C = op(A) op(B), row-major f32, operands A, B, C; parameters: batch, m, n, k,
-///   transA, transB, strideA, strideB, strideC (elements from one matrix of the batch to the next,
-///   0 = shared), lda, ldb, ldc.
+/// "openblas.sgemm", "openblas.dgemm": C = op(A) op(B) (Gemm.h), row-major f32 or f64, operands A,
+///   B, C; parameters: batch, m, n, k, transA, transB, strideA, strideB, strideC (elements from one
+///   matrix of the batch to the next, 0 = shared), lda, ldb, ldc.
 ///
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);

@@ -1,20 +1,72 @@
+// OpenBLAS and the LAPACK inside it: the functions we call, found at run time.
 #pragma once
 
-#include "runtime/program/Program.h"
-#include "runtime/system/ThreadPool.h"
-
-#include <span>
+#include <cstddef>
 
 namespace headrace {
 
-/// Loads OpenBLAS at first use; false when this machine has none.
-bool openBlasAvailable();
+// What cblas.h and Fortran's interface of LAPACK fix: enumerators and signatures.
+namespace blas {
 
-/// The library routine "openblas.sgemm".
-void openBlasSgemm(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
-                   ThreadPool &pool);
-/// What is wrong with its sizes, for operands of so many bytes; empty where nothing is.
-std::string openBlasSgemmFault(std::span<const int64_t> parameters,
-                               std::span<const int64_t> operandBytes);
+enum Order : int { RowMajor = 101, ColumnMajor = 102 };
+enum Transpose : int { Plain = 111, Transposed = 112 };
+enum Triangle : int { Upper = 121, Lower = 122 };
+enum Diagonal : int { NonUnit = 131, Unit = 132 };
+enum Side : int { Left = 141, Right = 142 };
+
+} // namespace blas
+
+/// The BLAS of one element type.
+template <class T> struct Blas {
+  void (*gemm)(blas::Order, blas::Transpose a, blas::Transpose b, int m, int n, int k, T alpha,
+               const T *a_, int lda, const T *b_, int ldb, T beta, T *c, int ldc);
+  void (*gemv)(blas::Order, blas::Transpose, int rows, int columns, T alpha, const T *a, int lda,
+               const T *x, int stepX, T beta, T *y, int stepY);
+  void (*syrk)(blas::Order, blas::Triangle, blas::Transpose, int n, int k, T alpha, const T *a,
+               int lda, T beta, T *c, int ldc);
+  void (*trsm)(blas::Order, blas::Side, blas::Triangle, blas::Transpose, blas::Diagonal, int m,
+               int n, T alpha, const T *a, int lda, T *b, int ldb);
+};
+
+/// LAPACK on doubles. Matrices are column-major; numbers are passed by address; the length of every
+/// text follows at the end.
+struct Lapack {
+  void (*getrf)(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
+  void (*getrs)(const char *trans, const int *n, const int *columns, const double *a,
+                const int *lda, const int *pivots, double *b, const int *ldb, int *info, size_t);
+  void (*laswp)(const int *columns, double *a, const int *lda, const int *first, const int *last,
+                const int *pivots, const int *step);
+  void (*potrf)(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t);
+  void (*geqrf)(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+                const int *workSize, int *info);
+  void (*syevd)(const char *vectors, const char *triangle, const int *n, double *a, const int *lda,
+                double *values, double *work, const int *workSize, int *integerWork,
+                const int *integerWorkSize, int *info, size_t, size_t);
+  void (*gesdd)(const char *vectors, const int *m, const int *n, double *a, const int *lda,
+                double *values, double *u, const int *ldu, double *vt, const int *ldvt,
+                double *work, const int *workSize, int *integerWork, int *info, size_t);
+};
+
+/// The library, with one thread: those of our pool call it. That makes it safe after a fork, and
+/// results the same for any number of threads.
+struct OpenBlas {
+  Blas<float> f32;
+  Blas<double> f64;
+  Lapack lapack;
+
+  template <class T> const Blas<T> &of() const {
+    if constexpr (sizeof(T) == sizeof(float))
+      return f32;
+    else
+      return f64;
+  }
+};
+
+/// Loaded at first use, from HEADRACE_OPENBLAS where that is set (to nothing: as if there were
+/// none). Null where it is not on this machine.
+const OpenBlas *openBlas();
+
+/// How to get it, for messages: "OpenBLAS, which is not on this machine (...)".
+extern const char *const openBlasMissing;
 
 } // namespace headrace

@@ -32,7 +32,7 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
   std::string name = operatorName(op);
   rewriter.setInsertionPoint(op);
   rewriter.replaceOpWithNewOp<hr::LibraryOp>(
-      op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine()),
+      op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine(op)),
       AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
       rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
 }

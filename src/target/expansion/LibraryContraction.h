@@ -13,7 +13,7 @@ public:
 
 protected:
   /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
-  virtual llvm::StringRef routine() const = 0;
+  virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
   /// What the kernel after it moves in addition.
   static double unfusedBytes(hr::ContractOp op);
 };

@@ -45,8 +45,12 @@ TEST(Library, CopiesBytes) {
   }
 }
 
+template <class T> std::string routineOf() {
+  return sizeof(T) == sizeof(float) ? "openblas.sgemm" : "openblas.dgemm";
+}
+
 // One product with its matrices in padded storage.
-struct Product {
+template <class T> struct Product {
   int64_t batch, m, n, k;
   bool transA, transB, sharedB;
   int64_t pad = 3;
@@ -54,26 +58,25 @@ struct Product {
   int64_t strideA = (transA ? k : m) * lda;
   int64_t strideB = sharedB ? 0 : (transB ? n : k) * ldb;
   int64_t strideC = m * ldc;
-  std::vector<float> a = random(batch * strideA + 1, 1);
-  std::vector<float> b = random((sharedB ? 1 : batch) * (transB ? n : k) * ldb + 1, 2);
+  std::vector<T> a = random(batch * strideA + 1, 1);
+  std::vector<T> b = random((sharedB ? 1 : batch) * (transB ? n : k) * ldb + 1, 2);
 
-  static std::vector<float> random(int64_t count, unsigned seed) {
+  static std::vector<T> random(int64_t count, unsigned seed) {
     std::mt19937 generator(seed);
-    std::uniform_real_distribution<float> values(-1, 1);
-    std::vector<float> result(static_cast<size_t>(count));
-    for (float &value : result)
+    std::uniform_real_distribution<T> values(-1, 1);
+    std::vector<T> result(static_cast<size_t>(count));
+    for (T &value : result)
       value = values(generator);
     return result;
   }
 
-  std::vector<float> run(ThreadPool &pool) {
+  std::vector<T> run(ThreadPool &pool, const T *second = nullptr) {
     // What is there before must not matter; what lies between the rows must stay.
-    std::vector<float> c(static_cast<size_t>(batch * strideC + 1),
-                         std::numeric_limits<float>::quiet_NaN());
-    void *buffers[] = {a.data(), b.data(), c.data()};
+    std::vector<T> c(static_cast<size_t>(batch * strideC + 1), std::numeric_limits<T>::quiet_NaN());
+    void *buffers[] = {a.data(), second ? const_cast<T *>(second) : b.data(), c.data()};
     int64_t parameters[] = {batch,   m,       n,       k,   transA, transB,
                             strideA, strideB, strideC, lda, ldb,    ldc};
-    call("openblas.sgemm", 3, buffers, parameters, pool);
+    call(routineOf<T>(), 3, buffers, parameters, pool);
     return c;
   }
 
@@ -86,53 +89,99 @@ struct Product {
     }
     return total;
   }
+
+  void expectNear(const std::vector<T> &c) const {
+    double tolerance = sizeof(T) == sizeof(float) ? 1e-5 : 1e-14;
+    for (int64_t i = 0; i < batch; ++i)
+      for (int64_t row = 0; row < m; ++row) {
+        const T *line = c.data() + i * strideC + row * ldc;
+        for (int64_t column = 0; column < n; ++column)
+          ASSERT_NEAR(line[column], expected(i, row, column), tolerance * double(1 + k))
+              << batch << " " << m << " " << n << " " << k << " at " << row << " " << column
+              << " transposed " << transA << transB << " shared " << sharedB;
+        ASSERT_TRUE(std::isnan(line[n])) << "wrote beyond its row";
+      }
+  }
 };
 
-class Sgemm : public testing::Test {
+template <class T> class GemmRoutine : public testing::Test {
 protected:
   void SetUp() override {
     if (!libraryAvailable("openblas"))
       GTEST_SKIP() << "OpenBLAS is not on this machine";
   }
-};
 
-TEST_F(Sgemm, MatchesTheDefinition) {
+  static void expectSameBits(const std::vector<T> &found, const std::vector<T> &expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)), 0);
+  }
+};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(GemmRoutine, Precisions);
+
+TYPED_TEST(GemmRoutine, MatchesTheDefinition) {
   ThreadPool pool(3);
-  constexpr int64_t sizes[][4] = {{1, 5, 7, 3},  {3, 4, 6, 2},     {2, 1, 9, 5},
-                                  {2, 9, 1, 5},  {1, 1, 1, 4},     {1, 300, 280, 17},
-                                  {2, 3, 4, 0},  {1, 1, 1500, 33}, {1, 1500, 1, 33},
-                                  {70, 8, 8, 8}, {1, 1, 7, 0}};
+  constexpr int64_t sizes[][4] = {
+      {1, 5, 7, 3},      {3, 4, 6, 2},    {2, 1, 9, 5},     {2, 9, 1, 5},     {1, 1, 1, 4},
+      {1, 300, 280, 17}, {2, 3, 4, 0},    {1, 1, 1500, 33}, {1, 1500, 1, 33}, {70, 8, 8, 8},
+      {1, 1, 7, 0},      {1, 5, 4, 9001}, {2, 1, 3, 5000},  {1, 3, 1, 5000},  {1, 1, 1, 5000}};
   for (auto [batch, m, n, k] : sizes)
     for (int options = 0; options < 8; ++options) {
-      Product product{batch, m, n, k, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0};
-      std::vector<float> c = product.run(pool);
-      for (int64_t i = 0; i < batch; ++i)
-        for (int64_t row = 0; row < m; ++row) {
-          const float *line = c.data() + i * product.strideC + row * product.ldc;
-          for (int64_t column = 0; column < n; ++column)
-            ASSERT_NEAR(line[column], product.expected(i, row, column), 1e-5 * (1 + k))
-                << batch << " " << m << " " << n << " " << k << " options " << options;
-          ASSERT_TRUE(std::isnan(line[n])) << "wrote beyond its row";
-        }
+      Product<TypeParam> product{
+          batch, m, n, k, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0};
+      product.expectNear(product.run(pool));
     }
 }
 
-TEST_F(Sgemm, DoesNotDependOnTheNumberOfThreads) {
-  Product product{2, 333, 290, 257, false, true, false};
+TYPED_TEST(GemmRoutine, OfAMatrixWithItsOwnTransposeIsSymmetric) {
+  ThreadPool pool(3);
+  for (bool transA : {false, true})
+    for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 7}, {2, 3}, {65, 4097}, {301, 11}, {5, 0}}) {
+      Product<TypeParam> product{2, n, n, k, transA, !transA, false};
+      product.b = product.a;
+      std::vector<TypeParam> c = product.run(pool, product.a.data());
+      product.expectNear(c);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < i; ++j)
+          ASSERT_EQ(c[i * product.ldc + j], c[j * product.ldc + i]);
+    }
+}
+
+TYPED_TEST(GemmRoutine, DoesNotDependOnTheNumberOfThreads) {
   ThreadPool one(1), two(2), five(5);
-  std::vector<float> expected = product.run(one);
-  for (ThreadPool *pool : {&two, &five}) {
-    std::vector<float> found = product.run(*pool);
-    EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
+  for (Product<TypeParam> product : {Product<TypeParam>{2, 333, 290, 257, false, true, false},
+                                     {1, 20, 30, 20000, true, false, false},
+                                     {1, 300, 300, 5000, true, false, false}}) {
+    const TypeParam *second = product.m == product.n ? product.a.data() : product.b.data();
+    std::vector<TypeParam> expected = product.run(one, second);
+    for (ThreadPool *pool : {&two, &five})
+      TestFixture::expectSameBits(product.run(*pool, second), expected);
   }
 }
 
-TEST_F(Sgemm, EmptyResultsTouchNothing) {
+TYPED_TEST(GemmRoutine, EmptyResultsTouchNothing) {
   ThreadPool pool(2);
   for (auto [batch, m, n] : {std::array<int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}}) {
-    Product product{batch, m, n, 5, false, false, false};
-    std::vector<float> c = product.run(pool);
-    EXPECT_TRUE(std::all_of(c.begin(), c.end(), [](float value) { return std::isnan(value); }));
+    Product<TypeParam> product{batch, m, n, 5, false, false, false};
+    std::vector<TypeParam> c = product.run(pool);
+    EXPECT_TRUE(std::all_of(c.begin(), c.end(), [](TypeParam value) { return std::isnan(value); }));
+  }
+}
+
+TYPED_TEST(GemmRoutine, PassesOnNaNAndInfinity) {
+  ThreadPool pool(2);
+  using Limits = std::numeric_limits<TypeParam>;
+  for (int64_t columns : {1, 3}) {
+    Product<TypeParam> product{1, 4, columns, 5, false, false, false};
+    product.a[product.lda] = Limits::quiet_NaN();
+    product.a[2 * product.lda] = Limits::infinity();
+    std::fill_n(product.b.begin(), columns, TypeParam(0)); // 0 * infinity is NaN
+    std::vector<TypeParam> c = product.run(pool);
+    for (int64_t j = 0; j < columns; ++j) {
+      EXPECT_TRUE(std::isfinite(c[j]));
+      EXPECT_TRUE(std::isnan(c[product.ldc + j]));
+      EXPECT_TRUE(std::isnan(c[2 * product.ldc + j]));
+    }
   }
 }
 
@@ -153,21 +202,25 @@ TEST(LibraryFault, IsAProductThatLeavesItsOperands) {
             "multiplies matrices of size -2");
   EXPECT_EQ(fault({1, 2, 4, 3, 0, 0, 0, 0, 0, 2, 4, 4}, {24, 48, 64}),
             "has rows of 3 elements that are 2 apart");
+  step.symbol = "openblas.dgemm";
+  EXPECT_EQ(fault({2, 2, 4, 3, 0, 0, 6, 12, 8, 3, 4, 4}, {96, 192, 128}), "");
+  EXPECT_EQ(fault({2, 2, 4, 3, 0, 0, 6, 12, 8, 3, 4, 4}, {96, 191, 128}),
+            "leaves its operand 1 of 191 bytes");
   int64_t huge = INT64_MAX / 2;
   EXPECT_EQ(fault({huge, 2, 4, 3, 0, 0, huge, 0, 0, 3, 4, 4}, {24, 48, 64}),
             "leaves its operand 0 of 24 bytes");
 }
 
-TEST_F(Sgemm, RefusesWrongParameters) {
+TYPED_TEST(GemmRoutine, RefusesWrongParameters) {
   ThreadPool pool(1);
-  float value = 0;
+  TypeParam value = 0;
   void *buffers[] = {&value, &value, &value};
+  std::string routine = routineOf<TypeParam>();
   int64_t few[] = {1, 1, 1, 1};
-  EXPECT_THROW(call("openblas.sgemm", 3, buffers, few, pool), InternalError);
+  EXPECT_THROW(call(routine, 3, buffers, few, pool), InternalError);
   int64_t vast[] = {1, int64_t{1} << 31, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1};
-  EXPECT_CONTAINS(
-      errorOf(ErrorKind::Unsupported, [&] { call("openblas.sgemm", 3, buffers, vast, pool); }),
-      "library step");
+  EXPECT_CONTAINS(errorOf(ErrorKind::Unsupported, [&] { call(routine, 3, buffers, vast, pool); }),
+                  "library step");
 }
 
 } // namespace

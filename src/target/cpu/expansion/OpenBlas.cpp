@@ -9,15 +9,19 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// OpenBLAS's single-precision product. It packs both operands on every call.
+Type elementOf(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+}
+
+/// OpenBLAS's product in single or double precision. It packs both operands on every call.
 class OpenBlasContraction final : public LibraryContraction {
 public:
   StringRef name() const override { return "openblas"; }
 
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ContractOp>(operation);
-    return op && cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
-           libraryAvailable("openblas") && asMatrixProduct(op) &&
+    return op && (elementOf(op).isF32() || elementOf(op).isF64()) && libraryAvailable("openblas") &&
+           asMatrixProduct(op) &&
            // Reading takes the time; generated code reads for what surrounds the product as well.
            usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
            usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
@@ -31,7 +35,9 @@ public:
   }
 
 private:
-  StringRef routine() const override { return "openblas.sgemm"; }
+  StringRef routine(hr::ContractOp op) const override {
+    return elementOf(op).isF64() ? "openblas.dgemm" : "openblas.sgemm";
+  }
 };
 
 /// The image's patches as the rows of a matrix, then OpenBLAS's product with the filter:
@@ -45,8 +51,8 @@ public:
     auto op = dyn_cast<hr::ConvOp>(operation);
     return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
            llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
-           cast<RankedTensorType>(op.getType()).getElementType().isF32() &&
-           positionsOf(op) <= kMostPositions && libraryAvailable("openblas");
+           (elementOf(op).isF32() || elementOf(op).isF64()) && positionsOf(op) <= kMostPositions &&
+           libraryAvailable("openblas");
   }
 
   double estimate(Operation *operation, const Machine &machine) const override {
@@ -63,7 +69,7 @@ public:
     MLIRContext *context = op.getContext();
     SymbolicShape filter = shapeOf(op.getFilter()), result = shapeOf(op.getResult());
     size_t spatial = filter.size() - 2;
-    Type element = cast<RankedTensorType>(op.getType()).getElementType();
+    Type element = elementOf(op);
 
     SymbolicShape patchShape(ArrayRef(result).drop_back());
     patchShape.push_back(filter[spatial]);

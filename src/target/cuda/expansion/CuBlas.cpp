@@ -34,7 +34,7 @@ public:
   }
 
 private:
-  StringRef routine() const override { return "cublas.gemm"; }
+  StringRef routine(hr::ContractOp) const override { return "cublas.gemm"; }
 };
 
 } // namespace
