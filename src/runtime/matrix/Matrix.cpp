@@ -42,6 +42,21 @@ CsrMatrix sparseOf(const Matrix &matrix, ThreadPool &pool) {
   return std::get<CsrMatrix>(matrix);
 }
 
+void transposeInto(const Tensor &matrix, Tensor &result, ThreadPool &pool) {
+  constexpr int64_t tile = 32, grain = 16384;
+  int64_t rows = matrix.shape()[0], cols = matrix.shape()[1];
+  const auto *in = matrix.as<double>();
+  auto *out = result.as<double>();
+  pool.parallelFor((cols + tile - 1) / tile, 1 + grain / (rows * tile + 1),
+                   [&](int64_t begin, int64_t end, int) {
+                     for (int64_t jb = begin * tile; jb < std::min(end * tile, cols); jb += tile)
+                       for (int64_t ib = 0; ib < rows; ib += tile)
+                         for (int64_t j = jb; j < std::min(jb + tile, cols); ++j)
+                           for (int64_t i = ib; i < std::min(ib + tile, rows); ++i)
+                             out[j * rows + i] = in[i * cols + j];
+                   });
+}
+
 Matrix inPreferredFormat(Matrix matrix, ThreadPool &pool) {
   if (preferSparse(rowsOf(matrix), colsOf(matrix), nonzerosOf(matrix, pool)))
     return sparseOf(matrix, pool);

@@ -19,6 +19,9 @@ int64_t nonzerosOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global()
 Tensor denseOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global());
 CsrMatrix sparseOf(const Matrix &matrix, ThreadPool &pool = ThreadPool::global());
 
+/// The transpose of a dense matrix, written to one of its sizes.
+void transposeInto(const Tensor &matrix, Tensor &result, ThreadPool &pool = ThreadPool::global());
+
 /// In the format that `preferSparse` says; the same matrix if that is its format.
 Matrix inPreferredFormat(Matrix matrix, ThreadPool &pool = ThreadPool::global());
 

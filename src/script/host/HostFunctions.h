@@ -45,7 +45,8 @@ using HostTable = std::unordered_map<std::string, HostFunction>;
 /// One table per file of functions.
 const HostTable &movementFunctions(); ///< index, matrix, diag, order, removeEmpty, ...
 const HostTable &creationFunctions(); ///< rand, seq, sample, table, outer
-const HostTable &numericFunctions();  ///< cumsum, solve, replace, rowIndexMax, ...
+const HostTable &numericFunctions();  ///< cumsum, replace, rowIndexMax, ...
+const HostTable &linearAlgebra();     ///< solve, inv, cholesky, lu, qr, eigen, svd, det
 const HostTable &orderStatistics();   ///< median, quantile, interQuartileMean
 const HostTable &systemFunctions();   ///< print, read, casts, strings, lists
 

@@ -35,17 +35,7 @@ static Tensor transposedDense(const Tensor &matrix) {
   if (rows == 1 || cols == 1)
     return matrix.reshaped({cols, rows});
   Tensor result = newMatrix(cols, rows);
-  const double *in = matrix.as<double>();
-  double *out = result.as<double>();
-  constexpr int64_t tile = 32;
-  ThreadPool::global().parallelFor(
-      (cols + tile - 1) / tile, rowGrain(rows * tile), [&](int64_t begin, int64_t end, int) {
-        for (int64_t jb = begin * tile; jb < std::min(end * tile, cols); jb += tile)
-          for (int64_t ib = 0; ib < rows; ib += tile)
-            for (int64_t j = jb; j < std::min(jb + tile, cols); ++j)
-              for (int64_t i = ib; i < std::min(ib + tile, rows); ++i)
-                out[j * rows + i] = in[i * cols + j];
-      });
+  transposeInto(matrix, result);
   return result;
 }
 
@@ -87,104 +77,6 @@ Matrix bound(bool columns, std::span<const Value> parts) {
     out += columns ? width : height * cols;
   }
   return result;
-}
-
-// --- Products --------------------------------------------------------------------------------
-
-/// A sum in eight strands, which the processor adds at once.
-static double dot(const double *a, const double *b, int64_t count) {
-  double strands[8] = {};
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    for (int lane = 0; lane < 8; ++lane)
-      strands[lane] += a[i + lane] * b[i + lane];
-  double rest = 0;
-  for (; i < count; ++i)
-    rest += a[i] * b[i];
-  return ((strands[0] + strands[4]) + (strands[1] + strands[5])) +
-         ((strands[2] + strands[6]) + (strands[3] + strands[7])) + rest;
-}
-
-/// out += factor * row
-static void addScaled(double *out, double factor, const double *row, int64_t count) {
-  for (int64_t j = 0; j < count; ++j)
-    out[j] += factor * row[j];
-}
-
-static Tensor denseProduct(const Tensor &a, const Tensor &b) {
-  int64_t rows = a.shape()[0], inner = a.shape()[1], cols = b.shape()[1];
-  Tensor result = newMatrix(rows, cols);
-  const double *left = a.as<double>(), *right = b.as<double>();
-  double *out = result.as<double>();
-  ThreadPool::global().parallelFor(
-      rows, rowGrain(inner * cols), [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) {
-          double *row = out + i * cols;
-          if (cols == 1) {
-            *row = dot(left + i * inner, right, inner);
-            continue;
-          }
-          std::fill_n(row, cols, 0.0);
-          for (int64_t k = 0; k < inner; ++k)
-            addScaled(row, left[i * inner + k], right + k * cols, cols);
-        }
-      });
-  return result;
-}
-
-/// t(a) %*% b in one pass over both: every part of the rows adds up its own, and the parts, whose
-/// number does not depend on the threads, are added in order.
-static Tensor transposedDenseProduct(const Tensor &a, const Tensor &b) {
-  int64_t inner = a.shape()[0], rows = a.shape()[1], cols = b.shape()[1];
-  int64_t parts = std::clamp<int64_t>(inner * rows * cols / (8 * kGrain), 1, 16);
-  Tensor partial = filled(0, parts, rows * cols);
-  double *sums = partial.as<double>();
-  const double *left = a.as<double>(), *right = b.as<double>();
-  ThreadPool::global().parallelFor(parts, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t part = begin; part < end; ++part) {
-      double *out = sums + part * rows * cols;
-      for (int64_t k = inner * part / parts; k < inner * (part + 1) / parts; ++k) {
-        if (cols == 1) {
-          addScaled(out, right[k], left + k * rows, rows);
-          continue;
-        }
-        for (int64_t i = 0; i < rows; ++i)
-          addScaled(out + i * cols, left[k * rows + i], right + k * cols, cols);
-      }
-    }
-  });
-  Tensor result = filled(0, rows, cols);
-  for (int64_t part = 0; part < parts; ++part)
-    addScaled(result.as<double>(), 1, sums + part * rows * cols, rows * cols);
-  return result;
-}
-
-Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool transposeRight) {
-  int64_t inner = transposeLeft ? rowsOf(left) : colsOf(left);
-  int64_t innerRight = transposeRight ? colsOf(right) : rowsOf(right);
-  if (inner != innerRight)
-    throw Error(ErrorKind::ShapeMismatch, "'%*%': expected as many columns on the left as rows on "
-                                          "the right, found " +
-                                              std::to_string(inner) + " and " +
-                                              std::to_string(innerRight));
-  auto *sparseLeft = std::get_if<CsrMatrix>(&left);
-  auto *sparseRight = std::get_if<CsrMatrix>(&right);
-  if (sparseLeft && transposeLeft && !sparseRight)
-    return sparse::transposedProduct(*sparseLeft,
-                                     denseOf(transposeRight ? transposed(right) : right));
-  Matrix b = transposeRight ? transposed(right) : right;
-  if (!sparseLeft && !sparseRight && transposeLeft)
-    return transposedDenseProduct(std::get<Tensor>(left), std::get<Tensor>(b));
-  Matrix a = transposeLeft ? transposed(left) : left;
-  sparseLeft = std::get_if<CsrMatrix>(&a);
-  sparseRight = std::get_if<CsrMatrix>(&b);
-  if (sparseLeft && sparseRight)
-    return inPreferredFormat(sparse::product(*sparseLeft, *sparseRight));
-  if (sparseLeft)
-    return sparse::product(*sparseLeft, std::get<Tensor>(b));
-  if (sparseRight)
-    return sparse::product(std::get<Tensor>(a), *sparseRight);
-  return denseProduct(std::get<Tensor>(a), std::get<Tensor>(b));
 }
 
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x) {
@@ -312,8 +204,8 @@ Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix) {
 
 static std::span<const HostTable *const> hostTables() {
   static const HostTable *const tables[] = {&movementFunctions(), &creationFunctions(),
-                                            &numericFunctions(), &orderStatistics(),
-                                            &systemFunctions()};
+                                            &numericFunctions(),  &linearAlgebra(),
+                                            &orderStatistics(),   &systemFunctions()};
   return tables;
 }
 

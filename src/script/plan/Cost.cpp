@@ -1,5 +1,7 @@
 #include "script/plan/Cost.h"
 
+#include "runtime/library/OpenBlas.h"
+
 namespace headrace::script {
 
 static double cells(const Known &known, std::span<const int64_t> symbols) {
@@ -18,7 +20,11 @@ double hostNanoseconds(const Dag &dag, const Node &node, std::span<const int64_t
     return result * (0.5 + describe(node.cell).cost);
   case Op::MatMul: {
     const Size &inner = node.transposeLeft ? operand(0).rows : operand(0).cols;
-    return result * (inner.known() ? static_cast<double>(inner.evaluate(symbols)) : 1) * 0.5;
+    double terms = result * (inner.known() ? static_cast<double>(inner.evaluate(symbols)) : 1);
+    // A product with a vector takes as long as reading the matrix.
+    return openBlas()
+               ? terms * 0.03 + (cells(operand(0), symbols) + cells(operand(1), symbols)) * 0.5
+               : terms * 0.5;
   }
   case Op::Aggregate:
     return cells(operand(0), symbols);
