@@ -82,7 +82,14 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
   return table;
 }
 
-int CallBuilder::build(const Call &target, Place place) {
+const std::unordered_map<std::string_view, CallBuilder::Results> &CallBuilder::factorizations() {
+  using C = CallBuilder;
+  static const std::unordered_map<std::string_view, Results> table = {
+      {"eigen", &C::eigen}, {"lu", &C::lu}, {"qr", &C::qr}, {"svd", &C::svd}};
+  return table;
+}
+
+std::vector<int> CallBuilder::build(const Call &target, Place place, size_t count) {
   std::vector<int> operands;
   operands.reserve(target.arguments.size());
   for (const Argument &argument : target.arguments)
@@ -95,13 +102,31 @@ int CallBuilder::build(const Call &target, Place place) {
   for (int operand : all)
     if (operand >= 0)
       write.cutIfUnknown(operand);
+  if (auto found = factorizations().find(name); found != factorizations().end())
+    return resultsOf((this->*found->second)(), count);
+  if (count > 1)
+    write.fail("several results of '" + call->builtin->name +
+                   "' are understood but not executed yet",
+               ErrorKind::Unsupported);
   if (const CellFunction *function = findCellFunction(name))
-    return write.cell(*function, all);
+    return {write.cell(*function, all)};
   if (auto found = aggregates().find(name); found != aggregates().end())
-    return write.aggregate(found->second.kind, found->second.extent, all[0]);
+    return {write.aggregate(found->second.kind, found->second.extent, all[0])};
   if (auto found = rules().find(name); found != rules().end())
-    return (this->*found->second)();
-  return hostFunction();
+    return {(this->*found->second)()};
+  return {hostFunction()};
+}
+
+/// The host gives a list, whose entries are the results.
+std::vector<int> CallBuilder::resultsOf(const std::vector<Known> &known, size_t count) {
+  Known list;
+  list.type = {DataType::List, ValueType::Unknown};
+  int all = function(list);
+  std::vector<int> results;
+  for (size_t i = 0; i < count; ++i)
+    results.push_back(write.function(
+        "listIndex", {all, write.literal(static_cast<int64_t>(i + 1)), -1}, known[i]));
+  return results;
 }
 
 int CallBuilder::argument(std::string_view name) const {

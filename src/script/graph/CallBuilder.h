@@ -11,7 +11,10 @@ public:
   CallBuilder(GraphWriter &write, std::function<int(const Expr &)> build)
       : write(write), build_(std::move(build)) {}
 
-  int build(const Call &call, Place place);
+  /// The call's (first) result.
+  int build(const Call &call, Place place) { return build(call, place, 1).front(); }
+  /// The first `count` of its results.
+  std::vector<int> build(const Call &call, Place place, size_t count);
 
 private:
   using Rule = int (CallBuilder::*)();
@@ -23,6 +26,15 @@ private:
   /// The whole call as a host function whose result has these properties.
   int function(Known known, bool ordered = false);
   int hostFunction(bool ordered = false);
+
+  using Results = std::vector<Known> (CallBuilder::*)();
+  /// Functions of several results, and what is known of each.
+  static const std::unordered_map<std::string_view, Results> &factorizations();
+  std::vector<int> resultsOf(const std::vector<Known> &known, size_t count);
+  std::vector<Known> eigen();
+  std::vector<Known> lu();
+  std::vector<Known> qr();
+  std::vector<Known> svd();
 
   int matrix();
   int rand();

@@ -211,6 +211,36 @@ int CallBuilder::solve() {
   return function(matrixOf(write.at(argument("a")).known.cols, write.at(argument("b")).known.cols));
 }
 
+std::vector<Known> CallBuilder::eigen() {
+  write.expectMatrix(all[0], "eigen");
+  Size n = write.at(all[0]).known.rows;
+  return {matrixOf(n, 1), matrixOf(n, n)};
+}
+
+std::vector<Known> CallBuilder::lu() {
+  write.expectMatrix(all[0], "lu");
+  Size n = write.at(all[0]).known.rows;
+  return {matrixOf(n, n), matrixOf(n, n), matrixOf(n, n)};
+}
+
+std::vector<Known> CallBuilder::qr() {
+  write.expectMatrix(all[0], "qr");
+  const Known &a = write.at(all[0]).known;
+  return {matrixOf(a.rows, a.cols), matrixOf(a.rows, a.cols)};
+}
+
+std::vector<Known> CallBuilder::svd() {
+  write.expectMatrix(all[0], "svd");
+  const Known &a = write.at(all[0]).known;
+  auto rows = a.rows.constant(), cols = a.cols.constant();
+  Size values; // the smaller one
+  if (rows && cols)
+    values = std::min(*rows, *cols);
+  else if (sameSize(a.rows, a.cols))
+    values = a.rows;
+  return {matrixOf(a.rows, values), matrixOf(values, values), matrixOf(a.cols, values)};
+}
+
 int CallBuilder::oneColumn() {
   write.expectMatrix(all[0], call->builtin->name.c_str());
   return function(matrixOf(write.at(all[0]).known.rows, 1));

@@ -172,10 +172,14 @@ int Builder::assignPart(const Target &target, int value) {
 }
 
 void Builder::assign(const Assign &statement) {
-  if (statement.targets.size() > 1)
-    fail(statement.value->place,
-         "several results of a built-in function are understood but not executed yet",
-         ErrorKind::Unsupported);
+  if (statement.targets.size() > 1) {
+    // Targets of several results are plain variables: analysis sees to that.
+    std::vector<int> values =
+        calls.build(*statement.value->as<Call>(), statement.value->place, statement.targets.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      dag.assigned[statement.targets[i].name] = values[i];
+    return;
+  }
   int value = build(*statement.value);
   if (statement.targets.empty())
     return;
