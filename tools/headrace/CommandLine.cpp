@@ -42,7 +42,11 @@ int failInScript(std::string_view message) {
 }
 
 int failUsage(const CLI::App &app, std::string message) {
-  if (!message.empty())
+  // A sentence begins in lower case after "error:"; a name in capitals, such as FILE, stays.
+  auto isLower = [&](size_t i) {
+    return std::islower(static_cast<unsigned char>(message[i])) != 0;
+  };
+  if (message.size() > 1 && isLower(1))
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   // Where a command was chosen, its help is the one to read.
   std::vector<const CLI::App *> chosen =

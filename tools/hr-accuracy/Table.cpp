@@ -56,11 +56,14 @@ std::string tableText(const Errors &errors, const std::vector<std::string> &func
   }
   text += "\n" + rule + "\n";
   for (const std::string &function : functions) {
+    auto row = errors.find(function);
+    if (row == errors.end()) // not measured yet
+      continue;
     text += "| `" + function + "` |";
     for (const std::string &column : columns()) {
-      auto found = errors.at(function).find(column);
+      auto found = row->second.find(column);
       char cell[32] = " ";
-      if (found != errors.at(function).end())
+      if (found != row->second.end())
         std::snprintf(cell, sizeof cell, " %.3g ", std::ceil(found->second * 10 - 1e-9) / 10);
       text += cell + std::string("|");
     }
