@@ -70,7 +70,7 @@ def test_charts_are_well_formed_and_have_a_bar_for_every_task(tmp_path: Path) ->
         (["--pes", "0", EXAMPLES / "shortcut.json"], 2, "--pes"),
         (["--convention", "loose", EXAMPLES / "shortcut.json"], 2, "--convention"),
         (["nowhere.json"], 1, "nowhere.json"),
-        ([], 2, "FILE"),
+        ([], 2, "required"),
     ],
 )
 def test_mistakes_are_named(words: list, code: int, message: str) -> None:
