@@ -55,6 +55,14 @@ def test_every_schedule_of_lenet_runs_as_scheduled() -> None:
     assert min(o["makespan"] for o in whole) == whole[-1]["makespan"]
 
 
+def test_the_fastest_forms_are_named_in_a_line_each() -> None:
+    lines = explore(
+        EXAMPLES / "lenet.json", "--pes", "16,128", "--no-simulation"
+    ).stdout.splitlines()
+    assert lines[-2].startswith("fastest at 16 processing elements: conv1 ")
+    assert lines[-1].startswith("fastest at 128 processing elements: conv1 ")
+
+
 def test_charts_are_well_formed_and_have_a_bar_for_every_task(tmp_path: Path) -> None:
     run = explore(EXAMPLES / "shortcut.json", "--pes", "8", "--svg", tmp_path / "charts")
     assert run.returncode == 0 and "wrote" in run.stderr and "Pareto" in run.stdout
@@ -70,7 +78,7 @@ def test_charts_are_well_formed_and_have_a_bar_for_every_task(tmp_path: Path) ->
         (["--pes", "0", EXAMPLES / "shortcut.json"], 2, "--pes"),
         (["--convention", "loose", EXAMPLES / "shortcut.json"], 2, "--convention"),
         (["nowhere.json"], 1, "nowhere.json"),
-        ([], 2, "FILE"),
+        ([], 2, "required"),
     ],
 )
 def test_mistakes_are_named(words: list, code: int, message: str) -> None:

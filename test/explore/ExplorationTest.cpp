@@ -14,7 +14,7 @@ int64_t makespan(const SizedProgram &program, size_t number, Form form, Conventi
                  int elements) {
   std::vector<Form> forms(program.operators.size(), form);
   TaskGraph graph = taskGraphOf(program, forms, convention, number, number + 1);
-  return evaluate("", graph, elements, {.simulate = false}).schedule.makespan;
+  return evaluate("", graph, elements, {.partitioner = {}, .simulate = false}).schedule.makespan;
 }
 
 TEST(ExplorationTest, AllSixMakespansOfTheTableUnderItsConvention) {

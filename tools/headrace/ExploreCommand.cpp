@@ -60,7 +60,7 @@ void writePictures(const fs::path &folder, const Exploration &exploration) {
 
 // Graphs in several files are rivals: implementations of one program.
 Exploration exploreGraphs(const std::vector<TaskGraph> &graphs, const ExploreOptions &options) {
-  Exploration result{"graphs", {}, ""};
+  Exploration result{"graphs", {}, {}};
   for (int elements : options.processingElements)
     for (const TaskGraph &graph : graphs)
       result.outcomes.push_back(evaluate(graph.name, graph, elements, options));
@@ -74,15 +74,15 @@ void exploreSizes(const SizedProgram &program, Convention convention, const Expl
   for (size_t i = 0; i < program.operators.size(); ++i) {
     byOperator.push_back(exploreOperator(program, i, convention, options));
     if (!byOperator.back().empty())
-      results.push_back({program.operators[i].name, byOperator.back(), ""});
+      results.push_back({program.operators[i].name, byOperator.back(), {}});
   }
   if (program.operators.size() == 1 && !byOperator.front().empty())
     return;
   ProgramOutcomes whole = exploreProgram(program, convention, options, byOperator);
-  std::string choices;
+  std::vector<std::string> choices;
   for (const auto &[elements, names] : whole.choices)
-    choices += fmt::format("fastest at {} processing elements: {}\n", elements,
-                           names.empty() ? "no operator has a choice" : names);
+    choices.push_back(fmt::format("fastest at {} processing elements: {}", elements,
+                                  names.empty() ? "no operator has a choice" : names));
   results.push_back({program.name, std::move(whole.outcomes), choices});
 }
 

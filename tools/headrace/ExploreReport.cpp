@@ -41,7 +41,8 @@ void printExploration(const std::vector<Exploration> &explorations) {
            fmt::format("{:.2f}", outcome.speedup()), std::to_string(outcome.baseline),
            outcome.pareto ? "Pareto" : ""});
     table.print(stdout);
-    fmt::print("{}", printable(exploration.remarks));
+    for (const std::string &remark : exploration.remarks)
+      fmt::print("{}\n", printable(remark));
   }
 }
 

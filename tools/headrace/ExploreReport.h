@@ -9,7 +9,7 @@ namespace headrace::cli {
 struct Exploration {
   std::string name;
   std::vector<explore::Outcome> outcomes;
-  std::string remarks; ///< lines below the table
+  std::vector<std::string> remarks; ///< lines below the table
 };
 
 void printExploration(const std::vector<Exploration> &explorations);
