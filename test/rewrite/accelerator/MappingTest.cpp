@@ -5,6 +5,7 @@
 #include "rewrite/rules/ShippedRules.h"
 
 #include <cmath>
+#include <cstdlib>
 
 namespace headrace::rewrite {
 
@@ -32,7 +33,8 @@ protected:
 
   Mapping map(const std::string &contents, const Accelerator &machine) {
     start = term(contents);
-    return mapToMachine(terms, start, machine, shippedRules(vocabulary), limits, {.exactSteps = 2'000});
+    return mapToMachine(terms, start, machine, shippedRules(vocabulary), limits,
+                        {.exactSteps = 2'000});
   }
 
   Inputs randomInputs() {
@@ -62,7 +64,7 @@ protected:
     return worst;
   }
 
-  SaturationLimits limits{.nodes = 60'000, .seconds = 600};
+  SaturationLimits limits{.nodes = 15'000, .seconds = 600};
   TermId start = 0;
 };
 
@@ -125,6 +127,26 @@ TEST_F(MappingTest, WidthsThatDivideNothingAndMatricesThatAreNotSquareMapToo) {
         map("map[relu](dense(tensor[w, 10, 100], tensor[x, 100], tensor[b, 10]))", machine);
     EXPECT_TRUE(mapping.leftOver.empty()) << r << " x " << c;
     EXPECT_LT(errorOn(machine, mapping), 1e-4);
+  }
+}
+
+TEST_F(MappingTest, AWholeNetworkMapsToEveryMachineFromOneTerm) {
+  if (!std::getenv("HEADRACE_LARGE_TESTS"))
+    GTEST_SKIP() << "takes longer: set HEADRACE_LARGE_TESTS=1";
+  auto network = Source::read(std::string(HEADRACE_EXAMPLES) + "/accelerators/lenet.term");
+  limits.nodes = 100'000;
+  std::vector<Accelerator> machines = {machineNamed("vector-64"), machineNamed("vector-128"),
+                                       machineNamed("matrix-16"), vectorMachine(32, 32),
+                                       vectorMachine(96, 96),     vectorMachine(48, 80)};
+  for (Accelerator &machine : machines) {
+    machine.element.kind = NumberFormat::Kind::Float32;
+    Mapping mapping = map(std::string(network->text()), machine);
+    EXPECT_TRUE(mapping.leftOver.empty());
+    Inputs inputs = randomInputs();
+    double scale = 0;
+    for (double value : evaluate(terms, start, allOperators(), inputs).values)
+      scale = std::max(scale, std::abs(value));
+    EXPECT_LT(errorOn(machine, mapping), 1e-5 * scale);
   }
 }
 
