@@ -74,6 +74,23 @@ TEST_P(EveryExpansion, EveryKindOfProduct) {
   p.check();
 }
 
+TEST_P(EveryExpansion, DoublePrecision) {
+  CompiledProgram p;
+  p.expansion = GetParam();
+  Type f64 = p.builder().getF64Type();
+  Value a = p.input({40, 70}, f64), b = p.input({70, 33}, f64), t = p.input({3, 40, 70}, f64);
+  p.output(p.contract("mk,kn->mn", a, b));
+  p.output(p.contract("mk,nk->mn", a, p.input({33, 70}, f64)));
+  p.output(p.contract("km,kn->mn", a, p.constant({40, 20}, f64)));
+  p.output(p.contract("km,kn->mn", a, a));
+  p.output(p.contract("mk,nk->mn", a, a));
+  p.output(p.contract("mk,k->m", a, p.input({70}, f64)));
+  p.output(p.contract("bmk,kn->bmn", t, b));
+  p.output(p.contract("bmk,bnk->bmn", t, t));
+  p.output(p.contract("bmk,bkn->bmn", t, p.input({3, 70, 21}, f64)));
+  p.check();
+}
+
 TEST(CompiledContract, SumsOverADimensionOfOneSide) {
   CompiledProgram p;
   Value a = p.input({7, 17}), b = p.input({17, 33});

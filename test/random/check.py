@@ -37,7 +37,15 @@ RUNTIME_DIFFERS = [
     Difference({"GroupNormalization"}, lambda p, node: type_of(p, node) == DOUBLE, is_coarse=True),
     # The result of an empty tensor keeps the reduced dimensions, or has their old sizes.
     Difference(
-        {"ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceProd"},
+        {
+            "ReduceSum",
+            "ReduceMean",
+            "ReduceL1",
+            "ReduceL2",
+            "ReduceSumSquare",
+            "ReduceLogSum",
+            "ReduceProd",
+        },
         lambda p, node: 0 in p.shapes[node.input[0]],
     ),
     # Products of no terms are not written in every case.

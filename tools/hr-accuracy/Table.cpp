@@ -64,7 +64,8 @@ std::string tableText(const Errors &errors, const std::vector<std::string> &func
       auto found = row->second.find(column);
       char cell[32] = " ";
       if (found != row->second.end())
-        std::snprintf(cell, sizeof cell, " %.3g ", std::max(0.0, std::ceil(found->second * 10 - 1e-9) / 10));
+        std::snprintf(cell, sizeof cell, " %.3g ",
+                      std::max(0.0, std::ceil(found->second * 10 - 1e-9) / 10));
       text += cell + std::string("|");
     }
     text += "\n";

@@ -33,6 +33,21 @@ void copyBytes(const Step &step, void *const *buffers, std::span<const int64_t> 
   });
 }
 
+struct LibraryInfo {
+  std::string_view name;
+  bool (*isHere)();
+  std::string_view howToGet;
+};
+
+constexpr LibraryInfo libraries[] = {
+    {"openblas", [] { return openBlas() != nullptr; }, getOpenBlas},
+};
+
+const LibraryInfo *findLibrary(std::string_view name) {
+  auto *found = std::ranges::find(libraries, name, &LibraryInfo::name);
+  return found == std::end(libraries) ? nullptr : found;
+}
+
 struct Routine {
   std::string_view name;
   std::string_view library; // empty: our own
@@ -64,6 +79,12 @@ LibraryFn findLibraryRoutine(std::string_view name) {
   const Routine *routine = find(name);
   bool isHere = routine && (routine->library.empty() || libraryAvailable(routine->library));
   return isHere ? routine->function : nullptr;
+}
+
+std::string_view howToGet(std::string_view name) {
+  const Routine *routine = find(name);
+  const LibraryInfo *library = routine ? findLibrary(routine->library) : nullptr;
+  return library ? library->howToGet : "";
 }
 
 std::optional<LibraryShape> libraryShape(std::string_view name) {

@@ -24,6 +24,9 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);
 
+/// How to get the library of a routine that is not on this machine; empty where it is unknown.
+std::string_view howToGet(std::string_view routine);
+
 /// What the routine of that name takes; none where it is unknown.
 struct LibraryShape {
   size_t operands, parameters;

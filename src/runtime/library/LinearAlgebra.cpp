@@ -22,7 +22,8 @@ int64_t blocks(int64_t size) { return (size + kBlock - 1) / kBlock; }
 const OpenBlas &library() {
   const OpenBlas *found = openBlas();
   if (!found)
-    throw Error(ErrorKind::Unsupported, std::string("expected ") + openBlasMissing);
+    throw Error(ErrorKind::Unsupported,
+                "expected OpenBLAS, which this machine lacks: " + std::string(getOpenBlas));
   return *found;
 }
 

@@ -16,6 +16,18 @@ namespace headrace {
 
 namespace {
 
+/// A processor newer than the library is taken for one of 2004, whose code is several times slower
+/// than what OpenBLAS has for AVX2 and AVX-512.
+bool takesProcessorForOld(void *library) {
+#if defined(__x86_64__)
+  auto name = reinterpret_cast<const char *(*)()>(::dlsym(library, "openblas_get_corename"));
+  return name && std::string_view(name()) == "Prescott" && !std::getenv("OPENBLAS_CORETYPE") &&
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
 void *loadFile() {
   int flags = RTLD_NOW | RTLD_LOCAL;
 #ifndef HEADRACE_SANITIZED
@@ -26,7 +38,18 @@ void *loadFile() {
   const char *chosen = std::getenv("HEADRACE_OPENBLAS");
   if (chosen && *chosen == '\0') // dlopen would give the process itself
     return nullptr;
-  return ::dlopen(chosen ? chosen : "libopenblas.so.0", flags); // stays loaded
+  const char *file = chosen ? chosen : "libopenblas.so.0";
+  void *library = ::dlopen(file, flags); // stays loaded
+  if (!library || !takesProcessorForOld(library))
+    return library;
+#if defined(__x86_64__)
+  // It can be told only through the environment, and only before it is loaded.
+  ::dlclose(library);
+  ::setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512bw") ? "SkylakeX" : "Haswell", 0);
+  library = ::dlopen(file, flags);
+  ::unsetenv("OPENBLAS_CORETYPE");
+#endif
+  return library;
 }
 
 std::optional<OpenBlas> load() {
@@ -69,9 +92,5 @@ const OpenBlas *openBlas() {
   static const std::optional<OpenBlas> library = load();
   return library ? &*library : nullptr;
 }
-
-const char *const openBlasMissing =
-    "OpenBLAS, which is not on this machine: install libopenblas0-pthread, or name its file in "
-    "HEADRACE_OPENBLAS";
 
 } // namespace headrace

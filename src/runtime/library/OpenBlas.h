@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace headrace {
 
@@ -66,7 +67,8 @@ struct OpenBlas {
 /// none). Null where it is not on this machine.
 const OpenBlas *openBlas();
 
-/// How to get it, for messages: "OpenBLAS, which is not on this machine (...)".
-extern const char *const openBlasMissing;
+/// How to get it, for messages.
+inline constexpr std::string_view getOpenBlas =
+    "install libopenblas0-pthread, or name the file of OpenBLAS in HEADRACE_OPENBLAS";
 
 } // namespace headrace

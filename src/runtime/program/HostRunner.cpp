@@ -136,9 +136,12 @@ HostRunner::HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
       throw InternalError("step '" + step.name + "' " +
                           (isKernel ? "lacks its kernel" : "is a library call with a kernel"));
     routines.push_back(isKernel ? nullptr : findLibraryRoutine(step.symbol));
-    if (!isKernel && !routines.back())
+    if (!isKernel && !routines.back()) {
+      std::string advice(howToGet(step.symbol));
       throw Error(ErrorKind::Unsupported, "step '" + step.name + "': expected library routine '" +
-                                              step.symbol + "', which this machine lacks");
+                                              step.symbol + "', which this machine lacks" +
+                                              (advice.empty() ? "" : ": " + advice));
+    }
     workspaceStride = std::max(workspaceStride, alignUp(step.workspaceBytes));
   }
   for (Tensor &constant : program.constants)

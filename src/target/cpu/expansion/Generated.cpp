@@ -19,7 +19,7 @@ public:
 
   double estimate(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ContractOp>(operation);
-    double microseconds = computeMicroseconds(op, machine, /*efficiency=*/0.9);
+    double microseconds = computeMicroseconds(op, machine, efficiencyOf(op));
     if (needsTranspose(op))
       microseconds += bytesOf(op.getRhs()) / kBytesPerMicrosecond;
     return microseconds;
@@ -34,6 +34,23 @@ public:
   }
 
 private:
+  /// The share of the machine's arithmetic that the loops reach. Register tiles need to know how
+  /// many columns the result has, and how long the sums are; rows may be open.
+  static double efficiencyOf(hr::ContractOp op) {
+    Movement movement = op.getMovement();
+    std::optional<unsigned> feature = featureDim(op);
+    double efficiency = 0.9;
+    for (auto [dim, size] : llvm::enumerate(movement.domain)) {
+      if (constantValue(size))
+        continue;
+      if (feature == dim)
+        return 0.03;
+      if (!movement.maps[2].isFunctionOfDim(dim))
+        efficiency = 0.1;
+    }
+    return efficiency;
+  }
+
   static SmallVector<AffineMap> mapsOf(hr::ContractOp op) {
     auto maps = op.getMaps().getAsValueRange<AffineMapAttr>();
     return {maps.begin(), maps.end()};
