@@ -1,9 +1,9 @@
 """Tries an installed wheel: the command, a model, a script, PyTorch, and other compilers in the same process.
 
-    PYTHON tools/wheel/trial.py [EXAMPLES]
+    PYTHON tools/wheel/trial.py EXAMPLES
 
-PYTHON has Headrace installed; EXAMPLES is the folder of examples, else the one beside this file's. Peers that PYTHON
-lacks are left out, and named. A line for each step that worked; a step that fails ends the trial.
+PYTHON has Headrace installed; EXAMPLES is the folder of examples. Peers that PYTHON lacks are left out, and
+named. A line for each step that worked; a step that fails ends the trial.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ def together(names: tuple[str, ...]) -> str:
 
 
 def main() -> None:
-    beside = Path(__file__).resolve().parents[2] / "examples"
-    examples = Path(sys.argv[1] if len(sys.argv) > 1 else beside).resolve()
+    if len(sys.argv) != 2:
+        sys.exit("usage: PYTHON tools/wheel/trial.py EXAMPLES")
+    examples = Path(sys.argv[1]).resolve()
     command = str(Path(sys.executable).with_name("headrace"))
     peers = [name for name in PEERS if importlib.util.find_spec(name)]
     with tempfile.TemporaryDirectory() as cache:
