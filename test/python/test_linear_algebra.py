@@ -91,12 +91,33 @@ def test_products_of_nan_and_infinity(k: int, n: int, compile: str) -> None:
     np.testing.assert_allclose(run("y = A %*% B", compile, A=a, B=b)["y"], expected, rtol=1e-10)
 
 
-def test_large_open_sizes_are_given_to_the_library() -> None:
-    left = hr.script("y = exp(A %*% B)", compile="always")
+@pytest.mark.parametrize(
+    "m, k, n, library",
+    [("m", "k", "n", True), (300, 300, "n", True), (300, "k", 300, True), ("m", 300, 300, False)],
+)
+def test_doubles_are_given_to_the_library_where_generated_code_lacks_sizes(
+    write_model, m, k, n, library: bool
+) -> None:
+    model = hr.load(
+        write_model(
+            [("MatMul", ["a", "b"], ["c"])],
+            [("a", "DOUBLE", [m, k]), ("b", "DOUBLE", [k, n])],
+            [("c", "DOUBLE", [m, n])],
+        )
+    )
+    kinds = [kernel["kind"] for kernel in model.explain()["kernels"]]
+    assert (kinds == ["openblas.dgemm"]) == library, kinds
+    a, b = random(300, 300), random(300, 300, seed=1)
+    np.testing.assert_allclose(model(a, b), a @ b, rtol=1e-12, atol=1e-11)
+
+
+def test_scripts_compile_products_of_any_size_once() -> None:
+    script = hr.script("y = exp(A %*% B)", compile="always")
     a, b = random(300, 310) / 50, random(310, 320, seed=1) / 50
-    np.testing.assert_allclose(left(A=a, B=b)["y"], np.exp(a @ b), rtol=1e-12)
-    # Another size, the same code.
-    np.testing.assert_allclose(left(A=a[:290], B=b)["y"], np.exp(a[:290] @ b), rtol=1e-12)
+    np.testing.assert_allclose(script(A=a, B=b)["y"], np.exp(a @ b), rtol=1e-12)
+    assert script.statistics["compilations"] == 1
+    np.testing.assert_allclose(script(A=a[:290], B=b)["y"], np.exp(a[:290] @ b), rtol=1e-12)
+    assert script.statistics["compilations"] == 0
 
 
 # --- Systems and factorizations
