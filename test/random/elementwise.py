@@ -14,7 +14,7 @@ from values import ANY, BOOL, FLOATS, INTEGERS, MANTISSA, NUMBERS, Range, Value
 def sampled(f, value: Value, work: float = 8.0) -> Range:
     """The range of a smooth function, and how it spreads the error of what it is given."""
     low, high = value.low, value.high
-    points = np.linspace(low, high, 129) if high > low else np.array([low, low])
+    points = np.linspace(low, high, 129 if high > low else 2)
     with np.errstate(all="ignore"):
         results = f(points)
     if not np.isfinite(results).all():
