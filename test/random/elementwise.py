@@ -304,7 +304,9 @@ def prelu(b: Builder) -> Value:
 
 def clip(b: Builder) -> Value:
     x = b.pick(NUMBERS, calm=not b.special)
-    bounds = [b.choose([-2, -2, 4]) if b.chance(0.7) else None, 3 if b.chance(0.7) else None]
+    # The lower one is above the upper one at times, which version 11 allowed.
+    least = b.choose([-2, -2, 4]) if b.opset >= 11 else -2
+    bounds = [least if b.chance(0.7) else None, 3 if b.chance(0.7) else None]
     low, high = x.low, x.high
     if bounds[0] is not None:
         low, high = max(low, bounds[0]), max(high, bounds[0])

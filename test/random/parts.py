@@ -72,7 +72,9 @@ def split(b: Builder) -> Value:
         inputs, attributes = inputs + more, {**attributes, **named}
     elif b.opset >= 18:
         chunk = -(-size // count)
-        sizes = [min(chunk, max(size - i * chunk, 0)) for i in range(count)]
+        if chunk * (count - 1) >= size:
+            raise Skip("the last parts would be empty")
+        sizes = [*[chunk] * (count - 1), size - chunk * (count - 1)]
         attributes["num_outputs"] = count
     else:
         if size % count:

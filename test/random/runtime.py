@@ -20,9 +20,21 @@ WIDER = {F16: F32, BF16: F32, I8: I32, I16: I32}
 OTHER = {F16: F32, BF16: F32, F64: F32, I8: I64, I16: I64, I32: I64}
 
 
+#: What it says of models that the standard allows.
+LIMITS = [
+    "Size of X.shape[axis:] must be at least 1",  # normalizations of no elements
+    "Only N can be zero",  # windows over no elements
+    "operand cannot broadcast on dim",  # products of no elements
+    "Pad should be smaller than kernel",  # a dilated window is larger than its kernel
+    "padding values must be non-negative",  # SAME_UPPER where strides pass over elements
+    "pool_attributes.h",  # fewer paddings than the standard's, where the last window is rounded up or in
+]
+
+
 @dataclass
 class Answer:
-    """`kind`: own (types), wider, other, unsupported (no kernel for these types) or refused."""
+    """`kind`: own (types), wider, other; or no results: unsupported (no kernel for these types),
+    limited (right models that it is known not to run) or refused."""
 
     kind: str
     results: dict[str, np.ndarray] | None = None
@@ -39,16 +51,17 @@ def is_unsupported(error: Exception) -> bool:
         or (isinstance(error, errors.InvalidGraph) and "Type Error: Type 'tensor(" in text)
         or "can't be converted to MLDataType" in text  # numpy has no bfloat16 of its own
         or "No corresponding Numpy type" in text
-        # Its poolings take fewer paddings than the standard, where the last window is rounded up or in.
-        or "pool_attributes.h" in text
-        or "padding values must be non-negative" in text
     )
 
 
-def fails_on_nothing(program: Program, error: Exception) -> bool:
-    """Kernels of ONNX Runtime that take empty tensors for faults of the model, such as AveragePool."""
-    while_running = "Non-zero status code returned while running" in str(error)
-    return while_running and any(0 in shape for shape in program.shapes.values())
+def is_limit(program: Program, error: Exception) -> bool:
+    """Whether a model that the standard allows is one that ONNX Runtime is known not to run."""
+    text = str(error)
+    # Kernels that take empty tensors for faults of the model, such as AveragePool.
+    fails_on_nothing = "Non-zero status code returned while running" in text and any(
+        0 in shape for shape in program.shapes.values()
+    )
+    return fails_on_nothing or any(limit in text for limit in LIMITS)
 
 
 def run(model: onnx.ModelProto, feeds: dict) -> dict[str, np.ndarray]:
@@ -82,8 +95,10 @@ def by_runtime(program: Program) -> Answer:
         try:
             results = run(model, feeds)
         except Exception as error:  # noqa: BLE001
-            if not is_unsupported(error) and not fails_on_nothing(program, error):
-                return Answer("refused", message=str(error))
+            if not is_unsupported(error):
+                return Answer(
+                    "limited" if is_limit(program, error) else "refused", message=str(error)
+                )
             message = str(error)
             continue
         with np.errstate(all="ignore"):
