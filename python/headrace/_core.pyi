@@ -269,6 +269,17 @@ class GraphBuilder:
         epsilon: float,
         /,
     ) -> GraphNode: ...
+    def attention(
+        self,
+        query: GraphNode,
+        key: GraphNode,
+        value: GraphNode,
+        bias: GraphNode | None,
+        scale: float,
+        causal: bool,
+        zero_masked: bool,
+        /,
+    ) -> GraphNode: ...
     def matrix_product(self, a: GraphNode, b: GraphNode, /) -> GraphNode: ...
     def contract(self, equation: str, a: GraphNode, b: GraphNode, /) -> GraphNode: ...
     def convolution(

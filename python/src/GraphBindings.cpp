@@ -88,6 +88,8 @@ void registerGraph(nb::module_ &module) {
       .def("layer_norm", &GraphBuilder::layerNorm, nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg(), nb::arg())
       .def("batch_norm", &GraphBuilder::batchNorm)
+      .def("attention", &GraphBuilder::attention, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+           nb::arg(), nb::arg(), nb::arg())
       .def("matrix_product", &GraphBuilder::matrixProduct)
       .def("contract", &GraphBuilder::contract)
       .def("convolution", &convolution)

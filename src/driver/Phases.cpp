@@ -19,18 +19,30 @@ void import(OpPassManager &manager, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
 }
 
+/// What a library computes as a whole is chosen while it still is one operator.
+void chooseAttention(OpPassManager &program, const Target &target, StringRef expansion) {
+  ChooseExpansionsPassOptions choice;
+  choice.only = hr::AttentionOp::getOperationName().str();
+  choice.prefer = expansion.str();
+  choice.target = target.name().str();
+  program.addPass(createChooseExpansionsPass(choice));
+}
+
 void simplify(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ComputeInSinglePassOptions single;
   single.products = !target.machine().isDevice;
   if (shapesLoops(target, settings)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
+    chooseAttention(program, target, "generated");
     program.addPass(createComputeInSinglePass(single));
     program.addPass(createExpandOperatorsPass());
     return;
   }
   // While a normalization still is one operator, it can move into weights.
   program.addPass(createFoldBatchNormPass());
+  program.addPass(createRecognizeAttentionPass());
+  chooseAttention(program, target, settings.expansion);
   // Half precision is decided here, for every front end.
   program.addPass(createComputeInSinglePass(single));
   // Coarse operators become maps and reductions, which fuse with their neighbours.
@@ -97,6 +109,10 @@ void merge(OpPassManager &manager) {
   program.addPass(createVerifyLevel1Pass());
   // Gradients of half precision are computed in single, too. Products stay as narrow as the target
   // may want them.
+  // Attention has the gradients of what it consists of.
+  ExpandOperatorsPassOptions attention;
+  attention.only = hr::AttentionOp::getOperationName().str();
+  program.addPass(createExpandOperatorsPass(attention));
   ComputeInSinglePassOptions single;
   single.products = false;
   program.addPass(createComputeInSinglePass(single));

@@ -1,4 +1,4 @@
-// Level 1: decides how each contraction and convolution is computed.
+// Level 1: decides how each contraction, convolution and attention is computed.
 //
 // Before (with --choose-expansions=prefer=openblas):
 //   %c = hr.contract %a, %b maps [(m, n, k) -> (m, k), (k, n), (m, n)]
@@ -31,6 +31,8 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
         prefer == "auto" ? makeEstimatingChooser(machine) : makeFixedChooser(prefer);
     llvm::MapVector<Operation *, SmallVector<const Expansion *>> candidates;
     getOperation().walk([&](Operation *op) {
+      if (!only.empty() && op->getName().getStringRef() != only)
+        return;
       for (const Expansion *expansion : machines.expansions())
         if (expansion->applies(op, machine))
           candidates[op].push_back(expansion);

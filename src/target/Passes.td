@@ -5,8 +5,9 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
-  let summary = "decides how each contraction and convolution is computed: generated code or a library";
+  let summary = "decides how operators are computed that there are several ways for: generated code or a library";
   let options = [
+    Option<"only", "only", "std::string", "\"\"", "the one operator to decide on, such as hr.attention">,
     Option<"prefer", "prefer", "std::string", "\"auto\"",
            "auto (least estimated time), or the name of an expansion">,
     Option<"target", "target", "std::string", "\"cpu\"", "whose expansions, as of --target">

@@ -19,6 +19,9 @@ def DifferentiatePass : Pass<"differentiate", "::mlir::func::FuncOp"> {
 
 def ExpandOperatorsPass : Pass<"expand-operators", "::mlir::func::FuncOp"> {
   let summary = "writes coarse operators in terms of maps and reductions";
+  let options = [
+    Option<"only", "only", "std::string", "\"\"", "the one operator to expand, such as hr.attention">
+  ];
 }
 
 def FoldBatchNormPass : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
@@ -34,6 +37,10 @@ def ComputeInSinglePass : Pass<"compute-in-single", "::mlir::func::FuncOp"> {
   let options = [
     Option<"products", "products", "bool", "true", "contractions and convolutions, too">
   ];
+}
+
+def RecognizeAttentionPass : Pass<"recognize-attention", "::mlir::func::FuncOp"> {
+  let summary = "finds attention in products around a softmax";
 }
 
 def ReadNarrowPass : Pass<"read-narrow", "::mlir::func::FuncOp"> {

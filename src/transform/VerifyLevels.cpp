@@ -1,6 +1,7 @@
 // Verifiers at the borders between levels: what a level promises to the next one.
 //
-// verify-level1: the entry holds operators of `hr` only; every shape has an expression.
+// verify-level1: the entry holds operators of `hr`, and library calls chosen for some; every shape
+//                has an expression.
 // verify-level2: kernels, library calls, checks, views and constants only; kernels hold linalg over
 // plain
 //                tensors, in loops over blocks of rows or where data says where to write, and
@@ -37,7 +38,7 @@ LogicalResult verifySizesKnown(Operation &op) {
 struct VerifyLevel1Pass : impl::VerifyLevel1PassBase<VerifyLevel1Pass> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
-      if (!isa<hr::OperatorInterface>(op)) {
+      if (!isa<hr::OperatorInterface, hr::LibraryOp>(op)) {
         op.emitError("is no operator of level 1");
         return signalPassFailure();
       }

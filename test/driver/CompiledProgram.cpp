@@ -364,6 +364,10 @@ void CompiledProgram::check(const Sizes &sizes, Fill fill, unsigned seed) {
     FAIL() << error.what() << "\n" << text();
   }
   stepCount = static_cast<int64_t>(executable->program().steps.size());
+  calledRoutines.clear();
+  for (const Step &step : executable->program().steps)
+    if (step.kind == Step::Kind::Library)
+      calledRoutines.push_back(step.symbol);
   std::vector<Tensor> inputs = makeInputs(sizes, fill, seed);
   std::vector<Tensor> expected = evaluateFunction(main, inputs, sizes, /*keepDouble=*/true);
   std::vector<Tensor> actual = executable->run(inputs, pool(1));

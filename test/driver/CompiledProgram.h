@@ -88,6 +88,8 @@ public:
 
   /// How many kernels the program became at the last check.
   int64_t kernels() const { return stepCount; }
+  /// The library routines among them.
+  const std::vector<std::string> &routines() const { return calledRoutines; }
   mlir::ModuleOp module();
   std::string text();
 
@@ -104,6 +106,7 @@ private:
   bool finished = false;
   unsigned constants = 0;
   int64_t stepCount = 0;
+  std::vector<std::string> calledRoutines;
   std::vector<std::pair<std::vector<std::optional<int64_t>>, std::shared_ptr<const Executable>>>
       compiled;
 };

@@ -44,6 +44,16 @@ const ContractCase kContractions[] = {
 INSTANTIATE_TEST_SUITE_P(Maps, GradientContract, testing::ValuesIn(kContractions),
                          [](const auto &info) { return std::string(info.param.name); });
 
+TEST(GradientAttention, IsTheSlope) {
+  for (bool causal : {false, true}) {
+    GradientProgram p;
+    Value bias = p.input({3, 5});
+    p.output(p.add<hr::AttentionOp>(p.input({2, 3, 4}), p.input({2, 5, 4}), p.input({2, 5, 2}),
+                                    bias, APFloat(0.7), causal, /*zero_masked=*/false));
+    p.checkGradient();
+  }
+}
+
 //===----------------------------------------------------------------------------===//
 // Convolutions
 //===----------------------------------------------------------------------------===//

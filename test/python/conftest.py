@@ -56,7 +56,8 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write_model(tmp_path: Path) -> Write:
-    """Writes a model: nodes as (operator, inputs, outputs), values as (name, type, shape)."""
+    """Writes a model: nodes as (operator, inputs, outputs[, attributes]), values as (name,
+    type, shape)."""
     onnx = pytest.importorskip("onnx")
     from onnx import TensorProto, helper
 
@@ -65,7 +66,7 @@ def write_model(tmp_path: Path) -> Write:
             return helper.make_tensor_value_info(value[0], getattr(TensorProto, value[1]), value[2])
 
         graph = helper.make_graph(
-            [helper.make_node(op, ins, outs) for op, ins, outs in nodes],
+            [helper.make_node(*node[:3], **dict(*node[3:])) for node in nodes],
             "test",
             [info(value) for value in inputs],
             [info(value) for value in outputs],

@@ -91,6 +91,32 @@ def test_products_of_nan_and_infinity(k: int, n: int, compile: str) -> None:
     np.testing.assert_allclose(run("y = A %*% B", compile, A=a, B=b)["y"], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("length, library", [(64, False), (1024, True)])
+def test_attention_is_given_to_the_library_where_its_scores_leave_the_caches(
+    write_model, length: int, library: bool
+) -> None:
+    shape = [2, 4, length, 32]
+    model = hr.load(
+        write_model(
+            [
+                ("Transpose", ["k"], ["kt"], {"perm": [0, 1, 3, 2]}),
+                ("MatMul", ["q", "kt"], ["s"]),
+                ("Softmax", ["s"], ["w"], {"axis": -1}),
+                ("MatMul", ["w", "v"], ["y"]),
+            ],
+            [(name, "FLOAT", shape) for name in "qkv"],
+            [("y", "FLOAT", shape)],
+        )
+    )
+    kinds = [kernel["kind"] for kernel in model.explain()["kernels"]]
+    assert (kinds == ["openblas.attention"]) == library, kinds
+    q, k, v = (random(*shape, seed=i).astype(np.float32) for i in range(3))
+    scores = q @ k.swapaxes(2, 3)
+    weights = np.exp(scores - scores.max(-1, keepdims=True), dtype=np.float64)
+    expected = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(model(q, k, v), expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "m, k, n, library",
     [("m", "k", "n", True), (300, 300, "n", True), (300, "k", 300, True), ("m", 300, 300, False)],

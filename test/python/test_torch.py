@@ -175,6 +175,16 @@ def test_attention_of_any_length() -> None:
         assert_close(compiled(x), twin(x), f"{batch} x {length}")
 
 
+def test_causal_attention_of_any_length() -> None:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    compiled = torch.compile(attend, backend="headrace", dynamic=True, fullgraph=True)
+    for queries, keys in ((7, 7), (5, 11), (300, 200)):
+        q, k, v = (torch.randn(2, 3, rows, 16) for rows in (queries, keys, keys))
+        assert_close(compiled(q, k, v), attend(q, k, v), f"{queries} x {keys}")
+
+
 # Memory
 
 

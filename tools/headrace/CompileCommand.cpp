@@ -144,7 +144,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--expansion", options->settings.expansion,
-                   "How products and convolutions are computed: " + expansionChoices() +
+                   "How products, convolutions and attention are computed: " + expansionChoices() +
                        "\n(a library has to be where the package runs, then)")
       ->type_name("NAME")
       ->capture_default_str();

@@ -27,7 +27,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->capture_default_str();
   command
       .add_option("--expansion", options.settings.expansion,
-                  "How products and convolutions are computed: " + expansionChoices())
+                  "How products, convolutions and attention are computed: " + expansionChoices())
       ->type_name("NAME")
       ->capture_default_str();
   command

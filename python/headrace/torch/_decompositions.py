@@ -57,12 +57,9 @@ def attention(operator: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
             q, k, v, 0.0, causal, attn_mask=mask, scale=scale
         )
     else:
-        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-        if causal:
-            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
-            scores = scores.masked_fill(ones.tril().logical_not(), float("-inf"))
-        weights = (scores if mask is None else scores + mask).softmax(-1)
-        result = F.dropout(weights, dropout) @ v
+        result, _ = torch.ops.aten._scaled_dot_product_attention_math(
+            q, k, v, mask, dropout, causal, scale=scale
+        )
         # With the strides of the operator, which views of the result rely on.
         result = result.transpose(1, 2).contiguous().transpose(1, 2)
     # The rest is for its own gradient.

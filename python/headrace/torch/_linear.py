@@ -10,7 +10,6 @@ from torch import fx
 
 from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._elementwise import scaled
-from headrace.torch._reductions import masked_softmax
 
 # Matrix products
 
@@ -198,18 +197,9 @@ def attention(
         raise Unsupported("dropout inside of attention")
     if scale is None and fixed(c.value_of(0).shape[-1]) is None:
         raise Unsupported("attention of a free depth")
-    rows, depth = map(fixed, c.value_of(0).shape[-2:])
-    scores = c.builder.contract("bhqd,bhkd->bhqk", query, key)
-    scores = c.map("mul", scores, depth**-0.5 if scale is None else scale)
-    if is_causal:
-        columns = fixed(c.value_of(1).shape[-2])
-        if rows is None or columns is None:
-            raise Unsupported("causal attention over a free length")
-        mask = c.constant(torch.ones(rows, columns, dtype=torch.bool).tril())
-        scores = c.select(mask, scores, float("-inf"), c.builder.dtype(scores))
-    if attn_mask is None:
-        weights = c.builder.softmax(scores, 3, False)
-    else:
-        scores = c.map("add", scores, attn_mask)
-        weights = masked_softmax(c, scores, 3)
-    return c.builder.contract("bhqk,bhkd->bhqd", weights, value), None
+    depth = fixed(c.value_of(0).shape[-1])
+    bias = None if attn_mask is None else c.cast(attn_mask, c.builder.dtype(query))
+    factor = depth**-0.5 if scale is None else scale
+    # A query whose keys are all masked gets 0, and so do its gradients.
+    masked = attn_mask is not None
+    return c.builder.attention(query, key, value, bias, factor, is_causal, masked), None

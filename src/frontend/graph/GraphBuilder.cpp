@@ -248,6 +248,14 @@ Node GraphBuilder::batchNorm(Node x, Node scale, Node bias, Node mean, Node vari
       hr::ChannelLayoutAttr::get(context, hr::ChannelLayout::First)));
 }
 
+Node GraphBuilder::attention(Node query, Node key, Node value, std::optional<Node> bias,
+                             double scale, bool causal, bool zeroMasked) {
+  Builder &b = impl->writer.builder;
+  return impl->add(impl->op().infer<hr::AttentionOp>(
+      impl->get(query), impl->get(key), impl->get(value), bias ? impl->get(*bias) : Value(),
+      b.getF64FloatAttr(scale), b.getBoolAttr(causal), b.getBoolAttr(zeroMasked)));
+}
+
 Node GraphBuilder::matrixProduct(Node a, Node b) {
   OperatorBuilder op = impl->op();
   return impl->add(headrace::matrixProduct(op, impl->get(a), impl->get(b)));

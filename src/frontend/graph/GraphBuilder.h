@@ -88,6 +88,10 @@ public:
   Node layerNorm(Node x, Node scale, std::optional<Node> bias, int64_t axis, double epsilon);
   /// By given statistics, of the channels in dimension 1.
   Node batchNorm(Node x, Node scale, Node bias, Node mean, Node variance, double epsilon);
+  /// softmax(scale * query * key^T + bias) * value, for matrices with equal leading dimensions;
+  /// `causal`: query i sees keys up to i; `zeroMasked`: one that sees none gets 0, not NaN.
+  Node attention(Node query, Node key, Node value, std::optional<Node> bias, double scale,
+                 bool causal, bool zeroMasked);
   Node matrixProduct(Node a, Node b);
   /// A contraction such as "mk,nk->mn".
   Node contract(const std::string &equation, Node a, Node b);

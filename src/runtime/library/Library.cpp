@@ -1,5 +1,6 @@
 #include "runtime/library/Library.h"
 
+#include "runtime/library/Attention.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/program/ValueCheck.h"
@@ -58,13 +59,23 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
-constexpr std::array<Routine, 6> routines = {{
+constexpr std::array<Routine, 8> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
     {"check.target", "", runCheckStep, checkShape, checkStepFault},
     {"openblas.sgemm", "openblas", runGemmStep<float>, {3, 12}, gemmStepFault<float>},
     {"openblas.dgemm", "openblas", runGemmStep<double>, {3, 12}, gemmStepFault<double>},
+    {"openblas.attention",
+     "openblas",
+     runAttentionStep,
+     {4, Attention::parameters},
+     attentionStepFault},
+    {"openblas.biased_attention",
+     "openblas",
+     runAttentionStep,
+     {5, Attention::parameters},
+     attentionStepFault},
 }};
 
 const Routine *find(std::string_view name) {

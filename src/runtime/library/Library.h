@@ -20,6 +20,8 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "openblas.sgemm", "openblas.dgemm": C = op(A) op(B) (Gemm.h), row-major f32 or f64, operands A,
 ///   B, C; parameters: batch, m, n, k, transA, transB, strideA, strideB, strideC (elements from one
 ///   matrix of the batch to the next, 0 = shared), lda, ldb, ldc.
+/// "openblas.attention", "openblas.biased_attention": (Attention.h), f32, operands query, key,
+///   value, bias if any, result; parameters: the members of Attention in order.
 ///
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);

@@ -121,9 +121,9 @@ public:
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return processor.machine; }
   ArrayRef<const Expansion *> expansions() const override {
-    static const Expansion *const all[] = {&generatedContractionOnCpu(),
-                                           &generatedConvolutionOnCpu(), &openBlasContraction(),
-                                           &openBlasConvolution()};
+    static const Expansion *const all[] = {
+        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
+        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention()};
     return all;
   }
 

@@ -66,7 +66,7 @@ public:
   const Machine &machine() const override { return description; }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {&cuda::generatedContraction(),
-                                           &cuda::generatedConvolution(),
+                                           &cuda::generatedConvolution(), &generatedAttention(),
                                            &cuda::cuBlasContraction(), &cuda::cuDnnConvolution()};
     return all;
   }

@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// One way to compute a contraction or convolution: generated code, or a library's routine.
+/// One way to compute a contraction, a convolution or attention: generated code, or a library's routine.
 class Expansion {
 public:
   virtual ~Expansion() = default;
@@ -21,6 +21,9 @@ public:
   virtual void rewrite(mlir::Operation *op, const Machine &machine,
                        mlir::RewriterBase &rewriter) const = 0;
 };
+
+/// Attention as its products and softmax, for targets that have ways to compute those.
+const Expansion &generatedAttention();
 
 /// Chooses among the expansions that apply.
 class ExpansionChooser {

@@ -25,16 +25,21 @@ namespace headrace {
 namespace {
 
 struct ExpandOperator : OpInterfaceRewritePattern<hr::OperatorInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  ExpandOperator(MLIRContext *context, StringRef only)
+      : OpInterfaceRewritePattern(context), only(only) {}
 
   LogicalResult matchAndRewrite(hr::OperatorInterface op,
                                 PatternRewriter &rewriter) const override {
+    if (!only.empty() && op->getName().getStringRef() != only)
+      return rewriter.notifyMatchFailure(op, "is not to be expanded");
     FailureOr<Value> expanded = op.expand(rewriter);
     if (failed(expanded))
       return rewriter.notifyMatchFailure(op, "is as fine as it gets");
     rewriter.replaceOp(op, *expanded);
     return success();
   }
+
+  StringRef only;
 };
 
 /// A concatenation of very many is one of concatenations: the time to find its buffers grows with
@@ -59,9 +64,13 @@ struct SplitConcat : OpRewritePattern<hr::ConcatOp> {
 };
 
 struct ExpandOperatorsPass : impl::ExpandOperatorsPassBase<ExpandOperatorsPass> {
+  using ExpandOperatorsPassBase::ExpandOperatorsPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandOperator, SplitConcat>(&getContext());
+    patterns.add<ExpandOperator>(&getContext(), only);
+    if (only.empty())
+      patterns.add<SplitConcat>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

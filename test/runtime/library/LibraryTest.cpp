@@ -1,8 +1,10 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/Helpers.h"
+#include "runtime/library/VectorExponential.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -221,6 +223,69 @@ TYPED_TEST(GemmRoutine, RefusesWrongParameters) {
   int64_t vast[] = {1, int64_t{1} << 31, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1};
   EXPECT_CONTAINS(errorOf(ErrorKind::Unsupported, [&] { call(routine, 3, buffers, vast, pool); }),
                   "library step");
+}
+
+//===----------------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------------===//
+
+TEST(VectorExponential, IsWithinTwoUnits) {
+  std::vector<float> numbers;
+  for (float x = -87.3F; x < 0; x += 1e-3F)
+    numbers.push_back(x);
+  numbers.push_back(0);
+  std::vector<float> results = numbers;
+  double expectedSum = 0;
+  float sum = exponentials(results.data(), static_cast<int64_t>(results.size()), 0);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    double exact = std::exp(static_cast<double>(numbers[i]));
+    double unit = std::nextafter(static_cast<float>(exact), 1e30F) - static_cast<float>(exact);
+    ASSERT_LE(std::abs(results[i] - exact), 2 * unit) << numbers[i];
+    expectedSum += exact;
+  }
+  EXPECT_NEAR(sum, expectedSum, 1e-5 * expectedSum);
+}
+
+TEST(VectorExponential, KeepsWhatIsNoNumber) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (size_t count : {1, 5, 37, 64}) {
+    std::vector<float> numbers(count, -infinity);
+    EXPECT_EQ(greatestOf(numbers.data(), static_cast<int64_t>(count)), -infinity);
+    EXPECT_EQ(exponentials(numbers.data(), static_cast<int64_t>(count), 0), 0);
+    numbers.back() = 3;
+    EXPECT_EQ(greatestOf(numbers.data(), static_cast<int64_t>(count)), 3);
+    numbers.front() = std::nanf("");
+    EXPECT_EQ(greatestOf(numbers.data(), static_cast<int64_t>(count)), count == 1 ? -infinity : 3);
+    EXPECT_TRUE(std::isnan(exponentials(numbers.data(), static_cast<int64_t>(count), 3)));
+  }
+}
+
+TEST(Library, AttentionThatLeavesItsOperandsIsRefused) {
+  // One batch of two heads, 4 queries, 5 keys, depth and width 3.
+  std::vector<int64_t> right = {1,  2,  4, 5,  3,  3,  0,  0,  std::bit_cast<int64_t>(1.0),
+                                24, 12, 3, 30, 15, 3,  30, 15, 3,
+                                0,  0,  0, 0,  24, 12, 3};
+  std::vector<int64_t> bytes = {96, 120, 120, 96};
+  Step step = libraryStep(4);
+  step.symbol = "openblas.attention";
+  EXPECT_EQ(libraryFault(step, right, bytes), "");
+  EXPECT_TRUE(libraryShape(step.symbol)->parameters == right.size());
+  for (size_t i = 0; i < right.size(); ++i) {
+    std::vector<int64_t> wrong = right;
+    if (i == 8) // a scale is any number
+      continue;
+    wrong[i] = -1;
+    EXPECT_NE(libraryFault(step, wrong, bytes), "") << i;
+    bool isUnused = i == 0 || (i >= 6 && i <= 9) || i == 12 || i == 15 || (i >= 18 && i <= 22);
+    wrong[i] = int64_t{1} << 62;
+    if (!isUnused)
+      EXPECT_NE(libraryFault(step, wrong, bytes), "") << i;
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<int64_t> small = bytes;
+    small[i] -= 4;
+    EXPECT_NE(libraryFault(step, right, small), "") << i;
+  }
 }
 
 } // namespace

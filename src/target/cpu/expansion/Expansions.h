@@ -1,4 +1,4 @@
-// How contractions and convolutions are computed on processors.
+// How contractions, convolutions and attention are computed on processors.
 #pragma once
 
 #include "target/expansion/Expansion.h"
@@ -9,5 +9,6 @@ const Expansion &generatedContractionOnCpu();
 const Expansion &generatedConvolutionOnCpu();
 const Expansion &openBlasContraction();
 const Expansion &openBlasConvolution();
+const Expansion &openBlasAttention();
 
 } // namespace headrace
