@@ -14,12 +14,9 @@ import platform
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from bench import plot, report, workload  # noqa: E402
-from bench.measure import Missing, Outcome, Plan, measure, one_line  # noqa: E402
-from bench.peers import INDUCTOR, PEERS, Peer  # noqa: E402
+from bench import plot, report, workload
+from bench.measure import Missing, Outcome, Plan, measure, one_line
+from bench.peers import INDUCTOR, PEERS, Peer
 
 MODEL_NAMES = (
     "lenet",
@@ -76,7 +73,10 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         "--inductor", action="store_true", help="also torch.compile (slow to start)"
     )
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "bench" / "results", help="folder for results"
+        "--out",
+        type=Path,
+        default=Path(__file__).resolve().parent / "results",
+        help="folder for results",
     )
     options = parser.parse_args(arguments)
     check(parser, options, cores)
