@@ -1,16 +1,30 @@
-"""The ratios of a run as a picture: bars from the line at 1.0, to the right where Headrace is faster."""
+"""The ratios of a run as a picture: bars from the line at 1.0, to the right where Headrace is faster.
+
+Its colours follow the reader's: light or dark, as the page around it.
+"""
 
 from __future__ import annotations
 
 import math
 from html import escape
 
-from bench.report import Run
+from bench.report import SUBJECT, Run, milliseconds
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 160, 60, 82, 44
-NAME_GAP = 42  # room for the figure of the longest bar to the left
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 860, 220, 110, 98, 44
+NAME_GAP = 106  # room for the figures of the longest bar to the left
 BAR, BAR_GAP, GROUP_GAP = 14, 3, 14
-COLOURS = ("#3566a8", "#d98032", "#4b9460", "#8a5aa5")
+COLOURS = ("#3f74bd", "#d98032", "#4b9460", "#8a5aa5")  # of bars: seen on both grounds
+STYLE = """
+  .ground { fill: #ffffff } .strong { fill: #111111 } .plain { fill: #333333 } .faint { fill: #666666 }
+  .grid { stroke: #dddddd } .unit { stroke: #111111; stroke-width: 1.5 }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #0d1117 } .strong { fill: #f0f3f6 } .plain { fill: #d0d7de } .faint { fill: #9198a1 }
+    .grid { stroke: #30363d } .unit { stroke: #f0f3f6 }
+  }
+"""
+SMALL = 'class="plain" font-size="11"'
+TITLE = "Times of other systems over those of Headrace"
+LABELS = "Under a model's name stands Headrace's time, beside a bar the ratio and the other system's time."
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
@@ -42,7 +56,7 @@ def svg(run: Run) -> str:
     parts = [heading(run, colours if bars else {}), grid(axis, bottom)]
     y = TOP + GROUP_GAP / 2
     for (model, group), height in zip(bars.items(), heights):
-        parts.append(bar_group(model, group, axis, colours, y))
+        parts.append(bar_group(run, model, group, axis, colours, y))
         y += height
     if bars:
         parts.append(unit_line(axis, bottom))
@@ -56,26 +70,25 @@ def frame(parts: list[str], height: float) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:g}" '
         f'viewBox="0 0 {WIDTH} {height:g}" font-family="Helvetica, Arial, sans-serif" font-size="12">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+        f'<style>{STYLE}</style>\n<rect class="ground" width="100%" height="100%"/>\n{body}\n</svg>\n'
     )
 
 
-def text(x: float, y: float, words: str, style: str = 'fill="#333"') -> str:
+def text(x: float, y: float, words: str, style: str = 'class="plain"') -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(words)}</text>'
 
 
 def heading(run: Run, colours: dict[str, str]) -> str:
     machine = ", ".join(run.facts[name] for name in ("cpu", "threads", "date") if name in run.facts)
     parts = [
-        text(
-            16, 24, "Peer time over Headrace time", 'font-size="16" font-weight="bold" fill="#111"'
-        ),
-        text(16, 42, machine, 'fill="#666"'),
+        text(16, 24, TITLE, 'class="strong" font-size="16" font-weight="bold"'),
+        text(16, 42, LABELS if colours else "", 'class="faint"'),
+        text(16, 58, machine, 'class="faint"'),
     ]
     x = float(LEFT)
     for peer, colour in colours.items():
-        parts.append(f'<rect x="{x:.1f}" y="54" width="12" height="12" fill="{colour}"/>')
-        parts.append(text(x + 17, 64, peer))
+        parts.append(f'<rect x="{x:.1f}" y="70" width="12" height="12" fill="{colour}"/>')
+        parts.append(text(x + 17, 80, peer))
         x += 45 + 7 * len(peer)
     return "\n".join(parts)
 
@@ -84,19 +97,29 @@ def grid(axis: Axis, bottom: float) -> str:
     parts = []
     for tick in axis.ticks():
         x = axis.x(tick)
-        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom:g}" stroke="#ddd"/>')
-        parts.append(text(x, bottom + 16, f"{tick:g}x", 'text-anchor="middle" fill="#666"'))
+        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom:g}" class="grid"/>')
+        parts.append(text(x, bottom + 16, f"{tick:g}x", 'text-anchor="middle" class="faint"'))
     middle, y = axis.x(1.0), bottom + 34
-    parts.append(text(middle - 14, y, "← peer is faster", 'text-anchor="end" fill="#666"'))
-    parts.append(text(middle + 14, y, "Headrace is faster →", 'fill="#666"'))
+    parts.append(text(middle - 14, y, "← peer is faster", 'text-anchor="end" class="faint"'))
+    parts.append(text(middle + 14, y, "Headrace is faster →", 'class="faint"'))
     return "\n".join(parts)
 
 
 def bar_group(
-    model: str, group: list[tuple[str, float]], axis: Axis, colours: dict[str, str], y: float
+    run: Run,
+    model: str,
+    group: list[tuple[str, float]],
+    axis: Axis,
+    colours: dict[str, str],
+    y: float,
 ) -> str:
     middle = y + (len(group) * (BAR + BAR_GAP) - BAR_GAP) / 2
-    parts = [text(LEFT - NAME_GAP, middle + 4, model, 'text-anchor="end" fill="#111"')]
+    parts = [
+        text(LEFT - NAME_GAP, middle - 1, model, 'text-anchor="end" class="strong"'),
+        text(
+            LEFT - NAME_GAP, middle + 13, time_of(run, model, SUBJECT), f'text-anchor="end" {SMALL}'
+        ),
+    ]
     for peer, ratio in group:
         start, end = sorted((axis.x(1.0), axis.x(ratio)))
         parts.append(
@@ -105,11 +128,17 @@ def bar_group(
         )
         anchor = 'text-anchor="end" ' if ratio < 1 else ""
         x = start - 5 if ratio < 1 else end + 5
-        parts.append(text(x, y + BAR - 3, f"{ratio:.2f}", f'{anchor}font-size="11" fill="#333"'))
+        figures = f"{ratio:.2f}x ({time_of(run, model, peer)})"
+        parts.append(text(x, y + BAR - 3, figures, f"{anchor}{SMALL}"))
         y += BAR + BAR_GAP
     return "\n".join(parts)
 
 
+def time_of(run: Run, model: str, peer: str) -> str:
+    timing = run.timing(model, peer)
+    return f"{milliseconds(timing.median_ms)} ms" if timing else ""
+
+
 def unit_line(axis: Axis, bottom: float) -> str:
     x = axis.x(1.0)
-    return f'<path d="M{x:.1f} {TOP - 6}V{bottom + 4:g}" stroke="#111" stroke-width="1.5"/>'
+    return f'<path d="M{x:.1f} {TOP - 6}V{bottom + 4:g}" class="unit"/>'

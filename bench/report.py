@@ -130,6 +130,21 @@ def markdown(run: Run, picture: str) -> str:
     return f"# Benchmark\n\n{facts}\n\n![ratios]({picture})\n\n{summary(run)}\n"
 
 
+def from_json(text: str) -> Run:
+    """A run as to_json() recorded it."""
+    record = json.loads(text)
+    fields = [field.name for field in dataclasses.fields(Timing)]
+    outcomes: dict[str, dict[str, Outcome]] = {}
+    for model, by_peer in record["models"].items():
+        outcomes[model] = {
+            peer: Missing(said["missing"])
+            if "missing" in said
+            else Timing(**{name: said[name] for name in fields})
+            for peer, said in by_peer.items()
+        }
+    return Run(record["facts"], record["peers"], outcomes)
+
+
 def to_json(run: Run) -> str:
     models: dict[str, Any] = {}
     for model, outcomes in run.outcomes.items():

@@ -2,7 +2,7 @@
 """Time Headrace against the peers that are installed, on the same cores, turn by turn.
 
 Models that are not there yet are made first. Writes bench/results/DATE.json, .md and .svg, and prints
-the tables. A peer that is not installed, or fails on a model, leaves a footnote with the reason.
+the tables; --chart makes the picture of README.md from them, or with --record from those of an earlier run. A peer that is not installed, or fails on a model, leaves a footnote with the reason.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import platform
 import sys
 from pathlib import Path
 
+from bench import plot, report, workload
+from bench.measure import Missing, Outcome, Plan, measure, one_line
+from bench.peers import INDUCTOR, PEERS, Peer
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from bench import plot, report, workload  # noqa: E402
-from bench.measure import Missing, Outcome, Plan, measure, one_line  # noqa: E402
-from bench.peers import INDUCTOR, PEERS, Peer  # noqa: E402
-
+CHART = ROOT / "docs" / "images" / "times.svg"
 MODEL_NAMES = (
     "lenet",
     "mlp",
@@ -76,7 +75,24 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         "--inductor", action="store_true", help="also torch.compile (slow to start)"
     )
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "bench" / "results", help="folder for results"
+        "--out",
+        type=Path,
+        default=ROOT / "bench" / "results",
+        help="folder for results",
+    )
+    parser.add_argument(
+        "--chart",
+        type=Path,
+        metavar="FILE",
+        nargs="?",
+        const=CHART,
+        help=f"also draw the ratios there (default: {CHART.relative_to(ROOT)})",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="JSON",
+        help="report an earlier run's results, measure nothing",
     )
     options = parser.parse_args(arguments)
     check(parser, options, cores)
@@ -88,6 +104,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace, cores: i
         parser.error(f"--threads: expected 1 to {cores}, got {options.threads}")
     if options.batch < 1:
         parser.error(f"--batch: expected at least 1, got {options.batch}")
+    if options.record and not options.record.is_file():
+        parser.error(f"--record: expected a results file, and there is no {options.record}")
     for model in options.models:
         if model not in MODEL_NAMES and not Path(model).is_file():
             parser.error(
@@ -172,8 +190,24 @@ def write(run: report.Run, folder: Path) -> Path:
     return stem
 
 
+def draw(run: report.Run, chart: Path) -> None:
+    chart.parent.mkdir(parents=True, exist_ok=True)
+    chart.write_text(plot.svg(run), encoding="utf-8")
+    print(f"wrote {chart}", file=sys.stderr)
+
+
+def report_again(options: argparse.Namespace) -> int:
+    run = report.from_json(options.record.read_text(encoding="utf-8"))
+    print(report.summary(run))
+    if options.chart:
+        draw(run, options.chart)
+    return 0
+
+
 def main() -> int:
     options = parse_arguments()
+    if options.record:
+        return report_again(options)
     pin(options.threads)
     kinds = [*PEERS, INDUCTOR] if options.inductor else list(PEERS)
     peers, missing = start_peers(kinds, options.threads)
@@ -188,6 +222,8 @@ def main() -> int:
         stem = write(run, options.out)
         print(report.summary(run))
         print(f"\nwrote {stem}.json, .md and .svg", file=sys.stderr)
+        if options.chart and status == 0:
+            draw(run, options.chart)
     return status
 
 

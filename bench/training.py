@@ -9,18 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench.models.architectures import LeNet  # noqa: E402
+from cases.networks import LeNet
 
 Step = Callable[[], None]
 

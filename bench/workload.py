@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 Feeds = dict[str, np.ndarray]
-MODEL_SOURCES = Path(__file__).resolve().parent / "models"
+ROOT = Path(__file__).resolve().parents[1]
+MODELS_MADE = ROOT / "bench" / "models" / "out"
+MODEL_SOURCES = (ROOT / "bench" / "models" / "make.py", ROOT / "cases" / "networks.py")
 
 
 def model_folder(small: bool) -> Path:
-    return MODEL_SOURCES / "out" / "small" if small else MODEL_SOURCES / "out"
+    return MODELS_MADE / "small" if small else MODELS_MADE
 
 
 @dataclass
@@ -28,8 +30,8 @@ def from_name(name: str, small: bool, batch: int) -> Workload:
     """A benchmark model, made first where its file is missing or older than the code that makes it."""
     path = model_folder(small) / f"{name}.onnx"
     try:
-        from bench.models.architectures import MODELS
         from bench.models.make import make
+        from cases.networks import MODELS
     except ImportError as error:
         if not path.exists():
             raise FileNotFoundError(
@@ -46,7 +48,7 @@ def from_file(path: Path, batch: int) -> Workload:
 
 
 def is_stale(path: Path) -> bool:
-    newest_source = max(source.stat().st_mtime for source in MODEL_SOURCES.glob("*.py"))
+    newest_source = max(source.stat().st_mtime for source in MODEL_SOURCES)
     return not path.exists() or path.stat().st_mtime < newest_source
 
 

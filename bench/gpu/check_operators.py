@@ -13,11 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from runtime import Runtime, RuntimeFailure
+
 here = Path(__file__).resolve().parent
-sys.path.insert(0, str(here))
-
-from runtime import Runtime, RuntimeFailure  # noqa: E402
-
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 5e-5}
 SECONDS_WITHOUT_RESULT = 60
 

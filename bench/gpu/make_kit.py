@@ -15,20 +15,20 @@ import sys
 import tarfile
 from pathlib import Path
 
+import headrace as hr
 import numpy as np
 import torch
 from torch import nn
 
+from bench.gpu import compiler, write_operators
+from bench.models.make import export
+from cases.gpu.onnx_models import write_formula
+from cases.gpu.programs import CASES, Case
+from cases.networks import MODELS
+
 root = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(root))
-
-import headrace as hr  # noqa: E402
-
-from bench.gpu import compiler, operators  # noqa: E402
-from bench.gpu.cases import CASES, Case  # noqa: E402
-from bench.gpu.onnx_models import write_formula  # noqa: E402
-from bench.models.architectures import MODELS  # noqa: E402
-from bench.models.make import export  # noqa: E402
+# What the kit's programs import of the package `cases`.
+SHARED = ("__init__.py", "networks.py", "gpu/__init__.py", "gpu/formulas.py", "gpu/programs.py")
 
 
 def coarse(module: nn.Module) -> nn.Module:
@@ -90,17 +90,16 @@ def make(kit: Path, target: str, chosen: list[Case]) -> int:
     (kit / "cases.json").write_text(json.dumps(made))
     here = Path(__file__).parent
     for name in (
-        "cases.py",
         "check_operators.py",
         "device_time.py",
-        "formulas.py",
         "peers.py",
         "runtime.py",
         "run.py",
     ):
         shutil.copy(here / name, kit)
-    (kit / "models").mkdir()
-    shutil.copy(root / "bench/models/architectures.py", kit / "models")
+    (kit / "cases/gpu").mkdir(parents=True)
+    for name in SHARED:
+        shutil.copy(root / "cases" / name, kit / "cases" / name)
     return len(chosen) - len(made)
 
 
@@ -109,7 +108,7 @@ def add_compiler(kit: Path, package: Path) -> None:
     extension = compiler.copy_package(package, kit / "python")
     compiler.pack_libraries(extension, kit.parent / "gpu-libraries.tar.xz")
     shutil.copytree(root / "test/gpu", kit / "tests", ignore=shutil.ignore_patterns(".*", "__*"))
-    shutil.copy(root / "test/python/torch_models.py", kit / "tests")
+    shutil.copy(root / "cases/torch_models.py", kit / "cases")
     shutil.copy(root / "examples/digits/digits.onnx", kit / "tests")
     shutil.copy(root / "bench/gpu/torch_times.py", kit)
 
@@ -129,7 +128,7 @@ def main() -> int:
         [case for case in CASES if not arguments.cases or case.name in arguments.cases],
     )
     if not arguments.cases:
-        left_out += operators.write(arguments.out, arguments.target)
+        left_out += write_operators.write(arguments.out, arguments.target)
     shutil.copy(arguments.library.resolve(), arguments.out / "libheadrace_runtime.so")
     shutil.copy(arguments.tests, arguments.out / "gpu_tests")
     if arguments.compiler:

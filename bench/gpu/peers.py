@@ -26,6 +26,6 @@ PEERS = {
 
 def network(name: str):
     """The network of that name on the device, with other weights: only its time is of interest."""
-    from models.architectures import MODELS
+    from cases.networks import MODELS
 
     return MODELS[name].build().cuda()

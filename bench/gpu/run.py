@@ -15,14 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from cases.gpu import formulas
+from cases.gpu.programs import CASES, SMALL_KERNEL_MICROSECONDS, Case
+from runtime import Program, Runtime, RuntimeFailure
+
 here = Path(__file__).resolve().parent
-sys.path.insert(0, str(here))
-
-import formulas  # noqa: E402
-from cases import CASES, SMALL_KERNEL_MICROSECONDS, Case  # noqa: E402
-
-from runtime import Program, Runtime, RuntimeFailure  # noqa: E402
-
 TOLERANCE = {"f32": 2e-6, "bf16": 6e-3}  # relative, over a whole result
 NETWORK_TOLERANCE = 1e-4
 CHECK_SECONDS = 120

@@ -8,7 +8,6 @@ onnxruntime. The input is named "input", the output "output", the free dimension
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from pathlib import Path
 
@@ -18,10 +17,8 @@ import onnxruntime
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from bench.models.architectures import MODELS, Model  # noqa: E402
-from bench.workload import model_folder  # noqa: E402
+from bench.workload import model_folder
+from cases.networks import MODELS, Model
 
 OPSET = 17
 TOLERANCE = 1e-4  # of the largest magnitude; two f32 summation orders differ by far less

@@ -104,7 +104,7 @@ def test_without_pytorch_files_that_are_there_still_serve(monkeypatch: pytest.Mo
     made = from_name("mlp", small=True, batch=2)
     assert made.feeds["input"].shape == (2, 64)
     assert made.module is not None
-    monkeypatch.setitem(sys.modules, "bench.models.architectures", None)
+    monkeypatch.setitem(sys.modules, "cases.networks", None)
     assert from_name("mlp", small=True, batch=2).module is None
     with pytest.raises(FileNotFoundError, match="none.onnx is not there, and cannot be made"):
         from_name("none", small=True, batch=1)

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="PyTorch makes the benchmark models"
 from torch import nn
 
 from bench.models import make as maker
-from bench.models.architectures import MODELS
 from bench.run import MODEL_NAMES
+from cases.networks import MODELS
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -104,6 +105,29 @@ def test_json_holds_everything(run: report.Run) -> None:
     assert record["models"]["three"]["Headrace"] == {"missing": "Headrace: no such operator"}
 
 
+def test_a_record_read_again_gives_the_same_report(run: report.Run) -> None:
+    again = report.from_json(report.to_json(run))
+    assert again == run
+    assert plot.svg(again) == plot.svg(run)
+
+
+def test_the_picture_shows_ratios_and_times(run: report.Run) -> None:
+    words = [text.text for text in ElementTree.fromstring(plot.svg(run)).iter(f"{SVG}text")]
+    assert words[words.index("one") + 1] == "10.0 ms"
+    assert "0.50x (5.00 ms)" in words and "4.00x (40.0 ms)" in words
+
+
+def test_every_colour_but_those_of_bars_follows_the_page(run: report.Run) -> None:
+    picture = plot.svg(run)
+    drawn = picture[picture.index("</style>") :]
+    classes = set(re.findall(r'class="(\w+)"', drawn))
+    light, dark = plot.STYLE.split("@media")
+    for name in classes:
+        assert f".{name} {{" in light and f".{name} {{" in dark
+    colours = set(re.findall(r'(?:fill|stroke)="([^"]+)"', drawn))
+    assert colours <= set(plot.COLOURS)
+
+
 def test_bars_lie_on_the_side_of_the_faster(run: report.Run) -> None:
     root = ElementTree.fromstring(plot.svg(run))
     bars = {bar[0].text: bar for bar in root.iter(f"{SVG}rect") if len(bar)}
@@ -134,6 +158,7 @@ def test_axis_holds_any_ratio(ratio: float) -> None:
         (["--models", "nope"], "'nope' is neither a file nor one of lenet"),
         (["--threads", "0"], "--threads: expected 1 to"),
         (["--batch", "0"], "--batch: expected at least 1, got 0"),
+        (["--record", "none.json"], "expected a results file, and there is no none.json"),
     ],
 )
 def test_wrong_arguments(
@@ -156,6 +181,8 @@ def test_command_writes_all_results(tmp_path: Path) -> None:
         "--small",
         "--out",
         str(results),
+        "--chart",
+        str(tmp_path / "images" / "times.svg"),
     ]
     models = ["--models", "mlp", str(ROOT / "examples" / "digits" / "digits.onnx"), str(broken)]
     done = subprocess.run(command + models, capture_output=True, text=True, timeout=300)
@@ -170,3 +197,15 @@ def test_command_writes_all_results(tmp_path: Path) -> None:
     }
     assert str(broken) in measured["broken"]["Headrace"]["missing"]
     assert "| mlp " in done.stdout
+    (picture,) = results.glob("*.svg")
+    assert (tmp_path / "images" / "times.svg").read_text() == picture.read_text()
+    check_report_of_a_record(record, picture.read_text(), done.stdout, tmp_path / "again.svg")
+
+
+def check_report_of_a_record(record: Path, picture: str, tables: str, chart: Path) -> None:
+    program = str(ROOT / "bench" / "run.py")
+    command = [sys.executable, program, "--record", str(record), "--chart", str(chart)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert chart.read_text() == picture
+    assert done.stdout == tables

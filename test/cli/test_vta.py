@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -14,9 +13,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "runtime" / "vta"))
-
-import reference
+import vta_reference as reference
 
 BIN = os.environ.get("HEADRACE_BIN")
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")

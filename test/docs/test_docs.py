@@ -16,7 +16,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("example
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_paths_and_links_exist(page: Path) -> None:
     text = page.read_text()
-    named = re.findall(r"`((?:src|test|tools|python|bench|examples|docs)/[\w./-]*)`", text)
+    named = re.findall(r"`((?:src|test|cases|tools|python|bench|examples|docs)/[\w./-]*)`", text)
     missing = [path for path in named if not (ROOT / path).exists()]
     prose = re.sub(r"```.*?```", "", text, flags=re.S)  # C++ captures look like links
     links = re.findall(r"\]\((?!http)([^)#]+)", prose)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-
-from onnx_compute_cases import compute_cases  # noqa: E402
-from onnx_movement_cases import movement_cases  # noqa: E402
+from cases.operators.compute import compute_cases
+from cases.operators.movement import movement_cases
 
 MOST_BYTES = 4096  # what is longer is mostly weights, which mutations would change in vain
 

@@ -106,7 +106,6 @@ def main() -> int:
     parser.add_argument("-k", default="", help="tests whose names have this part")
     parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    sys.path.insert(0, str(HERE))
     progress = os.environ.get("HEADRACE_PROGRESS")
     if progress and arguments.first is not None:
         # Under this name, not __main__, so that there is one of it.

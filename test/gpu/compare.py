@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from headrace.torch import FallbackWarning
 from torch import nn
-from torch_models import BertLayer, LeNet, SmallConvNet, mlp
+
+from cases.torch_models import BertLayer, LeNet, SmallConvNet, mlp
 
 warnings.simplefilter("error", FallbackWarning)
 torch.backends.cudnn.allow_tf32 = False

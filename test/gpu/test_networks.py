@@ -14,7 +14,8 @@ import torch.nn.functional as F
 from checks import cases
 from compare import NETWORKS, Mish, check_network, compiled, encoder, judge, results
 from headrace.torch import FallbackWarning
-from torch_models import LeNet, SmallConvNet, mlp
+
+from cases.torch_models import LeNet, SmallConvNet, mlp
 
 
 @cases(*NETWORKS)

@@ -10,7 +10,8 @@ import headrace as hr
 import torch
 from checks import cases
 from compare import BertLayer, compiled, encoder
-from torch_models import mlp
+
+from cases.torch_models import mlp
 
 LONG = 400_000_000  # cycles, about 0.2 s
 

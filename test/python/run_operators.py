@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from onnx_cases import Case
-from onnx_compute_cases import compute_cases
-from onnx_movement_cases import movement_cases
+
+from cases.operators.case import Case
+from cases.operators.compute import compute_cases
+from cases.operators.movement import movement_cases
 
 
 def failure_of(program: str, case: Case) -> str:

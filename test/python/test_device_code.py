@@ -6,18 +6,14 @@ import importlib.util
 import json
 import re
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
+import headrace as hr
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import headrace as hr
-
-from bench.gpu import operators
-from bench.gpu.cases import CASES, Case
+from cases.gpu import operators
+from cases.gpu.programs import CASES, Case
 
 MATRICES = [case for case in CASES if "matmul" in case.name or "batched" in case.name]
 OPEN_SIZES = [
@@ -43,7 +39,7 @@ def assembler() -> Path:
 
 def functions(case: Case, architecture: str, assembler: Path, folder: Path) -> dict[str, str]:
     """What the assembler says of each function of the case's program."""
-    from bench.gpu.onnx_models import write_formula
+    from cases.gpu.onnx_models import write_formula
 
     model, package = folder / "model.onnx", folder / "model.hrpkg"
     write_formula(case, model)

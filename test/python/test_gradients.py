@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import headrace as hr
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -159,8 +156,7 @@ def test_layer_norm_goes_through_memory_once_each_way(write_model) -> None:
 def test_models_against_autograd(small_models: Path, name: str) -> None:
     torch = pytest.importorskip("torch")
     onnx = pytest.importorskip("onnx")
-    sys.path.insert(0, str(ROOT))
-    from bench.models.architectures import MODELS
+    from cases.networks import MODELS
 
     path = small_models / f"{name}.onnx"
     model = hr.load(path)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
-from pathlib import Path
 
 import headrace as hr
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 TARGET = "cuda:sm_90a"
 
@@ -286,8 +282,8 @@ def test_schedule(tmp_path):
 
 def test_packages_hold_what_was_said(tmp_path):
     pytest.importorskip("onnx")
-    from bench.gpu.cases import Case
-    from bench.gpu.onnx_models import write_formula
+    from cases.gpu.onnx_models import write_formula
+    from cases.gpu.programs import Case
 
     model, package = tmp_path / "model.onnx", tmp_path / "model.hrpkg"
     write_formula(Case("open", "matmul", (("rows", 256), (256, 512))), model)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from onnx_cases import Case, ints, normal, one
-from onnx_compute_cases import compute_cases
-from onnx_movement_cases import movement_cases, node
+
+from cases.operators.case import Case, ints, normal, one
+from cases.operators.compute import compute_cases
+from cases.operators.movement import movement_cases, node
 
 headrace = pytest.importorskip("headrace")
 

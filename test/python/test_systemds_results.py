@@ -1,25 +1,21 @@
 """Scripts give what SystemDS gave: recorded answers, replayed in every format, on the host and compiled.
 
-test/script/systemds/results.jsonl holds what SystemDS answered (generate.py there records it);
+cases/systemds/results.jsonl holds what SystemDS answered (generate.py there records it);
 kept.jsonl what Headrace answers where it differs on purpose, with the reason.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import headrace as hr
 import pytest
 
 pytest.importorskip("scipy.sparse")
-sys.path.insert(0, str(Path(__file__).parents[1] / "script" / "systemds"))
-
-from answers import answer, given, plain, recorded, same, same_value
-from expressions import Expressions
-from inputs import used
+from cases.systemds.answers import answer, given, plain, recorded, same, same_value
+from cases.systemds.expressions import Expressions
+from cases.systemds.inputs import used
 
 RESULTS, KEPT = recorded("results.jsonl"), recorded("kept.jsonl")
 EXPECTED = RESULTS | KEPT

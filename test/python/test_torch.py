@@ -15,7 +15,8 @@ hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from headrace.torch import FallbackWarning, _execute, _runnable  # noqa: E402
-from torch_models import MODELS, BertLayer, LeNet, SmallConvNet, mlp  # noqa: E402
+
+from cases.torch_models import MODELS, BertLayer, LeNet, SmallConvNet, mlp  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}
 both_types = pytest.mark.parametrize("dtype", TOLERANCE, ids=["f32", "f64"])

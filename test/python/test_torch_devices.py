@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch.nn.functional as F  # noqa: E402
 from headrace.torch import _backend, _capture, _decompositions, _lower  # noqa: E402
 from headrace.torch._context import Unsupported  # noqa: E402
-from torch_models import MODELS  # noqa: E402
+
+from cases.torch_models import MODELS  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

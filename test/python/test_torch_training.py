@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
 
 from headrace.torch import FallbackWarning  # noqa: E402
-from torch_models import LeNet  # noqa: E402
+
+from cases.torch_models import LeNet  # noqa: E402
 
 STEPS, BATCH, HELD_BACK = 200, 64, 360
 

@@ -13,8 +13,8 @@ import numpy as np
 import onnx
 from engines import Command, Engine, Package, Refused
 from onnx import helper
-from values import MANTISSA, Program, epsilon
 
+from cases.graphs.values import MANTISSA, Program, epsilon
 from runtime import Answer, by_runtime, is_fit_for_single
 
 DOUBLE = np.dtype(np.float64)

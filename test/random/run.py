@@ -22,8 +22,6 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 SECONDS_FOR_ONE = 60
 
 
@@ -66,7 +64,8 @@ def start_child() -> Child:
 
 def serve() -> None:
     from check import check
-    from onnx_graphs import generate
+
+    from cases.graphs.onnx_graphs import generate
 
     for line in sys.stdin:
         verdict = check(generate(int(line)))
@@ -135,8 +134,9 @@ def fails_in_child(program) -> bool:
 def save_small(seed: int, folder: Path) -> Path:
     import numpy as np
     import onnx
-    from onnx_graphs import generate
     from shrink import shrink
+
+    from cases.graphs.onnx_graphs import generate
 
     small = shrink(generate(seed), fails_in_child)
     folder.mkdir(parents=True, exist_ok=True)

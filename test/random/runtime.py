@@ -10,7 +10,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
-from values import BF16, MANTISSA, Program, epsilon
+
+from cases.graphs.values import BF16, MANTISSA, Program, epsilon
 
 F16, F32, F64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
 I8, I16, I32, I64 = (np.dtype(t) for t in (np.int8, np.int16, np.int32, np.int64))

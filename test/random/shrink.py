@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 from onnx import helper
-from values import Program
 
+from cases.graphs.values import Program
 from runtime import by_runtime
 
 

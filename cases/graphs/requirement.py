@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from values import Value
+
+from cases.graphs.values import Value
 
 #: Beyond this, results are compared with so much tolerance that nothing is learnt from them.
 MOST_ERROR = 1e3

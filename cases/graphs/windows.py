@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from builder import Builder, Skip
-from products import summed
-from values import FLOATS, NUMBERS, Range, Value
+from cases.graphs.builder import Builder, Skip
+from cases.graphs.products import summed
+from cases.graphs.values import FLOATS, NUMBERS, Range, Value
 
 
 def image(b: Builder, spatial: int) -> tuple[list[int | str], list[int]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper, numpy_helper
-from onnx_cases import Case, ints, node, normal, one, whole
+
+from cases.operators.case import Case, ints, node, normal, one, whole
 
 
 def layout_cases() -> list[Case]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper
-from onnx_cases import Case, f32, ints, node, normal, one, positive, truth, whole
+
+from cases.operators.case import Case, f32, ints, node, normal, one, positive, truth, whole
 
 INF, NAN = np.inf, np.nan
 EXTREMES = f32(-INF, -1e4, -100, -20, -1, -1e-3, -0.0, 0, 1e-3, 1, 20, 88, 100, 1e4, INF, NAN)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from builder import Builder, Skip
-from elementwise import ELEMENTWISE
-from values import FLOATS, NUMBERS, Range, Value
+from cases.graphs.builder import Builder, Skip
+from cases.graphs.elementwise import ELEMENTWISE
+from cases.graphs.values import FLOATS, NUMBERS, Range, Value
 
 UNARY = ("Neg", "Abs", "Relu", "Tanh", "Sigmoid", "Exp", "Cos", "Identity", "LeakyRelu", "Softsign")
 JOINS = ("Add", "Sub", "Mul", "Max", "Min")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from builder import Builder, Skip
 from onnx import helper
-from values import ANY, FLOATS, Value
+
+from cases.graphs.builder import Builder, Skip
+from cases.graphs.values import ANY, FLOATS, Value
 
 
 def anything(b: Builder, **options) -> Value:

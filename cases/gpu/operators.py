@@ -1,4 +1,4 @@
-"""Operators on a device: small programs with inputs and what the reference evaluation makes of them.
+"""Operators on a device: small programs with inputs.
 
 Those of the tests of ONNX operators, each kind of kernel at sizes around the borders of its tiles, and
 random graphs.
@@ -7,27 +7,20 @@ random graphs.
 from __future__ import annotations
 
 import itertools
-import json
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import headrace as hr
 import ml_dtypes
 import numpy as np
 import onnx
 from onnx import helper
 
-root = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(root / "test/python"), str(root / "test/random")]
-
-from onnx_cases import Case, normal, one  # noqa: E402
-from onnx_compute_cases import compute_cases  # noqa: E402
-from onnx_graphs import generate  # noqa: E402
-from onnx_movement_cases import movement_cases  # noqa: E402
-from values import Program, epsilon  # noqa: E402
+from cases.graphs.onnx_graphs import generate
+from cases.graphs.values import Program, epsilon
+from cases.operators.case import Case, normal, one
+from cases.operators.compute import compute_cases
+from cases.operators.movement import movement_cases
 
 RANDOM_GRAPHS = 300
 ROW_LENGTHS = (1, 2, 3, 7, 31, 32, 33, 100, 128, 509, 1000, 1025, 1536, 2047, 2048, 4100, 9001)
@@ -193,44 +186,3 @@ def convolutions() -> Iterator[Case]:
             helper.make_node("Relu", ["c"], ["y"]),
         ]
         yield Case(f"ConvRelu_{label}", nodes, {"x": x}, {"w": w, "b": varied(kernels)})
-
-
-def plain(array: np.ndarray) -> np.ndarray:
-    """What a file of NumPy's takes: bf16 as its bits."""
-    return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
-
-
-def write(kit: Path, target: str) -> int:
-    """The programs into a folder of the kit; those the compiler refuses are named and counted."""
-    folder = kit / "operators"
-    folder.mkdir()
-    made, left_out = [], 0
-    for number, case in enumerate(cases()):
-        with tempfile.TemporaryDirectory() as place:
-            model = case.save(Path(place))
-            name = f"{number:04}"
-            try:
-                expected = hr.load(model).reference(*case.inputs.values())
-                hr.write_package(model, folder / f"{name}.hrpkg", target=target)
-            except hr.Error as error:
-                print(f"operators: left out {case.name}: {error}")
-                left_out += 1
-                continue
-        results = list(expected) if isinstance(expected, tuple) else [expected]
-        given = list(case.inputs.values())
-        arrays = {f"in{i}": plain(x) for i, x in enumerate(given)}
-        arrays |= {f"out{i}": plain(y) for i, y in enumerate(results)}
-        np.savez(folder / f"{name}.npz", **arrays)
-        made.append(
-            {
-                "file": name,
-                "case": case.name,
-                "inputs": [x.dtype.name for x in given],
-                "outputs": [y.dtype.name for y in results],
-            }
-        )
-        if isinstance(case, RandomGraph):
-            made[-1]["tolerances"] = case.tolerances()
-    (folder / "index.json").write_text(json.dumps(made))
-    print(f"operators: {len(made)} programs")
-    return left_out

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import collections
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("headrace")
 pytest.importorskip("onnxruntime")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "random"))
-
-from onnx_graphs import NAMES, accepted_operators, generate  # noqa: E402
 from run import run_seeds  # noqa: E402
+
+from cases.graphs.onnx_graphs import NAMES, accepted_operators, generate
 
 COUNT = 20_000 if os.environ.get("HEADRACE_LARGE_TESTS") else 2000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from cases import AGGREGATES, BINARY, SCALARS, UNARY
+from cases.systemds.functions import AGGREGATES, BINARY, SCALARS, UNARY
 
 
 class Expressions:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from builder import Builder, Skip
-from values import FLOATS, INTEGERS, Range, Value
+from cases.graphs.builder import Builder, Skip
+from cases.graphs.values import FLOATS, INTEGERS, Range, Value
 
 MULTIPLIED = FLOATS + INTEGERS[:2]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write kept.jsonl: what Headrace answers where it differs from SystemDS on purpose, and why.
 
-    python test/script/systemds/keep.py
+    python cases/systemds/keep.py
 
 To be run after generate.py, and read with care before it is committed: differences that no rule
 explains are shown and not written. The reasons are spelled out in test/python/test_systemds_results.py
@@ -15,7 +15,7 @@ import re
 import sys
 from typing import Any
 
-from answers import FOLDER, answer, recorded, same
+from cases.systemds.answers import FOLDER, answer, recorded, same
 
 # Of scripts for which both have a value; the first that is found in the text.
 RULES = {

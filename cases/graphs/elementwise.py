@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from adapt import converted_range
-from builder import Builder, Skip, onnx_type
 from scipy import special as functions
-from values import ANY, BOOL, FLOATS, INTEGERS, MANTISSA, NUMBERS, Range, Value
+
+from cases.graphs.adapt import converted_range
+from cases.graphs.builder import Builder, Skip, onnx_type
+from cases.graphs.values import ANY, BOOL, FLOATS, INTEGERS, MANTISSA, NUMBERS, Range, Value
 
 
 def sampled(f, value: Value, work: float = 8.0) -> Range:

@@ -11,8 +11,9 @@ from typing import Any
 
 import headrace as hr
 import numpy as np
-from inputs import MATRICES, SCALARS, used
 from scipy import sparse
+
+from cases.systemds.inputs import MATRICES, SCALARS, used
 
 FOLDER = Path(__file__).parent
 TYPES = {bool: "boolean", int: "int", float: "double", str: "string"}

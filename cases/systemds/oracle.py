@@ -8,9 +8,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from inputs import MATRICES, SCALARS, literal, used
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
+
+from cases.systemds.inputs import MATRICES, SCALARS, literal, used
 
 TYPES = {"INT64": "int", "FP64": "double", "BOOLEAN": "boolean", "STRING": "string"}
 

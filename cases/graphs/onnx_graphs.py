@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from builder import Builder, Skip, is_in
-from elementwise import ELEMENTWISE
-from layout import LAYOUT
-from normalizations import NORMALIZATIONS
-from parts import PARTS
-from patterns import PATTERNS
-from products import PRODUCTS
-from reductions import REDUCED
-from values import Program
-from windows import WINDOWS
+from cases.graphs.builder import Builder, Skip, is_in
+from cases.graphs.elementwise import ELEMENTWISE
+from cases.graphs.layout import LAYOUT
+from cases.graphs.normalizations import NORMALIZATIONS
+from cases.graphs.parts import PARTS
+from cases.graphs.patterns import PATTERNS
+from cases.graphs.products import PRODUCTS
+from cases.graphs.reductions import REDUCED
+from cases.graphs.values import Program
+from cases.graphs.windows import WINDOWS
 
 GENERATORS = {**ELEMENTWISE, **LAYOUT, **PARTS, **PRODUCTS, **WINDOWS, **NORMALIZATIONS, **REDUCED}
 NAMES = sorted(GENERATORS)

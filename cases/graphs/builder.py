@@ -6,10 +6,11 @@ import functools
 
 import numpy as np
 import onnx
-from adapt import adapted
 from onnx import helper, numpy_helper
-from requirement import Requirement
-from values import ANY, BOOL, LARGEST, MANTISSA, Program, Range, Value
+
+from cases.graphs.adapt import adapted
+from cases.graphs.requirement import Requirement
+from cases.graphs.values import ANY, BOOL, LARGEST, MANTISSA, Program, Range, Value
 
 OPSETS = [9, 11, 13, 13, 17, 18, 18, 21]
 SIZES = [1, 2, 2, 3, 3, 4, 5, 7, 8, 17]

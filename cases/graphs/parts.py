@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from builder import Builder, Skip, onnx_type
-from layout import anything
 from onnx import helper
-from values import ANY, BOOL, FLOATS, INTEGERS, Range, Value
+
+from cases.graphs.builder import Builder, Skip, onnx_type
+from cases.graphs.layout import anything
+from cases.graphs.values import ANY, BOOL, FLOATS, INTEGERS, Range, Value
 
 FAR = 2**40
 

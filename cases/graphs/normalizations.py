@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from builder import Builder, Skip
-from values import FLOATS, Range, Value
-from windows import image, spatial_rank
+from cases.graphs.builder import Builder, Skip
+from cases.graphs.values import FLOATS, Range, Value
+from cases.graphs.windows import image, spatial_rank
 
 
 def softmax(op: str):

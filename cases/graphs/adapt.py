@@ -9,11 +9,12 @@ import math
 from typing import TYPE_CHECKING
 
 from onnx import helper
-from requirement import Requirement
-from values import BOOL, MANTISSA, Range, Value
+
+from cases.graphs.requirement import Requirement
+from cases.graphs.values import BOOL, MANTISSA, Range, Value
 
 if TYPE_CHECKING:
-    from builder import Builder
+    from cases.graphs.builder import Builder
 
 MOST_ELEMENTS = 2048
 

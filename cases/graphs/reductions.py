@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from builder import Builder
-from layout import signed_axes
-from values import FLOATS, INTEGERS, NUMBERS, Range, Value
+from cases.graphs.builder import Builder
+from cases.graphs.layout import signed_axes
+from cases.graphs.values import FLOATS, INTEGERS, NUMBERS, Range, Value
 
 REDUCTIONS = {
     "ReduceSum": NUMBERS[:6],

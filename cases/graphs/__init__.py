@@ -1,0 +1,1 @@
+"""Random ONNX graphs: a seed is a program."""

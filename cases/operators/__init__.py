@@ -1,0 +1,1 @@
+"""ONNX operators one by one, with inputs to run them on."""

@@ -1,0 +1,1 @@
+"""Scripts, and what Apache SystemDS answers to them."""
