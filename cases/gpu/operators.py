@@ -65,7 +65,16 @@ class RandomGraph:
         return self.program.feeds
 
     def save(self, folder: Path) -> Path:
-        onnx.save(self.program.model, folder / "model.onnx")
+        model = onnx.ModelProto()
+        model.CopyFrom(self.program.model)
+        dims = [d for value in model.graph.input for d in value.type.tensor_type.shape.dim]
+        # A package has versions for all mixtures of 0, 1 and more of at most two open sizes.
+        if len({d.dim_param for d in dims if d.dim_param}) > 2:
+            for value in model.graph.input:
+                shape = self.inputs[value.name].shape if value.name in self.inputs else ()
+                for d, size in zip(value.type.tensor_type.shape.dim, shape):
+                    d.dim_value = size
+        onnx.save(model, folder / "model.onnx")
         return folder / "model.onnx"
 
     def tolerances(self) -> list[float]:
