@@ -1,8 +1,8 @@
 #include "explore/Gantt.h"
 
+#include "runtime/system/Svg.h"
+
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <map>
 
 namespace headrace::explore {
@@ -13,19 +13,6 @@ constexpr std::array<const char *, 16> colours = {
     "#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d",
     "#ff9da6", "#bab0ac", "#1b4f72", "#7e5109", "#145a32", "#6c3483", "#922b21", "#0e6655"};
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
-std::string escapedXml(std::string_view text) {
-  std::string result;
-  for (char c : text)
-    result += c == '<' ? "&lt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return result;
-}
-
 class Picture {
 public:
   Picture(const TaskGraph &graph, const Schedule &schedule, std::string title)
@@ -34,42 +21,27 @@ public:
     for (const ScheduledTask &task : schedule.tasks)
       lanes = std::max(lanes, task.processingElement + 1);
     laneHeight = std::clamp(480.0 / std::max(lanes, 1), 2.0, 24.0);
+    bottom = top + laneHeight * lanes;
   }
 
   std::string draw() {
-    double bottom = top + laneHeight * lanes, height = bottom + 60;
-    svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"" + number(height) +
-          "\" viewBox=\"0 0 1200 " + number(height) +
-          "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n";
-    box(0, 0, 1200, height, "#fff", "");
-    text(left, 22, title, "font-size=\"14\" font-weight=\"bold\"");
-    box(left, top, plotWidth, bottom - top, "#f6f6f6", "");
-    drawTasks();
-    drawBlocks(bottom);
-    drawAxis(bottom);
-    drawLegend(bottom + 34);
+    SvgPicture svg(1200, bottom + 60);
+    svg.text(left, 22, title, "font-size=\"14\" font-weight=\"bold\"");
+    svg.box(left, top, plotWidth, bottom - top, "#f6f6f6");
+    drawTasks(svg);
+    drawBlocks(svg);
+    drawAxis(svg);
+    drawLegend(svg, bottom + 34);
     for (int lane = 0; lane < lanes; lane += std::max(1, static_cast<int>(14 / laneHeight)))
-      text(left - 8, top + laneHeight * (lane + 0.5) + 4, "PE " + std::to_string(lane),
-           "text-anchor=\"end\" font-size=\"10\"");
-    return svg + "</svg>\n";
+      svg.text(left - 8, top + laneHeight * (lane + 0.5) + 4, "PE " + std::to_string(lane),
+               "text-anchor=\"end\" font-size=\"10\"");
+    return std::move(svg).finish();
   }
 
 private:
   static constexpr double left = 70, plotWidth = 1110, top = 38;
 
   double x(int64_t cycle) const { return left + static_cast<double>(cycle) * scale; }
-
-  void text(double atX, double atY, const std::string &words, const std::string &attributes) {
-    svg += "<text x=\"" + number(atX) + "\" y=\"" + number(atY) + "\" " + attributes + ">" +
-           escapedXml(words) + "</text>\n";
-  }
-
-  void box(double atX, double atY, double width, double height, const std::string &colour,
-           const std::string &note) {
-    svg += "<rect x=\"" + number(atX) + "\" y=\"" + number(atY) + "\" width=\"" + number(width) +
-           "\" height=\"" + number(height) + "\" fill=\"" + colour + "\"" +
-           (note.empty() ? "/>\n" : "><title>" + escapedXml(note) + "</title></rect>\n");
-  }
 
   std::string groupOf(int task) const {
     const Task &what = graph.tasks()[task];
@@ -83,7 +55,7 @@ private:
     return colours[found->second % colours.size()];
   }
 
-  void drawTasks() {
+  void drawTasks(SvgPicture &svg) {
     struct Bar {
       std::string colour, note;
       double begin = 0, end = -1;
@@ -93,8 +65,8 @@ private:
       const Bar &bar = open[lane];
       double width = bar.end - bar.begin, gap = width > 3 ? 0.5 : 0;
       if (bar.end >= 0)
-        box(bar.begin, top + laneHeight * lane, std::max(width - gap, 0.3),
-            laneHeight > 4 ? laneHeight - 1 : laneHeight, bar.colour, bar.note);
+        svg.box(bar.begin, top + laneHeight * lane, std::max(width - gap, 0.3),
+                laneHeight > 4 ? laneHeight - 1 : laneHeight, bar.colour, bar.note);
     };
     for (const std::vector<int> &block : schedule.blocks)
       for (int task : block) {
@@ -118,12 +90,12 @@ private:
       draw(lane);
   }
 
-  void drawBlocks(double bottom) {
+  void drawBlocks(SvgPicture &svg) {
     double before = -10;
     int64_t begin = 0;
     for (const std::vector<int> &block : schedule.blocks) {
       if (x(begin) - before >= 4) {
-        line(x(begin), top - 4, bottom, "#666");
+        svg.verticalLine(x(begin), top - 4, bottom, "#666", 0.5);
         before = x(begin);
       }
       for (int task : block)
@@ -131,33 +103,25 @@ private:
     }
   }
 
-  void line(double atX, double from, double to, const std::string &colour) {
-    svg += "<line x1=\"" + number(atX) + "\" x2=\"" + number(atX) + "\" y1=\"" + number(from) +
-           "\" y2=\"" + number(to) + "\" stroke=\"" + colour + "\" stroke-width=\"0.5\"/>\n";
-  }
-
-  // Five to ten ticks, at 1, 2 or 5 times a power of ten.
-  void drawAxis(double bottom) {
-    double rough = std::max(1.0, static_cast<double>(schedule.makespan) / 8);
-    double power = std::pow(10, std::floor(std::log10(rough))), ratio = rough / power;
-    double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-    for (double at = 0; at <= static_cast<double>(schedule.makespan); at += step) {
-      line(left + at * scale, bottom, bottom + 5, "#333");
-      text(left + at * scale, bottom + 17, std::to_string(static_cast<int64_t>(at)),
-           "text-anchor=\"middle\" font-size=\"10\"");
+  void drawAxis(SvgPicture &svg) {
+    double end = static_cast<double>(schedule.makespan), step = tickDistance(end);
+    for (double at = 0; at <= end; at += step) {
+      svg.verticalLine(left + at * scale, bottom, bottom + 5, "#333", 0.5);
+      svg.text(left + at * scale, bottom + 17, std::to_string(static_cast<int64_t>(at)),
+               "text-anchor=\"middle\" font-size=\"10\"");
     }
   }
 
-  void drawLegend(double atY) {
+  void drawLegend(SvgPicture &svg, double atY) {
     double atX = left;
     for (size_t i = 0; i < legend.size(); ++i) {
       double width = 36 + 6.6 * static_cast<double>(legend[i].size());
       if (atX + width > left + plotWidth) {
-        text(atX, atY + 10, "and " + std::to_string(legend.size() - i) + " more", "");
+        svg.text(atX, atY + 10, "and " + std::to_string(legend.size() - i) + " more");
         return;
       }
-      box(atX, atY, 12, 12, colours[i % colours.size()], "");
-      text(atX + 17, atY + 10, legend[i], "");
+      svg.box(atX, atY, 12, 12, colours[i % colours.size()]);
+      svg.text(atX + 17, atY + 10, legend[i]);
       atX += width;
     }
   }
@@ -165,11 +129,10 @@ private:
   const TaskGraph &graph;
   const Schedule &schedule;
   std::string title;
-  double scale, laneHeight = 0;
+  double scale, laneHeight = 0, bottom = 0;
   int lanes = 0;
   std::map<std::string, size_t> groups;
   std::vector<std::string> legend;
-  std::string svg;
 };
 
 } // namespace

@@ -4,11 +4,11 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 
-#include "Commands.h"
-#include "Console.h"
-#include "Interrupt.h"
-#include "RunScript.h"
-#include "Text.h"
+#include "commands/Commands.h"
+#include "commands/RunScript.h"
+#include "report/Text.h"
+#include "terminal/Console.h"
+#include "terminal/Interrupt.h"
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>

@@ -1,10 +1,9 @@
 #include "runtime/vta/Timeline.h"
 
 #include "runtime/system/Json.h"
+#include "runtime/system/Svg.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
 namespace headrace::vta {
 
@@ -51,25 +50,6 @@ size_t kindOf(const Instruction &instruction) {
   }
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
-std::string escapedXml(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 class Picture {
 public:
   Picture(const Simulation &simulation, const Configuration &configuration, std::string title)
@@ -77,15 +57,12 @@ public:
         scale(plotWidth / static_cast<double>(std::max<int64_t>(1, simulation.cycles))) {}
 
   std::string draw() {
-    svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"252\" "
-          "viewBox=\"0 0 1200 252\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
-          "<rect width=\"1200\" height=\"252\" fill=\"#fff\"/>\n";
-    text(left, 22, headline(), "font-size=\"14\" font-weight=\"bold\"");
+    svg.text(left, 22, headline(), "font-size=\"14\" font-weight=\"bold\"");
     drawAxis();
     for (int m = 0; m < moduleCount; ++m)
       drawLane(static_cast<Module>(m));
     drawLegend();
-    return svg + "</svg>\n";
+    return std::move(svg).finish();
   }
 
 private:
@@ -93,45 +70,29 @@ private:
 
   std::string headline() const {
     return title + ": " + std::to_string(simulation.cycles) + " cycles, matrix unit at " +
-           number(100 * simulation.peakShare(configuration)) + "% of its peak";
+           svgNumber(100 * simulation.peakShare(configuration)) + "% of its peak";
   }
 
   double x(int64_t cycle) const { return left + static_cast<double>(cycle) * scale; }
   static double laneTop(Module module) { return top + laneStep * static_cast<double>(module); }
 
-  void text(double atX, double atY, const std::string &words, const std::string &attributes = "") {
-    svg += "<text x=\"" + number(atX) + "\" y=\"" + number(atY) + "\" " + attributes + ">" +
-           escapedXml(words) + "</text>\n";
-  }
-
-  void box(double atX, double atY, double width, double height, std::string_view colour) {
-    svg += "<rect x=\"" + number(atX) + "\" y=\"" + number(atY) + "\" width=\"" + number(width) +
-           "\" height=\"" + number(height) + "\" fill=\"" + std::string(colour) + "\"/>\n";
-  }
-
-  // Five to ten ticks, at 1, 2 or 5 times a power of ten.
   void drawAxis() {
-    double rough = std::max(1.0, static_cast<double>(simulation.cycles) / 8);
-    double power = std::pow(10, std::floor(std::log10(rough)));
-    double step = power * (rough / power < 1.5   ? 1
-                           : rough / power < 3.5 ? 2
-                           : rough / power < 7.5 ? 5
-                                                 : 10);
+    double end = static_cast<double>(simulation.cycles), step = tickDistance(end);
     double bottom = laneTop(Module::Store) + laneHeight;
-    for (double at = 0; at <= static_cast<double>(simulation.cycles); at += step) {
+    for (double at = 0; at <= end; at += step) {
       double atX = left + at * scale;
-      svg += "<line x1=\"" + number(atX) + "\" x2=\"" + number(atX) + "\" y1=\"" + number(top) +
-             "\" y2=\"" + number(bottom + 5) + "\" stroke=\"#ddd\"/>\n";
-      text(atX, bottom + 18, std::to_string(static_cast<int64_t>(at)), "text-anchor=\"middle\"");
+      svg.verticalLine(atX, top, bottom + 5, "#ddd");
+      svg.text(atX, bottom + 18, std::to_string(static_cast<int64_t>(at)),
+               "text-anchor=\"middle\"");
     }
   }
 
   void drawLane(Module module) {
     double atY = laneTop(module);
-    text(left - 10, atY + 17, std::string(nameOf(module)), "text-anchor=\"end\"");
-    text(left - 10, atY + 33, number(100 * simulation.utilization(module)) + "% busy",
-         "text-anchor=\"end\" font-size=\"11\" fill=\"#777\"");
-    box(left, atY, plotWidth, laneHeight, "#f6f6f6");
+    svg.text(left - 10, atY + 17, nameOf(module), "text-anchor=\"end\"");
+    svg.text(left - 10, atY + 33, svgNumber(100 * simulation.utilization(module)) + "% busy",
+             "text-anchor=\"end\" font-size=\"11\" fill=\"#777\"");
+    svg.box(left, atY, plotWidth, laneHeight, "#f6f6f6");
     Bar bar;
     for (size_t i = 0; i < simulation.instructions.size(); ++i) {
       const Instruction &instruction = simulation.instructions[i];
@@ -155,8 +116,8 @@ private:
       return;
     double width = bar.end - bar.begin;
     // A hairline tells neighbours apart where there is room for it.
-    box(bar.begin, atY, width > 3 ? width - 0.5 : std::max(width, 0.3), laneHeight,
-        kinds[bar.kind].colour);
+    svg.box(bar.begin, atY, width > 3 ? width - 0.5 : std::max(width, 0.3), laneHeight,
+            kinds[bar.kind].colour);
   }
 
   // What is too short to be seen alone joins its neighbour of the same kind.
@@ -174,8 +135,8 @@ private:
   void drawLegend() {
     double atX = left;
     for (const Kind &kind : kinds) {
-      box(atX, 222, 12, 12, kind.colour);
-      text(atX + 17, 232, std::string(kind.name));
+      svg.box(atX, 222, 12, 12, kind.colour);
+      svg.text(atX + 17, 232, kind.name);
       atX += 36 + 6.6 * static_cast<double>(kind.name.size());
     }
   }
@@ -184,7 +145,7 @@ private:
   const Configuration &configuration;
   std::string title;
   double scale;
-  std::string svg;
+  SvgPicture svg{1200, 252};
 };
 
 } // namespace

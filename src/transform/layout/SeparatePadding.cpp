@@ -59,8 +59,6 @@ Value padImage(OpBuilder &builder, Location loc, Value image, ArrayRef<int64_t> 
   return builder.create<hr::PadOp>(loc, image, low, high, value);
 }
 
-Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
 struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -68,7 +66,7 @@ struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
     if (!isPadded(op.getPads()))
       return rewriter.notifyMatchFailure(op, "has no padding");
     Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
-                            rewriter.getZeroAttr(elementOf(op.getInput())));
+                            rewriter.getZeroAttr(getElementTypeOrSelf(op.getInput())));
     SmallVector<int64_t> none(op.getPads().size(), 0);
     rewriter.replaceOpWithNewOp<hr::ConvOp>(op, padded, op.getFilter(), op.getStrides(),
                                             op.getDilations(), none, op.getGroups(),
@@ -84,7 +82,7 @@ struct SeparateFilterPadding : OpRewritePattern<hr::ConvFilterOp> {
     if (!isPadded(op.getPads()))
       return rewriter.notifyMatchFailure(op, "has no padding");
     Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
-                            rewriter.getZeroAttr(elementOf(op.getInput())));
+                            rewriter.getZeroAttr(getElementTypeOrSelf(op.getInput())));
     SmallVector<int64_t> none(op.getPads().size(), 0);
     rewriter.replaceOpWithNewOp<hr::ConvFilterOp>(op, op.getType(), padded, op.getOutput(),
                                                   op.getStrides(), op.getDilations(), none,
@@ -100,7 +98,7 @@ struct SeparateIndexPadding : OpRewritePattern<hr::PoolIndexOp> {
     if (!isPadded(op.getPads()))
       return rewriter.notifyMatchFailure(op, "has no padding");
     Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
-                            lowest(rewriter, elementOf(op.getInput())));
+                            lowest(rewriter, getElementTypeOrSelf(op.getInput())));
     SmallVector<int64_t> none(op.getPads().size(), 0);
     rewriter.replaceOpWithNewOp<hr::PoolIndexOp>(op, op.getType(), padded, op.getMaximum(),
                                                  op.getPositions(), op.getStrides(),
@@ -124,7 +122,7 @@ struct SeparateUnpoolPadding : OpRewritePattern<hr::UnpoolOp> {
       shape[offset + i] = shape[offset + i] + (op.getPads()[i] + op.getPads()[spatial + i]);
     for (int64_t pad : op.getPads())
       cut.push_back(-pad);
-    Type element = elementOf(op.getResult());
+    Type element = getElementTypeOrSelf(op.getResult());
     Value image = rewriter.create<hr::UnpoolOp>(
         op.getLoc(), tensorType(shape, element), op.getInput(), op.getIndices(), op.getWindow(),
         op.getStrides(), op.getDilations(), none, op.getLayout());
@@ -163,7 +161,7 @@ struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
       covered[i] = held[i] * extent;
     }
     Value value = reshaped(rewriter, loc, op.getInput(), apart);
-    Type element = elementOf(op.getInput());
+    Type element = getElementTypeOrSelf(op.getInput());
     if (op.getIndices()) {
       Value indices = reshaped(rewriter, loc, op.getIndices(), apart);
       value = chosenTaps(rewriter, loc, value, indices, taps);
@@ -183,7 +181,7 @@ struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
 private:
   static Value chosenTaps(OpBuilder &builder, Location loc, Value value, Value indices,
                           ArrayRef<AffineExpr> taps) {
-    Type integer = elementOf(indices);
+    Type integer = getElementTypeOrSelf(indices);
     auto type = tensorType(taps, integer);
     SmallVector<Attribute> numbers;
     for (int64_t i = 0; i < type.getNumElements(); ++i)
@@ -215,7 +213,7 @@ struct SeparatePoolPadding : OpRewritePattern<hr::PoolOp> {
       return rewriter.notifyMatchFailure(op, "is an average");
     if (!isPadded(op.getPads()))
       return rewriter.notifyMatchFailure(op, "has no padding");
-    Type element = elementOf(op.getInput());
+    Type element = getElementTypeOrSelf(op.getInput());
     TypedAttr value = op.getKind() == hr::PoolKind::Max ? lowest(rewriter, element)
                                                         : rewriter.getZeroAttr(element);
     rewriter.replaceOp(op, poolPadded(rewriter, op, op.getInput(), op.getKind(), value));
@@ -276,7 +274,7 @@ Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
 /// ones.
 Value countedElements(OpBuilder &builder, hr::PoolOp op) {
   Location loc = op.getLoc();
-  Type element = elementOf(op.getInput());
+  Type element = getElementTypeOrSelf(op.getInput());
   SymbolicShape shape = shapeOf(op.getInput());
   shape.front() = constantDim(1, op.getContext());
   (op.getLayout() == hr::ChannelLayout::First ? shape[1] : shape.back()) = shape.front();
@@ -291,7 +289,7 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(hr::PoolOp op, PatternRewriter &rewriter) const override {
-    Type element = elementOf(op.getInput());
+    Type element = getElementTypeOrSelf(op.getInput());
     if (op.getKind() != hr::PoolKind::Average || !isa<FloatType>(element))
       return rewriter.notifyMatchFailure(op, "expects an average of floating-point numbers");
     Location loc = op.getLoc();

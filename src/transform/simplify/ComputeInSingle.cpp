@@ -18,6 +18,7 @@
 // devices keep theirs narrow (`products` is off) until SumInSingle gives them wide sums.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/scalar/HalfPrecision.h"
 #include "transform/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,11 +32,6 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
-
-bool isHalf(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isF16() || element.isBF16();
-}
 
 Type inSingle(Type type) {
   Type single = Float32Type::get(type.getContext());

@@ -167,10 +167,6 @@ TypedAttr ConvFilterOp::getInitialValue() {
   return neutralValue(ReduceKind::Sum, getElementTypeOrSelf(getResult()));
 }
 
-static bool isAnyNonZero(ArrayRef<int64_t> pads) {
-  return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
-}
-
 bool ConvOp::isPadded() { return isAnyNonZero(getPads()); }
 bool ConvFilterOp::isPadded() { return isAnyNonZero(getPads()); }
 

@@ -199,10 +199,6 @@ FailureOr<Value> UnpoolOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
       });
 }
 
-static bool isAnyNonZero(ArrayRef<int64_t> pads) {
-  return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
-}
-
 bool PoolOp::isPadded() { return isAnyNonZero(getPads()); }
 bool PoolIndexOp::isPadded() { return isAnyNonZero(getPads()); }
 

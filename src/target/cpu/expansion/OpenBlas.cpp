@@ -9,8 +9,10 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-Type elementOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+/// Whether OpenBLAS has products of this type.
+bool isBlasType(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF32() || element.isF64();
 }
 
 /// OpenBLAS's product in single or double precision. It packs both operands on every call.
@@ -20,8 +22,7 @@ public:
 
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ContractOp>(operation);
-    return op && (elementOf(op).isF32() || elementOf(op).isF64()) && libraryAvailable("openblas") &&
-           asMatrixProduct(op) &&
+    return op && isBlasType(op.getType()) && libraryAvailable("openblas") && asMatrixProduct(op) &&
            // Reading takes the time; generated code reads for what surrounds the product as well.
            usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
            usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
@@ -36,7 +37,7 @@ public:
 
 private:
   StringRef routine(hr::ContractOp op) const override {
-    return elementOf(op).isF64() ? "openblas.dgemm" : "openblas.sgemm";
+    return getElementTypeOrSelf(op.getType()).isF64() ? "openblas.dgemm" : "openblas.sgemm";
   }
 };
 
@@ -50,8 +51,7 @@ public:
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ConvOp>(operation);
     return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
-           llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
-           (elementOf(op).isF32() || elementOf(op).isF64()) && positionsOf(op) <= kMostPositions &&
+           !op.isPadded() && isBlasType(op.getType()) && positionsOf(op) <= kMostPositions &&
            libraryAvailable("openblas");
   }
 
@@ -69,7 +69,7 @@ public:
     MLIRContext *context = op.getContext();
     SymbolicShape filter = shapeOf(op.getFilter()), result = shapeOf(op.getResult());
     size_t spatial = filter.size() - 2;
-    Type element = elementOf(op);
+    Type element = getElementTypeOrSelf(op.getType());
 
     SymbolicShape patchShape(ArrayRef(result).drop_back());
     patchShape.push_back(filter[spatial]);

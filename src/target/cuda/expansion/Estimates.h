@@ -1,6 +1,7 @@
 // What expansions are estimated with on a device; only ratios of the results matter.
 #pragma once
 
+#include "dialect/scalar/HalfPrecision.h"
 #include "target/expansion/Estimates.h"
 
 namespace headrace::cuda {
@@ -9,7 +10,7 @@ namespace headrace::cuda {
 inline constexpr double kDeviceBytesPerMicrosecond = 4e6;
 
 /// The types that libraries of a device compute products of.
-inline bool isLibraryType(mlir::Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
+inline bool isLibraryType(mlir::Type type) { return type.isF32() || isHalf(type); }
 
 /// An operator of two operands on a device, computed in blocks of `tile` by `tile` results: what
 /// does not fill its processors leaves some of them idle.

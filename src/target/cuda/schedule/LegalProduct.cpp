@@ -16,10 +16,6 @@ constexpr int64_t kMostPartial = int64_t{1} << 30; // partial sums have indices 
 
 std::string number(int64_t value) { return std::to_string(value); }
 
-Type elementOf(OpOperand *operand) {
-  return cast<RankedTensorType>(operand->get().getType()).getElementType();
-}
-
 std::optional<Refusal> notMultiple(StringRef parameter, int64_t value, int64_t of,
                                    int64_t most = kMostTile) {
   if (value > 0 && value % of == 0 && value <= most)
@@ -92,7 +88,8 @@ std::optional<Refusal> refusedTiles(const Product &product, const Schedule &sche
   for (bool isA : {true, false})
     if (auto refusal = refusedLoads(product, schedule, isA, vector))
       return refusal;
-  int64_t registers = productRegisters(schedule, elementOf(product.a).getIntOrFloatBitWidth());
+  int64_t registers =
+      productRegisters(schedule, getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth());
   int64_t most = std::min(kMostRegisters, kRegisters / threads);
   if (registers > most)
     return Refusal{"threadM", "expected at most " + number(most) +
@@ -208,7 +205,8 @@ FormOrReason<FusedProduct> productOnTensorCores(Operation *op) {
   if (!fused)
     return fused;
   const Product &product = fused->product;
-  if (elementOf(product.a).isF32() || elementOf(product.a) != elementOf(product.b))
+  if (getElementTypeOrSelf(product.a->get()).isF32() ||
+      getElementTypeOrSelf(product.a->get()) != getElementTypeOrSelf(product.b->get()))
     return "expected a product of two tensors in f16 or two in bf16";
   return fused;
 }

@@ -1,5 +1,7 @@
 #include "target/cuda/schedule/Product.h"
 
+#include "dialect/scalar/HalfPrecision.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -31,7 +33,7 @@ bool multipliesAndAdds(linalg::GenericOp op) {
 
 bool isSmallFloat(Value tensor) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
-  return element.isF32() || element.isF16() || element.isBF16();
+  return element.isF32() || isHalf(element);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 // Operands stay narrow, as memory wants them; ComputeInSingle has decided the rest. Products on
 // tensor cores stay as they are: those add up in single by themselves, and results go through
 // shared memory in the type they are stored in.
+#include "dialect/scalar/HalfPrecision.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/schedule/ChooseSchedule.h"
 #include "transform/recipe/KernelModel.h"
@@ -25,11 +26,6 @@ namespace headrace {
 #include "target/cuda/Passes.h.inc"
 
 namespace {
-
-bool isHalf(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isF16() || element.isBF16();
-}
 
 /// What the sum starts from, where it is a sum of products in half precision.
 linalg::FillOp startOfHalfSum(linalg::GenericOp op) {

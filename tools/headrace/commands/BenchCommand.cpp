@@ -1,0 +1,223 @@
+// headrace bench: times a model, alone or in turns with peers, and kernel by kernel.
+#include "runtime/program/Devices.h"
+#include "runtime/system/ThreadPool.h"
+
+#include "commands/Commands.h"
+#include "commands/ModelOptions.h"
+#include "peer/Peer.h"
+#include "report/BenchReport.h"
+#include "tensors/Compare.h"
+#include "terminal/Console.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <list>
+
+namespace headrace::cli {
+
+namespace {
+
+struct BenchOptions {
+  ModelOptions model;
+  InputOptions inputs;
+  std::vector<std::string> against;
+  int rounds = 10;
+  double seconds = 2;
+  bool profile = false;
+  bool json = false;
+};
+
+// A peer under way: its times grow round by round.
+struct Contestant {
+  std::string name;
+  std::unique_ptr<Peer> peer;
+  std::vector<double> times;
+  std::optional<double> maxAbsoluteError;
+};
+
+class Benchmark {
+public:
+  explicit Benchmark(const BenchOptions &options) : options(options) {}
+
+  BenchResult run() {
+    prepare();
+    for (const std::string &name : options.against)
+      startPeer(name);
+    for (int round = 0; round < options.rounds; ++round) {
+      showStatus(fmt::format("round {} of {}", round + 1, options.rounds));
+      takeTurns();
+    }
+    clearStatus();
+    ours.times = summarize(std::move(times));
+    result.systems.push_back(ours);
+    for (const Contestant &contestant : contestants)
+      addResult(contestant);
+    // Measured last: reading the clock between kernels costs time.
+    if (options.profile)
+      profile();
+    return std::move(result);
+  }
+
+private:
+  void prepare() {
+    Stopwatch load;
+    model = loadModel(options.model);
+    ours.load = load.microseconds();
+    inputs = gatherInputs(*model, options.inputs);
+    Stopwatch compile;
+    executable = compileModel(*model, inputs);
+    ours.compile = compile.microseconds();
+    Stopwatch firstRun;
+    outputs = model->run(inputs);
+    ours.firstRun = firstRun.microseconds();
+    // What is timed is the device, not the way there.
+    timedInputs = inputs;
+    if (Place place = executable->place(); !place.onHost())
+      for (Tensor &input : timedInputs)
+        input = devices::toDevice(input, place.device);
+    ours.name = "headrace";
+    ours.version = HEADRACE_VERSION;
+
+    result.model = options.model.path;
+    result.inputSpecs = model->inputs();
+    result.inputs = inputs;
+    result.threads = ThreadPool::global().threads();
+    result.rounds = options.rounds;
+    result.seconds = options.seconds;
+    sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
+    for (const Step &step : executable->program().steps) {
+      result.bytesMoved += bytesOf(step);
+      result.operations += step.cost.operations.evaluate(sizes);
+    }
+  }
+
+  int64_t bytesOf(const Step &step) const {
+    return step.cost.bytesRead.evaluate(sizes) + step.cost.bytesWritten.evaluate(sizes);
+  }
+
+  void startPeer(const std::string &name) {
+    Progress progress("loading in " + name);
+    try {
+      Contestant contestant{
+          name,
+          std::make_unique<Peer>(name, options.model.path, model->inputs(), inputs, result.threads),
+          {},
+          {}};
+      contestant.maxAbsoluteError = largestError(contestant.peer->outputs());
+      contestants.push_back(std::move(contestant));
+    } catch (const PeerError &error) {
+      result.missing.push_back({name, error.what()});
+    }
+  }
+
+  double largestError(const std::vector<Tensor> &theirs) const {
+    auto sameShape = [](const Tensor &a, const Tensor &b) { return a.shape() == b.shape(); };
+    if (!std::equal(theirs.begin(), theirs.end(), outputs.begin(), outputs.end(), sameShape))
+      throw PeerError("its outputs have other shapes than ours");
+    double largest = 0;
+    for (size_t i = 0; i < theirs.size(); ++i)
+      largest = std::max(largest, compare(outputs[i], theirs[i], {}).maxAbsoluteError);
+    return largest;
+  }
+
+  void takeTurns() {
+    double turn = options.seconds / options.rounds;
+    std::vector<double> ourTurn = timedTurn(turn, [this] { model->run(timedInputs); });
+    times.insert(times.end(), ourTurn.begin(), ourTurn.end());
+    for (auto contestant = contestants.begin(); contestant != contestants.end();) {
+      try {
+        std::vector<double> theirTurn = contestant->peer->turn(turn);
+        contestant->times.insert(contestant->times.end(), theirTurn.begin(), theirTurn.end());
+        ++contestant;
+      } catch (const PeerError &error) {
+        result.missing.push_back({contestant->name, error.what()});
+        contestant = contestants.erase(contestant);
+      }
+    }
+  }
+
+  void addResult(const Contestant &contestant) {
+    SystemResult system;
+    system.name = contestant.name;
+    system.version = contestant.peer->version();
+    system.times = summarize(contestant.times);
+    system.load = contestant.peer->loadMicroseconds();
+    system.firstRun = contestant.peer->firstRunMicroseconds();
+    system.maxAbsoluteError = contestant.maxAbsoluteError;
+    result.systems.push_back(system);
+  }
+
+  // The median time of every step over some calls.
+  void profile() {
+    const std::vector<Step> &steps = executable->program().steps;
+    std::vector<std::vector<double>> stepTimes(steps.size());
+    timedTurn(options.seconds / 4, [&] {
+      std::vector<double> call;
+      executable->run(timedInputs, ThreadPool::global(), &call);
+      for (size_t s = 0; s < std::min(call.size(), steps.size()); ++s)
+        stepTimes[s].push_back(call[s]);
+    });
+    std::vector<std::string> notes = executable->stepNotes();
+    notes.resize(steps.size());
+    for (size_t s = 0; s < steps.size(); ++s)
+      result.kernels.push_back({steps[s].name, steps[s].operators, notes[s],
+                                summarize(std::move(stepTimes[s])).median, bytesOf(steps[s]),
+                                steps[s].cost.operations.evaluate(sizes)});
+  }
+
+  const BenchOptions &options;
+  std::shared_ptr<Model> model;
+  std::shared_ptr<const Executable> executable;
+  std::vector<Tensor> inputs, timedInputs, outputs;
+  std::vector<int64_t> sizes;
+  std::vector<double> times;
+  std::list<Contestant> contestants;
+  SystemResult ours;
+  BenchResult result;
+};
+
+} // namespace
+
+void addBenchCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<BenchOptions>();
+  options->inputs.seed = 0;
+  CLI::App *command = app.add_subcommand("bench", "Time a model, alone or against other systems");
+  addModelOptions(*command, options->model);
+  addThreadsOption(*command, options->model);
+  addInputOptions(*command, options->inputs);
+  command
+      ->add_option("--against", options->against,
+                   fmt::format("Time a peer in the same run, in turns: {} (repeatable; needs\n"
+                               "python3 with that package)",
+                               fmt::join(Peer::names(), " or ")))
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(Peer::names()).description(""));
+  command->add_option("--seconds", options->seconds, "How long each system is timed")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 86400.0).description(""))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "In how many turns")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000).description(""))
+      ->capture_default_str();
+  command->add_flag("--profile", options->profile,
+                    "Show time, bytes and operations of every kernel");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Examples:\n"
+                  "  headrace bench examples/digits/digits.onnx --size batch=64 --profile\n"
+                  "  headrace bench model.onnx --against onnxruntime --threads 1\n"
+                  "  headrace bench model.onnx --json --seconds 5 > result.json");
+  command->callback([options, &action] {
+    action = [options] {
+      BenchResult result = Benchmark(*options).run();
+      options->json ? printJson(result) : printTables(result);
+      return 0;
+    };
+  });
+}
+
+} // namespace headrace::cli

@@ -1,0 +1,194 @@
+// headrace compile: models to a package, or to parts of a C or C++ program.
+#include "driver/package/PackageCompiler.h"
+#include "driver/package/PackageHeader.h"
+#include "runtime/system/Error.h"
+
+#include "commands/Commands.h"
+#include "commands/ModelOptions.h"
+#include "commands/RunScript.h"
+#include "report/Text.h"
+#include "terminal/Console.h"
+#include "terminal/Interrupt.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompileOptions {
+  std::vector<std::string> models;
+  std::string output;
+  std::vector<std::string> emitted;
+  std::vector<std::string> sizes;
+  std::string recipe;
+  ScriptArguments arguments;
+  std::vector<std::string> inputs;
+  PackageSettings settings;
+};
+
+// What --emit knows.
+const std::vector<std::string> kinds = {"package", "so", "static", "object", "header", "ir"};
+
+std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std::string> options) {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  for (const std::string &option : options) {
+    size_t equals = option.rfind('=');
+    std::string name = option.substr(0, equals);
+    // The model's own symbols are checked when it is known.
+    sizes.emplace_back(name, *parseSizes({&option, 1}, {&name, 1})[0]);
+  }
+  return sizes;
+}
+
+// Where everything goes: beside the package, by its name.
+class OutputPaths {
+public:
+  explicit OutputPaths(const CompileOptions &options)
+      : base(options.output.empty() ? fs::path(options.models[0]).stem()
+                                    : fs::path(options.output)) {
+    if (base.extension() == ".hrpkg")
+      base.replace_extension();
+    if (base.filename().empty())
+      throw UsageError("expected the name of a file after -o");
+  }
+
+  std::string name() const { return base.filename().string(); }
+  fs::path of(std::string_view prefix, std::string_view suffix) const {
+    return base.parent_path() / fmt::format("{}{}{}", prefix, name(), suffix);
+  }
+
+private:
+  fs::path base;
+};
+
+fs::path writeOne(const CompiledPackage &package, const std::string &kind,
+                  const OutputPaths &paths) {
+  using Image = CompiledPackage::Image;
+  std::string symbol = imageSymbol(paths.name());
+  fs::path path;
+  if (kind == "package") {
+    package.writePackage(path = paths.of("", ".hrpkg"));
+  } else if (kind == "so") {
+    package.writeImage(path = paths.of("lib", ".so"), Image::SharedObject, symbol);
+  } else if (kind == "static") {
+    package.writeImage(path = paths.of("lib", ".a"), Image::StaticLibrary, symbol);
+  } else if (kind == "object") {
+    package.writeImage(path = paths.of("", ".o"), Image::Object, symbol);
+  } else if (kind == "header") {
+    writeHeader(path = paths.of("", ".h"), package.contents(), paths.name());
+  } else {
+    package.writeIr(path = paths.of("", ".mlir"));
+  }
+  return path;
+}
+
+int compileModels(CompileOptions options) {
+  if (options.models.empty())
+    throw UsageError("expected a model: the path of an ONNX file or a script");
+  OutputPaths paths(options);
+  options.settings.sizes = parseFixedSizes(options.sizes);
+  if (!options.recipe.empty())
+    options.settings.recipe = readText(options.recipe);
+  options.settings.sample.arguments = options.arguments.values();
+  options.settings.sample.scriptPath = options.arguments.folders();
+  options.settings.sample.inputs = parseVariables(options.inputs);
+  options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
+  std::vector<fs::path> models(options.models.begin(), options.models.end());
+  CompiledPackage package = CompiledPackage::compile(models, options.settings);
+  showStatus("linking");
+  std::vector<fs::path> written;
+  {
+    Uninterrupted guard;
+    for (const std::string &kind : options.emitted)
+      written.push_back(writeOne(package, kind, paths));
+  }
+  clearStatus();
+  for (const fs::path &path : written)
+    fmt::print("wrote {} ({})\n", printable(path.string()),
+               withPrefix(static_cast<double>(fs::file_size(path)), "B"));
+  return 0;
+}
+
+} // namespace
+
+void addCompileCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<CompileOptions>();
+  options->emitted = {"package"};
+  CLI::App *command = app.add_subcommand(
+      "compile",
+      "Compile models and scripts ahead of time, to a package or into a C or C++ program");
+  command
+      ->add_option("MODEL", options->models,
+                   "ONNX files and scripts (.dml), each a program of the package")
+      ->type_name("");
+  command->add_option("-o,--output", options->output, "The package [MODEL's name, .hrpkg]")
+      ->type_name("FILE");
+  command
+      ->add_option("--target", options->settings.target,
+                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--target-cpu", options->settings.processors,
+                   "Processors to compile for; the best is chosen when the package is loaded:\n"
+                   "x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), native")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command
+      ->add_option("--expansion", options->settings.expansion,
+                   "How products, convolutions and attention are computed: " + expansionChoices() +
+                       "\n(a library has to be where the package runs, then)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--size", options->sizes,
+                   "Compile for this value of an open size only, as in batch=4 (repeatable)")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--recipe", options->recipe,
+                   "A file that says how the model's loops run, or on a device how its stages are\n"
+                   "launched (see --recipes of explain)")
+      ->type_name("FILE");
+  command
+      ->add_option("--emit", options->emitted,
+                   "What to write: package; so, static or object with everything in it; header,\n"
+                   "its interface in C and C++; ir, the code as LLVM dialect")
+      ->type_name("KIND,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(kinds).description(""))
+      ->capture_default_str();
+  // Scripts are tried with sample data, which shows what there is to compile.
+  addScriptArguments(*command, options->arguments);
+  command
+      ->add_option(
+          "--input", options->inputs,
+          "A variable that the script starts from, an input of the package's program, and\n"
+          "a sample of it: a matrix from a file, or a number (repeatable)")
+      ->type_name("NAME=@FILE|NUMBER")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
+  command
+      ->add_option("--result", options->settings.sample.outputs,
+                   "A variable that is an output [all matrices and numbers the script leaves]")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group("Scripts (.dml)");
+  command->footer("Examples:\n"
+                  "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
+                  "  headrace run digits.hrpkg --random 0\n"
+                  "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header\n"
+                  "  headrace compile fit.dml --input X=@X.csv --input y=@y.csv --result B");
+  command->callback([options, &action] { action = [options] { return compileModels(*options); }; });
+}
+
+} // namespace headrace::cli

@@ -1,0 +1,153 @@
+// headrace explain: what the compiler makes of a model, and what that saves.
+#include "driver/Model.h"
+
+#include "commands/Commands.h"
+#include "commands/ModelOptions.h"
+#include "report/ExplainReport.h"
+#include "report/Table.h"
+#include "terminal/Console.h"
+#include <CLI/Option.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+namespace {
+
+struct ExplainOptions {
+  ModelOptions model;
+  std::vector<std::string> sizes;
+  std::string phase;
+  bool json = false;
+  bool gradient = false;
+  bool weights = false;
+  GradientOptions gradients;
+  bool phases = false;
+  bool recipes = false;
+};
+
+void printPhases(const ExplainOptions &options) {
+  Table table({{"phase", Table::Align::Left}, {"after it", Table::Align::Left}});
+  if (options.gradient)
+    for (const PhaseInfo &phase : gradientPhases())
+      table.add({phase.name, phase.summary});
+  for (const PhaseInfo &phase : phases(options.model.settings.target))
+    table.add({phase.name, phase.summary});
+  table.print(stdout);
+}
+
+// The symbols that the compiled program still has are numbered anew.
+Sizes openSizes(const Explanation &explanation, const Model &model, const Sizes &sizes) {
+  Sizes open;
+  for (const std::string &name : explanation.symbols) {
+    auto symbol = std::find(model.symbols().begin(), model.symbols().end(), name);
+    open.push_back(sizes[static_cast<size_t>(symbol - model.symbols().begin())]);
+  }
+  return open;
+}
+
+GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
+  GradientOptions gradients = options.gradients;
+  if (options.weights)
+    for (const TensorSpec &weight : model.weights())
+      gradients.wrt.push_back(weight.name);
+  return gradients;
+}
+
+/// The program and its gradient, each on its own, and what goes from one to the other.
+int explainGradient(const ExplainOptions &options, const Model &model, const Sizes &sizes) {
+  GradientOptions gradients = gradientsOf(options, model);
+  GradientExplanation explanation;
+  {
+    Progress progress("compiling " + model.name());
+    ForwardBackward pair = model.forwardAndBackward(gradients);
+    explanation.forward = pair.forward->explain(sizes);
+    explanation.backward = pair.backward->explain(sizes);
+    explanation.symbols = model.symbols();
+    explanation.computedAgain = pair.computedAgain;
+    for (const KeptTensor &kept : pair.kept)
+      if (kept.place == KeptTensor::Place::Output && kept.index >= model.outputs().size())
+        explanation.kept.push_back(kept.spec);
+  }
+  if (options.json)
+    printJson(explanation, sizes);
+  else
+    printTables(explanation, sizes);
+  return 0;
+}
+
+int explainModel(const ExplainOptions &options) {
+  if (options.phases && options.model.path.empty()) {
+    printPhases(options);
+    return 0;
+  }
+  std::shared_ptr<Model> model = loadModel(options.model);
+  Sizes sizes = parseSizes(options.sizes, model->symbols());
+  if (!options.phase.empty()) {
+    std::string ir = options.gradient
+                         ? model->gradientIr(options.phase, gradientsOf(options, *model), sizes)
+                         : model->ir(options.phase, sizes);
+    fmt::print("{}{}", ir, ir.ends_with('\n') ? "" : "\n");
+    return 0;
+  }
+  if (options.gradient)
+    return explainGradient(options, *model, sizes);
+  Explanation explanation;
+  {
+    Progress progress("compiling " + model->name());
+    explanation = model->explain(sizes);
+  }
+  Sizes open = openSizes(explanation, *model, sizes);
+  if (options.recipes)
+    printRecipes(explanation);
+  else if (options.json)
+    printJson(explanation, open);
+  else
+    printTables(explanation, open);
+  return 0;
+}
+
+} // namespace
+
+void addExplainCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App *command = app.add_subcommand(
+      "explain", "Show the kernels of a model and the data they move, before and after");
+  addModelOptions(*command, options->model);
+  addSizeOption(*command, options->sizes);
+  CLI::Option *phase =
+      command->add_option("--to", options->phase, "Print the program after this phase instead")
+          ->type_name("PHASE");
+  command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
+  command->add_flag("--recipes", options->recipes, "Print how the loops of every kernel run")
+      ->excludes(phase);
+  command
+      ->add_flag("--phases", options->phases,
+                 "List the phases of the compiler, for --target and with --grad (no MODEL)")
+      ->excludes(phase);
+  CLI::Option *gradient = command->add_flag(
+      "--grad", options->gradient,
+      "Explain the model and its gradient: what is kept for it, computed again and moved");
+  command
+      ->add_option("--wrt", options->gradients.wrt,
+                   "Inputs or weights to differentiate by (default: all inputs)")
+      ->type_name("NAME")
+      ->needs(gradient);
+  command->add_flag("--weights", options->weights, "Differentiate by every weight")
+      ->needs(gradient);
+  command
+      ->add_option("--memory-budget", options->gradients.memoryBudget,
+                   "Most bytes kept for the gradient beyond inputs and outputs")
+      ->type_name("BYTES")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(gradient);
+  command->footer("Examples:\n"
+                  "  headrace explain examples/digits/digits.onnx --size batch=16\n"
+                  "  headrace explain --phases\n"
+                  "  headrace explain model.onnx --to=kernels\n"
+                  "  headrace explain model.onnx --grad --to=differentiate\n"
+                  "  headrace explain --grad --weights examples/digits/digits.onnx");
+  command->callback([options, &action] { action = [options] { return explainModel(*options); }; });
+}
+
+} // namespace headrace::cli

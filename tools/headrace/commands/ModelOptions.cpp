@@ -1,0 +1,100 @@
+#include "commands/ModelOptions.h"
+
+#include "runtime/system/Error.h"
+
+#include "commands/Commands.h"
+#include "terminal/Console.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace headrace::cli {
+
+void addModelOptions(CLI::App &command, ModelOptions &options) {
+  command
+      .add_option("MODEL", options.path, "An ONNX file or a package; run also takes scripts (.dml)")
+      ->type_name("");
+  command
+      .add_option("--program", options.settings.program, "Which program of a package of several")
+      ->type_name("NAME");
+  command
+      .add_option("--target", options.settings.target,
+                  "The machine to compile for: cpu, cuda, or a kind of either such as\n"
+                  "cpu:x86-64-v3 or cuda:sm_90a")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option("--expansion", options.settings.expansion,
+                  "How products, convolutions and attention are computed: " + expansionChoices())
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option("--recipe", options.recipe,
+                  "A file that says how loops run, or on a device how stages are launched (see\n"
+                  "--recipes of explain)")
+      ->type_name("FILE");
+}
+
+void addThreadsOption(CLI::App &command, ModelOptions &options) {
+  command
+      .add_option("--threads", options.threads,
+                  "Threads to use [HEADRACE_THREADS, or one per core]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+}
+
+void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {
+  command.add_option("--size", sizes, "The value of an open size, as in batch=4 (repeatable)")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+}
+
+void addInputOptions(CLI::App &command, InputOptions &options) {
+  command
+      .add_option("--input", options.texts,
+                  "A value for an input (repeatable; without NAME= in the model's order):\n"
+                  "  image=@x.npy               from a file\n"
+                  "  image=1x3x224x224xf32=0.5  one number everywhere\n"
+                  "  bias=4xf32=1,2,3,4         number by number")
+      ->type_name("[NAME=]VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--random", options.seed, "Fill the other inputs with random numbers from a seed")
+      ->type_name("SEED");
+  addSizeOption(command, options.sizes);
+}
+
+void useThreads(const ModelOptions &options) {
+  // The process has one pool of threads, made at first use.
+  if (options.threads > 0)
+    ::setenv("HEADRACE_THREADS", std::to_string(options.threads).c_str(), 1);
+}
+
+std::string readText(const std::string &path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file)
+    throw Error(ErrorKind::Io, path + ": cannot be read");
+  return text;
+}
+
+std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *package) {
+  if (options.path.empty())
+    throw UsageError("expected a model: the path of an ONNX file or a package");
+  useThreads(options);
+  Settings settings = options.settings;
+  if (!options.recipe.empty())
+    settings.recipe = readText(options.recipe);
+  std::string name = std::filesystem::path(options.path).filename().string();
+  Progress progress("loading " + name);
+  return package ? Model::load(*package, name, settings) : Model::load(options.path, settings);
+}
+
+std::shared_ptr<const Executable> compileModel(Model &model, std::span<const Tensor> inputs) {
+  Progress progress("compiling " + model.name());
+  return model.compile(inputs);
+}
+
+} // namespace headrace::cli

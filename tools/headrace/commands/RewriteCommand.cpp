@@ -1,0 +1,171 @@
+// headrace rewrite: terms of tensors mapped to the operators of an accelerator; rules checked.
+#include "rewrite/accelerator/HardwareOperators.h"
+#include "rewrite/accelerator/Mapping.h"
+#include "rewrite/rules/ShippedRules.h"
+#include "rewrite/tensor/CheckRules.h"
+#include "rewrite/tensor/TensorLanguage.h"
+#include "runtime/system/Error.h"
+
+#include "commands/Commands.h"
+#include "report/Text.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::cli {
+
+namespace {
+
+using namespace headrace::rewrite;
+
+struct RewriteOptions {
+  std::string term, accelerator;
+  std::vector<std::string> rules;
+  bool check = false, json = false;
+  CheckOptions checking;
+  SaturationLimits limits;
+};
+
+// An error in a file of rules or terms shows its place in lines of its own.
+template <typename Read> auto withPlaces(Read read) {
+  try {
+    return read();
+  } catch (const Error &error) {
+    if (error.kind() == ErrorKind::InvalidFile)
+      throw ScriptError(error.what());
+    throw;
+  }
+}
+
+void addRules(RuleSet &rules, const std::vector<std::string> &files, Vocabulary &vocabulary) {
+  TensorLanguage language(allOperators());
+  for (const std::string &file : files)
+    withPlaces([&] { parseRules(rules, Source::read(file), vocabulary, &language); });
+}
+
+int check(const RewriteOptions &options) {
+  Vocabulary vocabulary;
+  RuleSet rules;
+  if (options.rules.empty())
+    rules = shippedRules(vocabulary);
+  addRules(rules, options.rules, vocabulary);
+  RuleCheck result = checkRules(rules, allOperators(), vocabulary, options.checking);
+  for (const RuleFault &fault : result.faults)
+    fmt::print("{}: rule '{}': {}\n", fault.rule->place.text(), fault.rule->name, fault.reason);
+  if (!result.faults.empty())
+    throw Error(ErrorKind::InvalidFile,
+                fmt::format("{} of {} rules failed", result.faults.size(), result.rules));
+  fmt::print("{} rules hold on {} random examples\n", result.rules, result.trials);
+  return 0;
+}
+
+double usefulPercent(const Mapping &mapping) {
+  return mapping.doneProducts == 0 ? 100
+                                   : 100.0 * static_cast<double>(mapping.usefulProducts) /
+                                         static_cast<double>(mapping.doneProducts);
+}
+
+void printReport(const Mapping &mapping, const Terms &terms) {
+  fmt::print("{}\n", printLines(terms, mapping.term));
+  for (const auto &[name, count] : mapping.operations)
+    fmt::print("{:<20} {}\n", name, count);
+  fmt::print("{:<20} {:.1f}%\n", "useful products", usefulPercent(mapping));
+  fmt::print("{:<20} {} loaded, {} stored, {} to the output\n", "bytes", mapping.loadedBytes,
+             mapping.storedBytes, mapping.outputBytes);
+  fmt::print("{:<20} {:.2f}, extraction {}\n", "cost", mapping.cost, nameOf(mapping.method));
+  fmt::print("{:<20} {} nodes in {} classes after {} iterations: {}\n", "search", mapping.nodes,
+             mapping.classes, mapping.saturation.iterations, textOf(mapping.saturation.reason));
+  for (const std::string &left : mapping.leftOver)
+    fmt::print("{:<20} {}\n", "left over", left);
+}
+
+void printJson(const Mapping &mapping, const Terms &terms) {
+  nlohmann::ordered_json json = {{"term", printLines(terms, mapping.term)},
+                                 {"operations", mapping.operations},
+                                 {"useful_products", mapping.usefulProducts},
+                                 {"done_products", mapping.doneProducts},
+                                 {"bytes",
+                                  {{"loaded", mapping.loadedBytes},
+                                   {"stored", mapping.storedBytes},
+                                   {"output", mapping.outputBytes}}},
+                                 {"cost", mapping.cost},
+                                 {"extraction", nameOf(mapping.method)},
+                                 {"search",
+                                  {{"nodes", mapping.nodes},
+                                   {"classes", mapping.classes},
+                                   {"iterations", mapping.saturation.iterations},
+                                   {"end", textOf(mapping.saturation.reason)}}},
+                                 {"left_over", mapping.leftOver}};
+  nlohmann::ordered_json uses = nlohmann::ordered_json::object();
+  for (const Saturation::Use &use : mapping.saturation.uses)
+    if (use.merges > 0)
+      uses[use.rule] = use.merges;
+  json["rules"] = std::move(uses);
+  fmt::print("{}\n", json.dump(2));
+}
+
+int map(const RewriteOptions &options) {
+  Accelerator machine = Accelerator::read(options.accelerator);
+  Vocabulary vocabulary;
+  Terms terms(vocabulary);
+  RuleSet rules = shippedRules(vocabulary);
+  addRules(rules, options.rules, vocabulary);
+  // Names of tensors are the user's: shapes are checked below, with the rest.
+  TermId term = withPlaces([&] { return parseTerm(Source::read(options.term), terms, nullptr); });
+  Mapping mapping = mapToMachine(terms, term, machine, rules, options.limits);
+  if (options.json)
+    printJson(mapping, terms);
+  else
+    printReport(mapping, terms);
+  return 0;
+}
+
+int rewriteTerm(const RewriteOptions &options) {
+  if (options.check) {
+    if (!options.term.empty() && options.rules.empty()) {
+      RewriteOptions files = options; // --check-rules FILE
+      files.rules = {options.term};
+      return check(files);
+    }
+    return check(options);
+  }
+  if (options.term.empty() || options.accelerator.empty())
+    throw UsageError("expected a file with a term and --accelerator FILE, or --check-rules");
+  return map(options);
+}
+
+} // namespace
+
+void addRewriteCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<RewriteOptions>();
+  CLI::App *command = app.add_subcommand(
+      "rewrite", "Map a term of tensors to the operators of an accelerator; check rules");
+  command
+      ->add_option("FILE", options->term,
+                   "A term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, 4], tensor[b, 8])); "
+                   "with --check-rules a file of rules")
+      ->type_name("");
+  command->add_option("--accelerator", options->accelerator, "The machine, a JSON file")
+      ->type_name("FILE");
+  command->add_option("--rules", options->rules, "More rules (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command->add_flag("--check-rules", options->check,
+                    "Test the rules of FILE, else those shipped, on random data");
+  command->add_option("--seed", options->checking.seed, "Of the random data")->type_name("N");
+  command->add_option("--max-nodes", options->limits.nodes, "Ends the search with the best found")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--max-seconds", options->limits.seconds, "The same")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Report as JSON");
+  command->footer(
+      "Examples:\n"
+      "  headrace rewrite layer.term --accelerator examples/accelerators/vector-64.json\n"
+      "  headrace rewrite --check-rules my.rules --seed 1");
+  command->callback([options, &action] { action = [options] { return rewriteTerm(*options); }; });
+}
+
+} // namespace headrace::cli

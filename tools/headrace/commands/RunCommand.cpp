@@ -1,0 +1,105 @@
+// headrace run: computes a model's outputs, shows them, writes them, compares them.
+#include "package/Package.h"
+
+#include "commands/Commands.h"
+#include "commands/ModelOptions.h"
+#include "commands/RunScript.h"
+#include "report/Text.h"
+#include "tensors/Expectations.h"
+#include "tensors/OutputFiles.h"
+#include "tensors/PrintTensor.h"
+#include "terminal/Console.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+namespace {
+
+struct RunOptions {
+  ModelOptions model;
+  ScriptOptions script;
+  InputOptions inputs;
+  std::string outputFolder;
+  std::vector<std::string> expected;
+  Tolerance tolerance;
+  bool reference = false;
+};
+
+std::vector<Tensor> computeOutputs(Model &model, std::span<const Tensor> inputs, bool reference) {
+  if (reference) {
+    Progress progress("evaluating " + model.name());
+    return model.reference(inputs);
+  }
+  compileModel(model, inputs);
+  Progress progress("running " + model.name());
+  return model.run(inputs);
+}
+
+int runProgram(const RunOptions &options) {
+  if (isScript(options.model.path)) {
+    useThreads(options.model);
+    return runScript(options.model.path, options.model.settings, options.script,
+                     options.inputs.texts, options.outputFolder);
+  }
+  std::shared_ptr<const Package> package;
+  if (Package::isNamedLikeOne(options.model.path)) {
+    package = Package::open(options.model.path);
+    if (auto script = package->script(options.model.settings.program)) {
+      useThreads(options.model);
+      return runPackagedScript(std::move(script), options.script, options.inputs.texts,
+                               options.outputFolder);
+    }
+  }
+  std::shared_ptr<Model> model = loadModel(options.model, package.get());
+  std::vector<Expectation> expectations = readExpectations(*model, options.expected);
+  std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);
+  std::vector<Tensor> outputs = computeOutputs(*model, inputs, options.reference);
+
+  for (size_t i = 0; i < outputs.size(); ++i)
+    fmt::print("{}: {}\n{}\n", styled(stdout, Style::Bold, printable(model->outputs()[i].name)),
+               typeText(outputs[i]), valuesText(outputs[i]));
+  if (!options.outputFolder.empty())
+    for (const auto &path : writeOutputs(options.outputFolder, model->outputs(), outputs))
+      fmt::print("wrote {}\n", path.string());
+  checkExpectations(*model, expectations, outputs, options.tolerance);
+  return 0;
+}
+
+} // namespace
+
+void addRunCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App *command = app.add_subcommand("run", "Run a model or a script and show its outputs");
+  addModelOptions(*command, options->model);
+  addThreadsOption(*command, options->model);
+  addInputOptions(*command, options->inputs);
+  addScriptOptions(*command, options->script);
+  command->add_option("--output", options->outputFolder, "Write the outputs as .npy files here")
+      ->type_name("DIR");
+  command
+      ->add_option("--expect", options->expected,
+                   "Compare the outputs with .npy files: one file per output in order, a folder\n"
+                   "as --output writes it, or by name (repeatable)")
+      ->type_name("[NAME=]FILE|DIR")
+      ->allow_extra_args(false);
+  command->add_option("--rtol", options->tolerance.relative, "Relative error that --expect allows")
+      ->type_name("X")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->capture_default_str();
+  command->add_option("--atol", options->tolerance.absolute, "Absolute error that --expect allows")
+      ->type_name("X")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->capture_default_str();
+  command->add_flag("--reference", options->reference,
+                    "Evaluate operator by operator in double precision instead of compiling");
+  command->footer("Examples:\n"
+                  "  headrace run examples/digits/digits.onnx --random 0 --size batch=2\n"
+                  "  headrace run model.onnx --input image=@cat.npy --output out\n"
+                  "  headrace run model.onnx --input @cat.npy --expect out --rtol 1e-3\n"
+                  "  headrace run examples/scripts/pagerank.dml -nvargs n=1000 -stats");
+  command->callback([options, &action] { action = [options] { return runProgram(*options); }; });
+}
+
+} // namespace headrace::cli

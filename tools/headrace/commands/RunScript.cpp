@@ -1,0 +1,202 @@
+#include "commands/RunScript.h"
+
+#include "driver/programs/SegmentCompiler.h"
+#include "runtime/matrix/MatrixFile.h"
+#include "runtime/tensor/Npy.h"
+
+#include "commands/Commands.h"
+#include "script/PackagedScript.h"
+#include "tensors/OutputFiles.h"
+#include "terminal/Console.h"
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+static const char *const group = "Scripts (.dml)";
+
+void addScriptArguments(CLI::App &command, ScriptArguments &arguments) {
+  command.add_option("--nvargs", arguments.byName, "Arguments by name: $X in the script")
+      ->type_name("NAME=VALUE ...")
+      ->group(group);
+  command.add_option("--args", arguments.byPosition, "Arguments by position: $1, $2, ...")
+      ->type_name("VALUE ...")
+      ->group(group);
+  command
+      .add_option("--script-path", arguments.scriptPath,
+                  "Folders of function scripts; also HEADRACE_SCRIPT_PATH")
+      ->type_name("DIR ...")
+      ->group(group);
+}
+
+void addScriptOptions(CLI::App &command, ScriptOptions &options) {
+  addScriptArguments(command, options.arguments);
+  command
+      .add_option("--explain", options.explain,
+                  "Show the blocks' operations with their sizes (hops), or the kernels they\n"
+                  "became (runtime)")
+      ->type_name("hops|runtime")
+      ->check(CLI::Validator(CLI::IsMember({"hops", "runtime"})).description(""))
+      ->group(group);
+  command.add_flag("--stats", options.statistics, "Show compilations and time per operator")
+      ->group(group);
+  command
+      .add_option("--compile", options.compile,
+                  "Compile blocks when it pays (auto), whatever can be (always), or never")
+      ->type_name("auto|always|never")
+      ->check(CLI::Validator(CLI::IsMember({"auto", "always", "never"})).description(""))
+      ->capture_default_str()
+      ->group(group);
+}
+
+bool isScript(const std::string &path) { return path.ends_with(".dml"); }
+
+std::vector<std::string> withLongDashes(int argc, char **argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string &word : words)
+    if (word == "-nvargs" || word == "-args" || word == "-explain" || word == "-stats")
+      word.insert(0, "-");
+  return words;
+}
+
+std::map<std::string, std::string> ScriptArguments::values() const {
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < byPosition.size(); ++i)
+    values[std::to_string(i + 1)] = byPosition[i];
+  for (const std::string &text : byName) {
+    size_t at = text.find('=');
+    if (at == std::string::npos || at == 0)
+      throw UsageError(fmt::format("-nvargs: expected NAME=VALUE, found '{}'", text));
+    values[text.substr(0, at)] = text.substr(at + 1);
+  }
+  return values;
+}
+
+std::vector<std::filesystem::path> ScriptArguments::folders() const {
+  std::vector<std::filesystem::path> folders(scriptPath.begin(), scriptPath.end());
+  for (const std::filesystem::path &folder : script::defaultScriptPath())
+    folders.push_back(folder);
+  return folders;
+}
+
+static script::Value parseVariable(const std::string &text, const std::string &option) {
+  if (text.starts_with('@')) {
+    std::string path = text.substr(1);
+    if (!path.ends_with(".npy"))
+      return readMatrix(path);
+    Tensor tensor = readNpy(path).converted(DType::F64);
+    size_t rank = tensor.shape().size();
+    if (rank != 1 && rank != 2)
+      throw Error(ErrorKind::InvalidArgument, fmt::format("{}: expected a matrix, found {}", path,
+                                                          shapeString(tensor.shape())));
+    return rank == 1 ? tensor.reshaped({tensor.elements(), 1}) : tensor;
+  }
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError(fmt::format("--input {}: expected NAME=@FILE or NAME=NUMBER", option));
+  return value;
+}
+
+std::map<std::string, script::Value> parseVariables(std::span<const std::string> texts) {
+  std::map<std::string, script::Value> variables;
+  for (const std::string &text : texts) {
+    size_t at = text.find('=');
+    if (at == std::string::npos || at == 0)
+      throw UsageError(fmt::format("--input {}: expected NAME=@FILE or NAME=NUMBER", text));
+    variables[text.substr(0, at)] = parseVariable(text.substr(at + 1), text);
+  }
+  return variables;
+}
+
+static script::ScriptOptions sessionOptions(const ScriptOptions &options) {
+  script::ScriptOptions session;
+  session.settings.compile = options.compile == "always"  ? script::CompileWhen::Always
+                             : options.compile == "never" ? script::CompileWhen::Never
+                                                          : script::CompileWhen::Worthwhile;
+  session.settings.explainGraphs = options.explain == "hops";
+  session.settings.explainRuntime = options.explain == "runtime";
+  session.settings.explain = [](const std::string &text) { fmt::print("{}", text); };
+  session.print = [](const std::string &text) {
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+  };
+  return session;
+}
+
+// What the script left, as .npy files; numbers have rank 0.
+static void writeVariables(const std::string &folder,
+                           const script::ScriptSession::Variables &variables) {
+  std::vector<TensorSpec> specs;
+  std::vector<Tensor> tensors;
+  for (const auto &[name, value] : variables) {
+    if (value.matrix()) {
+      tensors.push_back(value.dense(name.c_str()));
+    } else if (value.isNumber()) {
+      tensors.push_back(Tensor::allocate(DType::F64, {}));
+      *tensors.back().as<double>() = value.number(name.c_str());
+    } else {
+      continue;
+    }
+    specs.push_back({name, DType::F64, {}});
+  }
+  for (const auto &path : writeOutputs(folder, specs, tensors))
+    fmt::print("wrote {}\n", path.string());
+}
+
+static int runSession(script::ScriptSession &script, const ScriptOptions &options,
+                      const script::ScriptSession::Variables &inputs,
+                      const std::string &outputFolder,
+                      std::span<const ScriptVariable> declaredOutputs) {
+  std::map<std::string, std::string> arguments = options.arguments.values();
+  if (options.explain == "hops")
+    fmt::print("# before the run\n{}# at run time\n", script.graphsBeforeRun(inputs, arguments));
+  script::ScriptSession::Variables left = script.run(inputs, arguments);
+  for (const auto &[name, value] : inputs)
+    left.erase(name);
+  if (!declaredOutputs.empty())
+    std::erase_if(left, [&](const auto &entry) {
+      return std::ranges::none_of(declaredOutputs, [&](const ScriptVariable &variable) {
+        return variable.name == entry.first;
+      });
+    });
+  if (!outputFolder.empty())
+    writeVariables(outputFolder, left);
+  if (options.statistics)
+    fmt::print("{}", script::print(script.statistics()));
+  return 0;
+}
+
+int runScript(const std::string &path, const Settings &settings, const ScriptOptions &options,
+              std::span<const std::string> inputs, const std::string &outputFolder) {
+  script::ScriptOptions session = sessionOptions(options);
+  session.settings.code = script::makeSegmentCompiler(settings);
+  session.scriptPath = options.arguments.folders();
+  auto variables = parseVariables(inputs);
+  try {
+    auto script = script::ScriptSession::load(path, std::move(session));
+    return runSession(*script, options, variables, outputFolder, {});
+  } catch (const Error &error) {
+    throw ScriptError(error.what());
+  }
+}
+
+int runPackagedScript(std::shared_ptr<const PackageScript> script, const ScriptOptions &options,
+                      std::span<const std::string> inputs, const std::string &outputFolder) {
+  auto variables = parseVariables(inputs);
+  for (const ScriptVariable &input : script->inputs())
+    if (!variables.contains(input.name))
+      throw Error(ErrorKind::MissingInput,
+                  fmt::format("script '{}': expected --input {}={}", script->name(), input.name,
+                              input.isMatrix ? "@FILE" : "NUMBER"));
+  try {
+    auto session = script::openScript(script, sessionOptions(options));
+    return runSession(*session, options, variables, outputFolder, script->outputs());
+  } catch (const Error &error) {
+    throw ScriptError(error.what());
+  }
+}
+
+} // namespace headrace::cli

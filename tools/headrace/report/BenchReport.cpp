@@ -1,0 +1,144 @@
+#include "report/BenchReport.h"
+
+#include "report/Table.h"
+#include "report/Text.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::cli {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+// Per microsecond, in thousands a second: bytes become GB/s, operations GOP/s.
+double gigaRate(int64_t amount, double microseconds) {
+  return microseconds > 0 ? static_cast<double>(amount) / microseconds / 1e3 : 0;
+}
+
+void printSystems(const BenchResult &result) {
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {
+      {"system", Align::Left}, {"median"}, {"p95"}, {"min"}, {"calls/s"}, {"calls"},
+      {"first answer"}};
+  if (result.systems.size() > 1)
+    columns.push_back({"largest difference"});
+  Table table(columns);
+  for (const SystemResult &system : result.systems)
+    table.add({system.name + " " + system.version, duration(system.times.median),
+               duration(system.times.p95), duration(system.times.min),
+               withPrefix(1e6 / system.times.median, ""), std::to_string(system.times.calls),
+               duration(system.firstAnswer()),
+               system.maxAbsoluteError ? fmt::format("{:.2g}", *system.maxAbsoluteError) : ""});
+  table.print(stdout);
+}
+
+void printKernels(const BenchResult &result) {
+  double total = 0;
+  for (const KernelTiming &kernel : result.kernels)
+    total += kernel.microseconds;
+  using Align = Table::Align;
+  Table table({{"kernel", Align::Left},
+               {"time"},
+               {"share"},
+               {"bytes"},
+               {"operations"},
+               {"GB/s"},
+               {"GOP/s"},
+               {"operators", Align::Left}});
+  for (const KernelTiming &kernel : result.kernels)
+    table.add({kernel.name, duration(kernel.microseconds),
+               fmt::format("{:.1f}%", total > 0 ? 100 * kernel.microseconds / total : 0),
+               withPrefix(static_cast<double>(kernel.bytes), "B"),
+               withPrefix(static_cast<double>(kernel.operations), ""),
+               fmt::format("{:.1f}", gigaRate(kernel.bytes, kernel.microseconds)),
+               fmt::format("{:.1f}", gigaRate(kernel.operations, kernel.microseconds)),
+               kernel.notes.empty() ? shortList(kernel.operators)
+                                    : shortList(kernel.operators) + " (" + kernel.notes + ")"});
+  fmt::print("\n");
+  table.print(stdout);
+}
+
+} // namespace
+
+void printTables(const BenchResult &result) {
+  std::vector<std::string> inputs;
+  inputs.reserve(result.inputs.size());
+  for (size_t i = 0; i < result.inputs.size(); ++i)
+    inputs.push_back(printable(result.inputSpecs[i].name) + " " + typeText(result.inputs[i]));
+  fmt::print("{} on {}; threads: {}; rounds: {} of {:.3g} s\n\n", result.model,
+             inputs.empty() ? "no inputs" : fmt::format("{}", fmt::join(inputs, ", ")),
+             result.threads, result.rounds, result.seconds / result.rounds);
+  printSystems(result);
+  for (const MissingSystem &missing : result.missing)
+    fmt::print("{}: left out: {}\n", missing.name, printable(missing.reason));
+
+  if (result.systems.size() > 1)
+    fmt::print(
+        "peers are called from Python, which adds some microseconds to each of their calls\n");
+
+  const SystemResult &ours = result.systems.front();
+  fmt::print("\nfirst answer: load {}, compile {}, run {}\n", duration(ours.load),
+             duration(ours.compile), duration(ours.firstRun));
+  fmt::print("a call: {} moved ({:.1f} GB/s), {} ({:.1f} GOP/s)\n",
+             withPrefix(static_cast<double>(result.bytesMoved), "B"),
+             gigaRate(result.bytesMoved, ours.times.median),
+             withPrefix(static_cast<double>(result.operations), "OP"),
+             gigaRate(result.operations, ours.times.median));
+  if (!result.kernels.empty())
+    printKernels(result);
+}
+
+void printJson(const BenchResult &result) {
+  json inputs = json::array(), systems = json::array(), missing = json::array();
+  for (size_t i = 0; i < result.inputs.size(); ++i)
+    inputs.push_back({{"name", result.inputSpecs[i].name},
+                      {"dtype", nameOf(result.inputs[i].dtype())},
+                      {"shape", result.inputs[i].shape()}});
+  for (const SystemResult &system : result.systems) {
+    systems.push_back({{"name", system.name},
+                       {"version", system.version},
+                       {"median_us", system.times.median},
+                       {"p95_us", system.times.p95},
+                       {"min_us", system.times.min},
+                       {"calls", system.times.calls},
+                       {"calls_per_second", 1e6 / system.times.median},
+                       {"load_us", system.load},
+                       {"compile_us", system.compile},
+                       {"first_run_us", system.firstRun},
+                       {"first_answer_us", system.firstAnswer()}});
+    if (system.maxAbsoluteError)
+      systems.back()["max_abs_error"] = *system.maxAbsoluteError;
+  }
+  for (const MissingSystem &system : result.missing)
+    missing.push_back({{"name", system.name}, {"reason", system.reason}});
+  double median = result.systems.front().times.median;
+  json document = {{"model", result.model},
+                   {"inputs", inputs},
+                   {"threads", result.threads},
+                   {"rounds", result.rounds},
+                   {"seconds", result.seconds},
+                   {"bytes_moved", result.bytesMoved},
+                   {"operations", result.operations},
+                   {"gb_per_second", gigaRate(result.bytesMoved, median)},
+                   {"gop_per_second", gigaRate(result.operations, median)},
+                   {"systems", systems},
+                   {"missing", missing}};
+  if (!result.kernels.empty()) {
+    json kernels = json::array();
+    for (const KernelTiming &kernel : result.kernels)
+      kernels.push_back({{"name", kernel.name},
+                         {"operators", kernel.operators},
+                         {"notes", kernel.notes},
+                         {"time_us", kernel.microseconds},
+                         {"bytes", kernel.bytes},
+                         {"operations", kernel.operations},
+                         {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
+                         {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
+    document["kernels"] = kernels;
+  }
+  fmt::print("{}\n", jsonText(document));
+}
+
+} // namespace headrace::cli

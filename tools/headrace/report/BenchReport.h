@@ -1,0 +1,53 @@
+// What a benchmark found, as a table or as JSON.
+#pragma once
+
+#include "driver/Model.h"
+
+#include "peer/Timing.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::cli {
+
+/// One system's times, in microseconds.
+struct SystemResult {
+  std::string name, version;
+  TimeSummary times;
+  double load = 0, compile = 0, firstRun = 0;
+  /// The largest difference of its answer from ours; nothing for ourselves.
+  std::optional<double> maxAbsoluteError;
+
+  double firstAnswer() const { return load + compile + firstRun; }
+};
+
+struct MissingSystem {
+  std::string name, reason;
+};
+
+/// One kernel's time, and what it moves and computes for these inputs.
+struct KernelTiming {
+  std::string name;
+  std::vector<std::string> operators;
+  std::string notes; // of the device
+  double microseconds = 0;
+  int64_t bytes = 0, operations = 0;
+};
+
+struct BenchResult {
+  std::string model;
+  std::vector<TensorSpec> inputSpecs;
+  std::vector<Tensor> inputs;
+  int threads = 1, rounds = 1;
+  double seconds = 0;
+  int64_t bytesMoved = 0, operations = 0;
+  /// Headrace first.
+  std::vector<SystemResult> systems;
+  std::vector<MissingSystem> missing;
+  std::vector<KernelTiming> kernels;
+};
+
+void printTables(const BenchResult &result);
+void printJson(const BenchResult &result);
+
+} // namespace headrace::cli

@@ -1,0 +1,228 @@
+#include "report/ExplainReport.h"
+
+#include "runtime/system/Error.h"
+
+#include "report/Table.h"
+#include "report/Text.h"
+#include "terminal/Console.h"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::cli {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+// Amounts as numbers where the sizes they depend on are known, else as expressions.
+class Amounts {
+public:
+  Amounts(const std::vector<std::string> &symbols, const Sizes &sizes)
+      : symbols(symbols), sizes(sizes) {
+    this->sizes.resize(symbols.size());
+  }
+
+  std::string text(const DimExpr &amount, std::string_view unit) const {
+    if (std::optional<int64_t> value = valueOf(amount, sizes))
+      return withPrefix(static_cast<double>(*value), unit);
+    return amount.str(symbols);
+  }
+
+  json number(const DimExpr &amount) const {
+    if (std::optional<int64_t> value = valueOf(amount, sizes))
+      return *value;
+    return amount.str(symbols);
+  }
+
+  // Operations per byte; open sizes count as 1.
+  std::optional<double> intensity(const KernelCost &cost) const {
+    std::vector<int64_t> values;
+    for (const std::optional<int64_t> &size : sizes)
+      values.push_back(size.value_or(1));
+    try {
+      auto bytes = static_cast<double>((cost.bytesRead + cost.bytesWritten).evaluate(values));
+      auto operations = static_cast<double>(cost.operations.evaluate(values));
+      return bytes > 0 ? std::optional(operations / bytes) : std::nullopt;
+    } catch (const Error &) { // sizes of 1 may be outside what the model admits
+      return std::nullopt;
+    }
+  }
+
+  // "batch = 1": the open sizes.
+  std::string openSizes() const {
+    std::string text;
+    for (size_t s = 0; s < sizes.size(); ++s)
+      if (!sizes[s])
+        text += fmt::format("{}{} = 1", text.empty() ? "" : ", ", printable(symbols[s]));
+    return text;
+  }
+
+private:
+  const std::vector<std::string> &symbols;
+  Sizes sizes;
+};
+
+void printMovement(const Explanation &explanation, const Amounts &amounts) {
+  const MovementReport &before = explanation.before, &after = explanation.after;
+  Table table({{"", Table::Align::Left}, {"before"}, {"after"}});
+  auto add = [&](const char *what, const DimExpr &was, const DimExpr &is, std::string_view unit) {
+    table.add({what, amounts.text(was, unit), amounts.text(is, unit)});
+  };
+  table.add({"kernels", std::to_string(before.kernels), std::to_string(after.kernels)});
+  add("bytes moved", before.bytesMoved, after.bytesMoved, "B");
+  add("operations", before.operations, after.operations, "");
+  add("intermediates", before.intermediateBytes, after.intermediateBytes, "B");
+  if (explanation.peakBytes >= 0)
+    table.add({"peak memory", "", withPrefix(static_cast<double>(explanation.peakBytes), "B")});
+  table.add({"constants", "", withPrefix(static_cast<double>(explanation.constantBytes), "B")});
+  table.print(stdout);
+}
+
+void printKernels(const Explanation &explanation, const Amounts &amounts) {
+  using Align = Table::Align;
+  Table table({{"kernel", Align::Left},
+               {"kind", Align::Left},
+               {"read"},
+               {"written"},
+               {"saved"},
+               {"operations"},
+               {"ops/byte"},
+               {"intermediates"},
+               {"operators", Align::Left},
+               {"schedule", Align::Left}});
+  for (const KernelReport &kernel : explanation.kernels) {
+    std::optional<double> intensity = amounts.intensity(kernel.cost);
+    table.add({kernel.name, kernel.kind, amounts.text(kernel.cost.bytesRead, "B"),
+               amounts.text(kernel.cost.bytesWritten, "B"),
+               amounts.text(kernel.cost.bytesSaved, "B"), amounts.text(kernel.cost.operations, ""),
+               intensity ? fmt::format("{:.2f}", *intensity) : "-",
+               amounts.text(kernel.cost.intermediateBytes, "B"), shortList(kernel.operators),
+               kernel.schedule});
+  }
+  table.print(stdout);
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.notes.empty())
+      fmt::print("{}: {}\n", kernel.name, kernel.notes);
+  if (std::string open = amounts.openSizes(); !open.empty())
+    fmt::print("ops/byte for {}; --size gives other values\n", open);
+}
+
+void printPhases(const Explanation &explanation) {
+  Table table({{"phase", Table::Align::Left}, {"time"}});
+  double total = 0;
+  for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds) {
+    table.add({phase, fmt::format("{:.2f} ms", milliseconds)});
+    total += milliseconds;
+  }
+  table.add({"total", fmt::format("{:.2f} ms", total)});
+  table.print(stdout);
+}
+
+json movementJson(const MovementReport &movement, const Amounts &amounts) {
+  return {{"kernels", movement.kernels},
+          {"bytes_moved", amounts.number(movement.bytesMoved)},
+          {"operations", amounts.number(movement.operations)},
+          {"intermediate_bytes", amounts.number(movement.intermediateBytes)}};
+}
+
+json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
+  std::optional<double> intensity = amounts.intensity(kernel.cost);
+  return {{"name", kernel.name},
+          {"operators", kernel.operators},
+          {"kind", kernel.kind},
+          {"schedule", kernel.schedule},
+          {"recipe", kernel.recipe},
+          {"notes", kernel.notes},
+          {"bytes_read", amounts.number(kernel.cost.bytesRead)},
+          {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
+          {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},
+          {"operations", amounts.number(kernel.cost.operations)},
+          {"intermediate_bytes", amounts.number(kernel.cost.intermediateBytes)},
+          {"workspace_bytes", kernel.workspaceBytes},
+          {"intensity", intensity ? json(*intensity) : json()}};
+}
+
+json explanationJson(const Explanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
+  json kernels = json::array(), phases = json::array();
+  for (const KernelReport &kernel : explanation.kernels)
+    kernels.push_back(kernelJson(kernel, amounts));
+  for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds)
+    phases.push_back({{"name", phase}, {"milliseconds", milliseconds}});
+  return {{"model", explanation.name},
+          {"symbols", explanation.symbols},
+          {"before", movementJson(explanation.before, amounts)},
+          {"after", movementJson(explanation.after, amounts)},
+          {"kernels", kernels},
+          {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
+          {"constant_bytes", explanation.constantBytes},
+          {"phases", phases}};
+}
+
+DimExpr bytesOf(const TensorSpec &spec) {
+  DimExpr bytes = DimExpr::constant(static_cast<int64_t>(sizeOf(spec.dtype)));
+  for (const DimExpr &dim : spec.dims)
+    bytes = bytes * dim;
+  return bytes;
+}
+
+DimExpr bytesOf(const std::vector<TensorSpec> &specs) {
+  DimExpr total = DimExpr::constant(0);
+  for (const TensorSpec &spec : specs)
+    total = total + bytesOf(spec);
+  return total;
+}
+
+} // namespace
+
+void printRecipes(const Explanation &explanation) {
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.recipe.empty())
+      fmt::print("# {}\n{}\n", kernel.name, kernel.recipe);
+}
+
+void printTables(const Explanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
+  fmt::print("{}\n\n", styled(stdout, Style::Bold, printable(explanation.name)));
+  printMovement(explanation, amounts);
+  fmt::print("\n");
+  printKernels(explanation, amounts);
+  if (explanation.phaseMilliseconds.empty()) // compiled elsewhere
+    return;
+  fmt::print("\n");
+  printPhases(explanation);
+}
+
+void printJson(const Explanation &explanation, const Sizes &sizes) {
+  fmt::print("{}\n", jsonText(explanationJson(explanation, sizes)));
+}
+
+void printTables(const GradientExplanation &explanation, const Sizes &sizes) {
+  printTables(explanation.forward, sizes);
+  fmt::print("\n");
+  printTables(explanation.backward, sizes);
+  Amounts amounts(explanation.symbols, sizes);
+  fmt::print("\n");
+  Table table({{"kept beyond inputs and outputs", Table::Align::Left}, {"bytes"}});
+  for (const TensorSpec &spec : explanation.kept)
+    table.add({spec.name, amounts.text(bytesOf(spec), "B")});
+  table.add({"total", amounts.text(bytesOf(explanation.kept), "B")});
+  table.print(stdout);
+  fmt::print("computed again: {}\n",
+             explanation.computedAgain.empty() ? "nothing" : shortList(explanation.computedAgain));
+}
+
+void printJson(const GradientExplanation &explanation, const Sizes &sizes) {
+  Amounts amounts(explanation.symbols, sizes);
+  json kept = json::array();
+  for (const TensorSpec &spec : explanation.kept)
+    kept.push_back({{"name", spec.name}, {"bytes", amounts.number(bytesOf(spec))}});
+  json document = {{"forward", explanationJson(explanation.forward, sizes)},
+                   {"backward", explanationJson(explanation.backward, sizes)},
+                   {"kept", kept},
+                   {"kept_bytes", amounts.number(bytesOf(explanation.kept))},
+                   {"computed_again", explanation.computedAgain}};
+  fmt::print("{}\n", jsonText(document));
+}
+
+} // namespace headrace::cli

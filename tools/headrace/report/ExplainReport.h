@@ -1,0 +1,26 @@
+#pragma once
+
+#include "runtime/program/Explanation.h"
+
+#include "tensors/Sizes.h"
+
+namespace headrace::cli {
+
+/// A program and its gradient.
+struct GradientExplanation {
+  Explanation forward, backward;
+  std::vector<std::string> symbols;
+  /// What goes from one to the other beyond inputs and outputs.
+  std::vector<TensorSpec> kept;
+  std::vector<std::string> computedAgain;
+};
+
+void printTables(const Explanation &explanation, const Sizes &sizes);
+/// The recipe of every kernel, as text that can be edited.
+void printRecipes(const Explanation &explanation);
+void printJson(const Explanation &explanation, const Sizes &sizes);
+
+void printTables(const GradientExplanation &explanation, const Sizes &sizes);
+void printJson(const GradientExplanation &explanation, const Sizes &sizes);
+
+} // namespace headrace::cli

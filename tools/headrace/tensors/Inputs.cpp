@@ -1,0 +1,172 @@
+#include "tensors/Inputs.h"
+
+#include "runtime/system/Error.h"
+
+#include "report/Text.h"
+#include "tensors/InputText.h"
+#include <fmt/format.h>
+
+namespace headrace::cli {
+
+namespace {
+
+// SplitMix64: the same numbers on every machine, unlike the standard library's distributions.
+class RandomNumbers {
+public:
+  explicit RandomNumbers(uint64_t seed) : state(seed) {}
+  uint64_t bits(unsigned count) {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (z ^ (z >> 31)) >> (64 - count);
+  }
+
+private:
+  uint64_t state;
+};
+
+// Bits of a number in [-1, 1) that the type holds exactly, so that none is rounded up to 1.
+unsigned randomBits(DType type) {
+  switch (type) {
+  case DType::BF16:
+    return 8;
+  case DType::F16:
+    return 11;
+  case DType::F32:
+    return 24;
+  case DType::F64:
+    return 53;
+  default:
+    return 0;
+  }
+}
+
+// Integers are 0 or 1: valid as masks, types of tokens and indices of any table.
+Tensor randomTensor(DType type, const Shape &shape, RandomNumbers &numbers) {
+  unsigned bits = randomBits(type);
+  if (bits == 0) {
+    Tensor small = Tensor::allocate(DType::U8, shape);
+    for (int64_t i = 0; i < small.elements(); ++i)
+      small.as<uint8_t>()[i] = static_cast<uint8_t>(numbers.bits(1));
+    return small.converted(type);
+  }
+  Tensor wide = Tensor::allocate(DType::F64, shape);
+  double step = 1.0 / static_cast<double>(uint64_t{1} << (bits - 1));
+  for (int64_t i = 0; i < wide.elements(); ++i)
+    wide.as<double>()[i] = static_cast<double>(numbers.bits(bits)) * step - 1.0;
+  return wide.converted(type);
+}
+
+class InputGatherer {
+public:
+  InputGatherer(const Model &model, const InputOptions &options)
+      : model(model), options(options), tensors(model.inputs().size()),
+        sizes(parseSizes(options.sizes, model.symbols())) {}
+
+  std::vector<Tensor> gather() {
+    for (const std::string &text : options.texts)
+      take(text);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i])
+        learnSizes(i);
+    if (options.seed)
+      fillOthers(*options.seed);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (!tensors[i])
+        failMissing(model.inputs()[i]);
+    model.bind(tensors);
+    return std::move(tensors);
+  }
+
+private:
+  void take(const std::string &text) {
+    auto [index, value] = findInput(text);
+    if (tensors[index])
+      throw Error(ErrorKind::InvalidArgument, fmt::format("--input {}: input '{}' is given twice",
+                                                          text, model.inputs()[index].name));
+    tensors[index] = parseTensor(value, text);
+  }
+
+  // The input that a text is for, and what follows its name. Names may contain equals signs.
+  std::pair<size_t, std::string_view> findInput(std::string_view text) {
+    const std::vector<TensorSpec> &inputs = model.inputs();
+    std::optional<size_t> named;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (text.starts_with(inputs[i].name + "=") &&
+          (!named || inputs[i].name.size() > inputs[*named].name.size()))
+        named = i;
+    if (named)
+      return {*named, text.substr(inputs[*named].name.size() + 1)};
+    if (size_t equals = text.find('=');
+        equals != std::string_view::npos && looksLikeTensor(text.substr(equals + 1)))
+      throw Error(ErrorKind::InvalidArgument,
+                  fmt::format("--input {}: the model has no input '{}'; it has {}", text,
+                              text.substr(0, equals), quotedList(inputNames())));
+    if (positional == inputs.size())
+      throw Error(ErrorKind::InvalidArgument,
+                  fmt::format("--input {}: the model has only {} input{}", text, inputs.size(),
+                              inputs.size() == 1 ? "" : "s"));
+    return {positional++, text};
+  }
+
+  std::vector<std::string> inputNames() const {
+    std::vector<std::string> names;
+    for (const TensorSpec &input : model.inputs())
+      names.push_back(input.name);
+    return names;
+  }
+
+  // Open sizes are decided by the tensors given, and must agree with --size.
+  void learnSizes(size_t index) {
+    const TensorSpec &spec = model.inputs()[index];
+    const Shape &shape = tensors[index].shape();
+    for (size_t d = 0; d < std::min(shape.size(), spec.dims.size()); ++d) {
+      std::optional<unsigned> symbol = spec.dims[d].asSymbol();
+      if (!symbol)
+        continue;
+      std::optional<int64_t> &size = sizes[*symbol];
+      if (size && *size != shape[d])
+        throw Error(ErrorKind::ShapeMismatch,
+                    fmt::format("input '{}': expected {} = {}, got {}", spec.name,
+                                model.symbols()[*symbol], *size, shape[d]));
+      size = shape[d];
+    }
+  }
+
+  void fillOthers(uint64_t seed) {
+    RandomNumbers numbers(seed);
+    std::vector<int64_t> values;
+    for (const std::optional<int64_t> &size : sizes)
+      values.push_back(size.value_or(1));
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i])
+        continue;
+      Shape shape;
+      for (const DimExpr &dim : model.inputs()[i].dims)
+        shape.push_back(dim.evaluate(values));
+      tensors[i] = randomTensor(model.inputs()[i].dtype, shape, numbers);
+    }
+  }
+
+  [[noreturn]] void failMissing(const TensorSpec &spec) const {
+    throw Error(
+        ErrorKind::MissingInput,
+        fmt::format("input '{}' is missing: expected {}; give it with --input {}=@FILE.npy, "
+                    "or fill it with --random 0",
+                    spec.name, specText(spec, model.symbols()), spec.name));
+  }
+
+  const Model &model;
+  const InputOptions &options;
+  std::vector<Tensor> tensors;
+  Sizes sizes;
+  size_t positional = 0;
+};
+
+} // namespace
+
+std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options) {
+  return InputGatherer(model, options).gather();
+}
+
+} // namespace headrace::cli

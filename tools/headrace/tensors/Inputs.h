@@ -1,0 +1,26 @@
+#pragma once
+
+#include "driver/Model.h"
+
+#include "tensors/Sizes.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::cli {
+
+struct InputOptions {
+  /// As written after --input.
+  std::vector<std::string> texts;
+  /// Fills the inputs not given.
+  std::optional<uint64_t> seed;
+  /// As written after --size.
+  std::vector<std::string> sizes;
+};
+
+/// One tensor per input of the model: those given, and random ones for the others where there is
+/// a seed. Throws Error when one is missing or does not fit.
+std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options);
+
+} // namespace headrace::cli
