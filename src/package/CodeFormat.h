@@ -1,5 +1,5 @@
-// What compiled code shows of itself: tables in the object, read by the runtime that runs it. They
-// are part of the package format; a change of them is a change of codeAbi.
+// Tables in an object file that describe the compiled code to the runtime that runs it. They are
+// part of the package format; a change of them is a change of codeAbi.
 #pragma once
 
 #include "runtime/program/Program.h"

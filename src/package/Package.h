@@ -25,7 +25,7 @@ public:
   /// or the package has no version for them.
   std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;
 
-  /// What is known of the version that serves these sizes; open ones are taken to be 2 or more.
+  /// The report of the version that serves these sizes; open ones are taken to be 2 or more.
   Explanation explain(const Sizes &sizes) const;
 
   size_t versionCount() const { return versions.size(); }

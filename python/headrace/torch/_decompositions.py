@@ -35,7 +35,7 @@ def dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor
     return x * (kept / (1 - p) if p < 1 else kept), kept.bool()
 
 
-#: What attention is on CUDA devices.
+#: The operators of attention on CUDA devices.
 ATTENTIONS = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_flash_attention",

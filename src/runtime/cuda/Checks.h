@@ -15,7 +15,7 @@ std::optional<DeviceImage> checkImage(const Program &program);
 /// The launch of a check step, over its operand and, as a second one, its record.
 Launch checkLaunch(const Step &step);
 
-/// What one check found: of all elements that are not allowed, the first. The device writes it.
+/// The finding of one check: of all elements that are not allowed, the first. The device writes it.
 struct CheckRecord {
   static constexpr uint64_t nothing = ~uint64_t{0};
   uint64_t position = nothing;

@@ -1,4 +1,5 @@
-// Virtual threads: parts of a memory that one module fills while another empties the others.
+// Virtual threads (double buffering): parts of a memory that one module fills while another empties
+// the others.
 #pragma once
 
 #include "runtime/vta/CommandStream.h"

@@ -19,8 +19,8 @@ void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wan
 /// Where it stands: "svm.dml:12".
 std::string segmentName(const Dag &dag, const Segment &segment);
 
-/// What it computes, as text: equal for segments that the same program computes, wherever they
-/// stand and whatever their variables are called.
+/// Its computation as text: equal for segments that the same program computes, wherever they stand
+/// and whatever their variables are called.
 std::string segmentKey(const Dag &dag, const Segment &segment);
 
 } // namespace headrace::script

@@ -14,7 +14,7 @@ public:
 protected:
   /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
   virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
-  /// What the kernel after it moves in addition.
+  /// Further bytes that the kernel after it moves, as it is not fused.
   static double unfusedBytes(hr::ContractOp op);
 };
 

@@ -158,7 +158,7 @@ void nameStages(hr::KernelOp kernel) {
 }
 
 /// The names of stages on a device (transform/recipe/KernelStages.h): those that authors gave, and
-/// `/reduce` and the like. Whatever computes a result has one.
+/// `/reduce` and the like. Every operator that computes a result has one.
 class DeviceNames {
 public:
   explicit DeviceNames(func::FuncOp program) {

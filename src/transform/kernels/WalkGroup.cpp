@@ -238,7 +238,7 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 }
 
 /// Adds an operator to a walking group, by its result where the group reads it, else by what it
-/// reads. What it reads of the group must be there row by row, so not combined over all rows.
+/// reads. Its operands from the group must be there row by row, so not combined over all rows.
 bool KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   Movement m = op.getMovement();

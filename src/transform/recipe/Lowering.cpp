@@ -69,7 +69,8 @@ private:
       for (TilingInterface op : findStages(stage))
         walkRemainders(stage, op, reductions);
       // The innermost of them waits until unit dimensions are gone, to become a product or a sum of
-      // vectors. What combines in a way of its own is a map of vectors once it is a unit itself.
+      // vectors. A reduction with a function of its own is a map of vectors once it is a unit
+      // itself.
       if (reductions < end && stage.reorderable && isPlainReduction(stage, stage.loops[end - 1])) {
         waiting.push_back(&stage);
         --end;

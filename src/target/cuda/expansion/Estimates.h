@@ -1,11 +1,11 @@
-// What expansions are estimated with on a device; only ratios of the results matter.
+// The cost model that ranks expansions on a device; only ratios of the results matter.
 #pragma once
 
 #include "target/expansion/Estimates.h"
 
 namespace headrace::cuda {
 
-/// What a device's memory moves in a microsecond.
+/// The bandwidth of a device's memory.
 inline constexpr double kDeviceBytesPerMicrosecond = 4e6;
 
 /// The types that libraries of a device compute products of.

@@ -29,7 +29,7 @@ struct TensorMemory {
   bool written = false;
 };
 
-/// What arithmetic works on: integers without a sign.
+/// The type that arithmetic works on: integers without a sign.
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
 
@@ -52,7 +52,7 @@ mlir::Value startOf(mlir::linalg::GenericOp op);
 Point loopsAt(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
 
 class PointWriter {
-  /// What is known at the insertion point.
+  /// Values that are known at the insertion point.
   struct State {
     std::map<std::vector<const void *>, Pack> points;      // tensor, lanes and point: elements
     llvm::DenseMap<mlir::AffineExpr, mlir::Value> values;  // of expressions
@@ -100,7 +100,7 @@ public:
   /// Whether something could not be written; its operation has reported it.
   bool failed() const { return broken; }
 
-  /// What is computed while one exists is forgotten when it goes: it stands in a region.
+  /// A region: values computed while one exists are forgotten when it goes.
   class Scope {
   public:
     explicit Scope(PointWriter &writer) : writer(writer), state(writer.state), guard(writer.b) {}
