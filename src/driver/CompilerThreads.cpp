@@ -42,7 +42,7 @@ private:
     return tasks;
   }
 
-  // Those that a task adds come next.
+  // Tasks that a task adds come next.
   void runAll(llvm::ThreadPoolTaskGroup *group) {
     for (Tasks tasks = take(group); !tasks.empty(); tasks = take(group)) {
       CompilerSection::Pause pause;

@@ -181,7 +181,7 @@ struct CompiledPackage::Impl {
     } catch (const Error &) {
       if (isGeneral)
         throw;
-      // What a model cannot be asked for, such as no tokens at all, the package says when asked.
+      // Sizes that a model cannot have, such as no tokens at all, are an error of the call.
       if (settings.recipe.empty())
         return;
       settings.recipe.clear();

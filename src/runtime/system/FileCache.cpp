@@ -52,7 +52,7 @@ std::optional<fs::path> userFolder() {
 
 } // namespace
 
-// What is kept is code: a folder that somebody else made, or may write to, could hold anything.
+// The cache holds code: a folder that another user made, or may write to, could hold anything.
 bool makePrivateFolder(const fs::path &folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);

@@ -31,7 +31,7 @@ thread_local int sectionDepth = 0;
 
 } // namespace
 
-/// What fork() calls: before, and after in either process.
+/// Handlers that fork() calls: before, and after in either process.
 struct ForkHandlers {
   static void prepare() {
     ForkState &state = forkState();
@@ -167,7 +167,7 @@ void LongLock::lock() {
                          "forked; load it again here");
     CompilerSection::Pause pause;
     pollInterruption();
-    // What is waited for takes far longer.
+    // The work that holds the lock takes far longer.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

@@ -58,7 +58,7 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
       bool walked = llvm::any_of(map.getResults(), [&](AffineExpr expr) {
         return domain[cast<AffineDimExpr>(expr).getPosition()] == AxisRef::axis(axis);
       });
-      // What is used many times is better kept in registers by tiles of its own.
+      // An operand that is used many times is better kept in registers by tiles of its own.
       if (walked && map.getNumResults() > 1 &&
           usesOf(contract, operand).value_or(2 * kFewUses) > kFewUses)
         return false;

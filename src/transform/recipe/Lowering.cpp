@@ -213,7 +213,7 @@ private:
   }
 
   //===------------------------------------------------------------------------===//
-  // What whole tiles leave over
+  // Remainders of tiles (peeling)
   //===------------------------------------------------------------------------===//
 
   /// Partial tiles are set apart where an axis of the loop lies in the register tile too.
@@ -308,7 +308,7 @@ private:
           markIntrinsic(op, stage);
   }
 
-  /// What is left of the operation is one call of the intrinsic.
+  /// Marks the innermost part of the operation, which becomes one call of the intrinsic.
   void markIntrinsic(TilingInterface op, const Stage &stage) {
     auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
     SmallVector<int64_t> dims, ranges;

@@ -28,7 +28,7 @@ def Hr_CheckOp : Hr_Operator<"check",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What it asks for; bounds are those of the symbols, and left out.
+    /// The condition it checks; bounds depend on the symbols, and are left out.
     ::headrace::ValueCheck getCheck();
   }];
 }

@@ -70,7 +70,7 @@ Buffers buffersOf(Value memory) {
   return buffers;
 }
 
-/// What an operation, without those inside it, does to memory.
+/// Memory effects of an operation, without those inside it.
 struct Accesses {
   explicit Accesses(Operation *op) {
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
@@ -218,7 +218,7 @@ private:
     });
   }
 
-  /// What is computed is read before something else takes its place.
+  /// Every computed value is read before another one takes its place.
   LogicalResult verifyNothingLost(Block &block) {
     llvm::MapVector<Value, Operation *> unread;
     auto noteReads = [&](Operation *op) {

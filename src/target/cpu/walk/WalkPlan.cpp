@@ -240,7 +240,7 @@ private:
     }
   }
 
-  /// What is combined along the loop is there only after it.
+  /// Whether it reads a reduction along the loop, whose result is there only after the loop.
   bool readsReductionOf(WalkOp &entry, const WalkStage &stage, int axis) {
     return llvm::any_of(stage.ops, [&](size_t index) {
       WalkOp &other = plan.ops[index];

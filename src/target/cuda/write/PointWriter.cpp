@@ -124,7 +124,7 @@ Pack PointWriter::at(Value tensor, ArrayRef<AffineExpr> given) {
   } else if (Operation *op = tensor.getDefiningOp()) {
     result = compute(op, point);
   } else {
-    // What a loop carries, at the point it carries it for.
+    // An iteration argument of a loop, known at the point that it is carried for.
     Point same;
     for (AffineExpr expr : point)
       same.push_back(simplified(expr.replace(state.equal)));
