@@ -87,7 +87,7 @@ class RandomGraph:
 
 
 def random_graphs(count: int) -> Iterator[RandomGraph]:
-    """Those without inputs are constants, which no device computes."""
+    """Random programs with inputs; without any they are constants, which no device computes."""
     programs = (generate(seed) for seed in itertools.count())
     with_inputs = (program for program in programs if program.feeds)
     yield from map(RandomGraph, itertools.islice(with_inputs, count))
@@ -196,7 +196,7 @@ def convolutions() -> Iterator[Case]:
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """What a file of NumPy's takes: bf16 as its bits."""
+    """The array in a type that .npy files have: bf16 as its bits."""
     return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
 
 

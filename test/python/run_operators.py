@@ -21,7 +21,7 @@ from onnx_movement_cases import movement_cases
 
 
 def failure_of(program: str, case: Case) -> str:
-    """What went wrong; empty where compiled and reference results agree."""
+    """The failure; empty where compiled and reference results agree."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = [str(case.save(folder))]

@@ -72,7 +72,7 @@ private:
     Stopwatch firstRun;
     outputs = model->run(inputs);
     ours.firstRun = firstRun.microseconds();
-    // What is timed is the device, not the way there.
+    // The device is timed, not the copies to it.
     timedInputs = inputs;
     if (Place place = executable->place(); !place.onHost())
       for (Tensor &input : timedInputs)

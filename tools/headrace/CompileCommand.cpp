@@ -32,7 +32,7 @@ struct CompileOptions {
   PackageSettings settings;
 };
 
-// What --emit knows.
+// The values of --emit.
 const std::vector<std::string> kinds = {"package", "so", "static", "object", "header", "ir"};
 
 std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std::string> options) {

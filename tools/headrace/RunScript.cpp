@@ -126,7 +126,7 @@ static script::ScriptOptions sessionOptions(const ScriptOptions &options) {
   return session;
 }
 
-// What the script left, as .npy files; numbers have rank 0.
+// The script's variables as .npy files; numbers have rank 0.
 static void writeVariables(const std::string &folder,
                            const script::ScriptSession::Variables &variables) {
   std::vector<TensorSpec> specs;
