@@ -182,7 +182,7 @@ std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
       {"differentiate", "level 1: gradients beside the results",
        [given](OpPassManager &manager) { differentiate(manager, given); }, nullptr,
        given.afterwards},
-      {"share", "level 1: what gradients share with their operators, once", share, nullptr,
+      {"share", "level 1: common subexpressions of gradients and operators, once", share, nullptr,
        nullptr}};
   if (splits)
     phases.push_back({"split", "level 1: a forward and a backward program",
