@@ -162,7 +162,7 @@ class StageSchedule:
         self._apply("vectorize", axes=[axis_name(axis)])
 
     def cache_read(self, source: Tensor | str, name: str | None = None) -> StageSchedule:
-        """A copy of what the stage reads of `source`, as a stage to be computed somewhere."""
+        """A copy of the elements of `source` that the stage reads, as a stage to be placed."""
         found = stage_name(source)
         copy = name or f"{found}.local"
         self._apply("cache_read", target=found, names=[copy])

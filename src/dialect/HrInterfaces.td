@@ -40,7 +40,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
     InterfaceMethod<[{
       Level 1: writes the operator in terms of finer operators and returns the value that replaces
-      it; failure when it is as fine as it gets.
+      it; failure when it has no expansion.
     }], "::mlir::FailureOr<::mlir::Value>", "expand", (ins "::mlir::OpBuilder &":$builder), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
     InterfaceMethod<[{

@@ -160,7 +160,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--emit", options->emitted,
-                   "What to write: package; so, static or object with everything in it; header,\n"
+                   "Kinds of output: package; so, static or object with everything in it; header,\n"
                    "its interface in C and C++; ir, the code as LLVM dialect")
       ->type_name("KIND,...")
       ->delimiter(',')

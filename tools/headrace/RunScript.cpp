@@ -44,7 +44,7 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
       ->group(group);
   command
       .add_option("--compile", options.compile,
-                  "Compile blocks when it pays (auto), whatever can be (always), or never")
+                  "Compile blocks when it pays (auto), wherever possible (always), or never")
       ->type_name("auto|always|never")
       ->check(CLI::Validator(CLI::IsMember({"auto", "always", "never"})).description(""))
       ->capture_default_str()

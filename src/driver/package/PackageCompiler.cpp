@@ -256,10 +256,9 @@ void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
   for (const Impl::Code &code : impl->code)
     if (findTarget(code.settings.target).asDevice())
-      throw Error(
-          ErrorKind::Unsupported,
-          "target '" + code.settings.target +
-              "': expected a package to write, code for a device not being part of objects");
+      throw Error(ErrorKind::Unsupported,
+                  "target '" + code.settings.target +
+                      "': expected a package, as object files hold no code for devices");
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)

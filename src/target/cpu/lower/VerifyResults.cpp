@@ -238,8 +238,8 @@ private:
         if (!overwrites(&op, memory))
           continue;
         if (unread.contains(memory))
-          return refuse() << "what " << unread[memory]->getName()
-                          << " computes is overwritten before anything reads it";
+          return refuse() << "the result of " << unread[memory]->getName()
+                          << " is overwritten before anything reads it";
         if (!isa<linalg::FillOp>(op))
           unread[memory] = &op;
       }

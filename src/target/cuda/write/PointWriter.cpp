@@ -131,7 +131,7 @@ Pack PointWriter::at(Value tensor, ArrayRef<AffineExpr> given) {
     auto known = state.points.find(keyOf(tensor, same));
     if (known == state.points.end())
       return refuse(tensor.getParentBlock()->getParentOp(), storedElementOf(tensor),
-                    "a loop reads what it carries at another point");
+                    "a loop reads a carried tensor at another point");
     result = known->second;
   }
   state.points[key] = result;
@@ -318,7 +318,7 @@ Value PointWriter::captured(Value given, IRMapping &mapping) {
     return given; // what counts a loop around this one
   if (!op)
     return refuse(given.getParentBlock()->getParentOp(), storedAs(given.getType()),
-                  "a number from outside")
+                  "a scalar from outside of the kernel")
         .front();
   if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) && isAround)
     return given; // already of the device function
