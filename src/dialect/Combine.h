@@ -1,4 +1,4 @@
-// How reductions of each kind combine two scalars (level 2), and what they start from.
+// How reductions of each kind combine two scalars (level 2), and their neutral elements.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -1,4 +1,4 @@
-// A canonical task graph: what a program does, as tasks that pass each other streams of elements.
+// A canonical task graph: a program as tasks that pass each other streams of elements.
 //
 // Every edge into a task carries its input volume, every edge out of it its output volume, and a
 // task handles one element of either in a cycle. So its work is the larger of both volumes, and its

@@ -70,8 +70,8 @@ public:
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);
 
-  /// Whether a file is to be opened as a package: by its name, never by what is in it. A package
-  /// is native code, which nobody runs by opening what is called a model.
+  /// Whether a file is to be opened as a package: by its name, never by what is in it. A package is
+  /// native code: opening a file that is called a model must never run any.
   static bool isNamedLikeOne(const std::filesystem::path &path);
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }

@@ -24,7 +24,7 @@ struct Pattern {
   Place place;
 };
 
-/// One of what follows `where`: a condition, or a value with a name.
+/// A clause after `where`: a condition, or a value with a name.
 struct Clause {
   std::optional<uint32_t> defines; ///< slot of the value
   Expression expression;

@@ -14,7 +14,7 @@ struct Term {
   std::vector<TermId> operands;
 };
 
-/// Operands come before what uses them: the numbers are an order of evaluation.
+/// Operands come before their users: the numbers are a topological order.
 class Terms {
 public:
   explicit Terms(Vocabulary &vocabulary) : words(&vocabulary) {}

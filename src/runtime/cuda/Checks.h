@@ -1,4 +1,4 @@
-// Checks of data (ValueCheck.h) on a device. A launch looks at the elements; what it finds goes to
+// Checks of data (ValueCheck.h) on a device. A launch looks at the elements; its finding goes to
 // main memory that the device can write, so that a run without a fault costs no copy and no wait.
 // The record stays until the host has seen it.
 #pragma once

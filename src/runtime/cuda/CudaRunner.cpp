@@ -62,7 +62,7 @@ public:
     auto wanted = static_cast<size_t>(bytes);
     if (wanted <= memory.bytes())
       return memory.address();
-    // Nobody may use the old memory any more; first, so that both need not fit together.
+    // The old memory must be out of use, and goes first, so that both need not fit together.
     check(driver().cuStreamSynchronize(own), "waiting for the device");
     memory = Memory();
     memory = Memory(device, wanted, own, what);
@@ -158,7 +158,7 @@ private:
   DeviceProgram steps;
   std::vector<Tensor> constants;
   BindingCache<DeviceBinding> bindings;
-  /// Of calls that somebody records as part of a graph: they happen later and without us.
+  /// Of calls that are recorded as part of a graph (stream capture): they run later and without us.
   CheckRecords recordedChecks;
   std::shared_ptr<const DeviceBinding> recordedBinding;
   std::mutex recordedMutex; // for the binding

@@ -48,8 +48,8 @@ std::optional<FileFormat> formatByName(const std::filesystem::path &path);
 /// Throws Error, naming `file`, for a separator that numbers or lines contain.
 void checkSeparator(char separator, const std::string &file);
 
-/// All that can be known of a data file without reading its cells: what is `said`, else what its
-/// metadata says, else its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
+/// All that can be known of a data file without reading its cells: from `said`, else from its
+/// metadata, else from its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
 /// that leaves its format open.
 FileDescription describeFile(const std::filesystem::path &path, const FileDescription &said = {});
 

@@ -15,7 +15,7 @@ namespace headrace {
 bool makePrivateFolder(const std::filesystem::path &folder);
 
 /// A folder of files by key. They are written atomically and checked when read: a damaged or
-/// foreign one counts as absent. Nothing here ever fails what it serves.
+/// foreign one counts as absent. A failure here never fails the caller.
 class FileCache {
 public:
   /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or

@@ -67,7 +67,7 @@ struct ForkHandlers {
     ForkState &state = forkState();
     state.generation.fetch_add(1);
     state.threadsInSections = sectionDepth > 0 ? 1 : 0;
-    // Nobody waits on it here, whatever it remembers of the parent's threads.
+    // No thread waits on it here, whatever it remembers of the parent's threads.
     new (&state.sectionsChanged) std::condition_variable;
     release();
   }

@@ -51,8 +51,8 @@ private:
   std::array<std::deque<Clock>, queueCount> tokens;
 };
 
-/// The last uses of each element of a memory that one module writes and others read. Modules run
-/// in order, so what is not known to be over shows in the last use.
+/// The last uses of each element of a memory that one module writes and others read. Modules run in
+/// order, so a use that is not known to be over shows in the last one.
 class AccessLog {
 public:
   /// `readers` are those beside the writer itself.

@@ -20,7 +20,7 @@ public:
   int use();
   void used();
 
-  /// Takes back the tokens of the parts that nobody fills again. Ends the use of this object.
+  /// Takes back the tokens of the parts that are not filled again. Ends the use of this object.
   void drain();
 
 private:

@@ -12,8 +12,7 @@ struct Segment {
   std::vector<int> hiddenSymbols;
 };
 
-/// Fills in what goes into the segment and what comes out; `wanted` tells which nodes somebody
-/// outside reads.
+/// Fills in the inputs and outputs of the segment; `wanted` tells which nodes are read outside.
 void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted);
 
 /// Where it stands: "svm.dml:12".

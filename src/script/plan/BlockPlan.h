@@ -8,7 +8,7 @@ namespace headrace::script {
 /// One thing to do: a node on the host, or a compiled segment.
 struct PlanStep {
   int node = -1, segment = -1;
-  /// Nodes whose values nobody reads afterwards.
+  /// Nodes whose values are dead afterwards.
   std::vector<int> lastUses;
 };
 

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// A library's product of matrices; what follows it is a kernel of its own.
+/// A library's product of matrices; its epilogue is a kernel of its own.
 class LibraryContraction : public Expansion {
 public:
   void rewrite(mlir::Operation *operation, const Machine &machine,

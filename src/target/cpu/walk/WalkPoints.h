@@ -38,7 +38,7 @@ protected:
   /// All operators of the stage at one place of every row; returns the accumulators.
   llvm::SmallVector<mlir::Value> emitPoint(WalkStage &stage, llvm::ArrayRef<WalkRow> rows,
                                            const Axes &at, int64_t width, mlir::ValueRange state);
-  /// The scalar function of an operator on vectors; what is the same for a whole vector stays
+  /// The scalar function of an operator on vectors; values that are uniform over a vector stay
   /// scalar.
   mlir::Value emitBody(WalkStage &stage, WalkOp &op, llvm::ArrayRef<WalkRow> rows, size_t row,
                        const Axes &at, int64_t width, mlir::Value accumulator);

@@ -3,8 +3,8 @@
 // A kernel of level 2 says by indexing maps which elements each point reads. Points here are lists
 // of affine expressions over *coordinates* (numbers that a thread has: its place in the grid, the
 // variable of a loop) and the program's symbols, so that maps compose, and so that it is known
-// which elements lie beside each other. The element of a value that has no memory is computed
-// where it is read; what was computed at a point once is not computed again.
+// which elements lie beside each other. The element of a value that has no memory is computed where
+// it is read; a value computed at a point once is not computed again.
 #pragma once
 
 #include "target/cuda/write/KernelWriter.h"

@@ -2,11 +2,11 @@
 // registers to shared memory, the loop over the depth (k), and the points of the result.
 //
 // Two buffers in shared memory, so that there is one barrier a tile. The last tile of a side that
-// is no multiple of tiles lies further back, so that it ends with the side; what another tile has,
-// too, it does not store. Where a side is shorter than a tile, or of unknown size, its last row or
-// column is computed again and dropped. Zeros fill up the depth: where it is known, in the first
-// tile, so that the loop reads without asking. A convolution is the same with loops of the window
-// in k: the image is read where it lies.
+// is no multiple of tiles lies further back, so that it ends with the side; it does not store
+// elements that another tile has, too. Where a side is shorter than a tile, or of unknown size, its
+// last row or column is computed again and dropped. Zeros fill up the depth: where it is known, in
+// the first tile, so that the loop reads without asking. A convolution is the same with loops of
+// the window in k: the image is read where it lies.
 //
 // Split-K (`splits`): where there are few tiles, several blocks share the depth of each. They leave
 // partial sums in the workspace, which a second launch adds up in order, with all that follows the
