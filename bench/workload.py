@@ -1,4 +1,4 @@
-"""What is timed: a model file with inputs for it, and the same network in PyTorch where there is one."""
+"""A workload: a model file with inputs, and the same network in PyTorch where there is one."""
 
 from __future__ import annotations
 

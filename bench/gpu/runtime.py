@@ -46,7 +46,7 @@ class Step(ctypes.Structure):
 
 
 class RuntimeFailure(Exception):
-    """What the library says of a call that failed."""
+    """A failed call, with the library's message."""
 
 
 class Runtime:

@@ -85,7 +85,7 @@ def time_all(calls: dict[str, Call]) -> dict[str, tuple[float, float]]:
 
 
 def steps_of(call: Call) -> list[str]:
-    """What the device measures of the steps of our programs in a call, longest first."""
+    """Device times of the steps of our programs in a call, longest first."""
     from headrace.torch import _execute
 
     seen = []

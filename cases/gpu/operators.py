@@ -89,7 +89,7 @@ class RandomGraph:
 
 
 def random_graphs(count: int) -> Iterator[RandomGraph]:
-    """Those without inputs are constants, which no device computes."""
+    """Random programs with inputs; without any they are constants, which no device computes."""
     programs = (generate(seed) for seed in itertools.count())
     with_inputs = (program for program in programs if program.feeds)
     yield from map(RandomGraph, itertools.islice(with_inputs, count))

@@ -1,4 +1,4 @@
-"""What is run on a GPU: programs, their inputs, what they must agree with and how fast they must be.
+"""Programs that are run on a GPU: their inputs, expected results and required times.
 
 Has no import beyond the standard library: it is read where kits are made and where they are run.
 """
@@ -21,8 +21,8 @@ class Case:
     inputs: tuple[Shape, ...]
     dtype: str = "f32"
     expansion: str = "generated"
-    # What the time must be: at most `microseconds`, at most PyTorch's time over `speedup`, at most
-    # the time of another case times a factor.
+    # Bounds on the time: at most `microseconds`, at most PyTorch's time over `speedup`, at most the
+    # time of another case times a factor.
     microseconds: float | None = None
     speedup: float | None = None
     beside: tuple[str, float] | None = None

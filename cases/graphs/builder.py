@@ -43,7 +43,7 @@ class Builder:
         self.has_large = self.chance(0.06)
         self.special = self.chance(0.2)
         self.symbols = {name: self.size() for name in SYMBOLS}
-        # What a program mostly has, so that its operators find each other's results.
+        # The usual types and sizes of a program, so that its operators find each other's results.
         self.usual_types = [self.choose(ANY), self.choose(ANY), BOOL]
         self.usual_dims = self.dims(self.integer(1, 3))
         self.values: list[Value] = []
@@ -53,7 +53,7 @@ class Builder:
         self.feeds: dict[str, np.ndarray] = {}
         self.operators: set[str] = set()
         self.made = 0
-        # What the next operator reads first, if there is a way.
+        # The value that the next operator reads first, if it can.
         self.preferred: Value | None = None
         # Results that are outputs although others read them.
         self.shown: set[str] = set()
@@ -288,4 +288,4 @@ class Builder:
 
 
 class Skip(Exception):
-    """What was tried does not fit; another operator is tried instead."""
+    """The operator does not fit; another one is tried instead."""

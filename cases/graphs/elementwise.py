@@ -81,7 +81,7 @@ def smooth(op: str):
     f, low, high = SMOOTH[op]
 
     def make(b: Builder) -> Value:
-        # What a function makes of NaN and the like is a result of its own, not to be computed with.
+        # A function's value of NaN and the like is an output, not an operand of further operators.
         odd = b.special and b.chance(0.4)
         x = b.pick(FLOATS, calm=not odd, low=-64 if odd else low, high=64 if odd else high)
         if x.special:
@@ -370,7 +370,7 @@ def where(b: Builder) -> Value:
 
 def cast(b: Builder) -> Value:
     to = b.choose(ANY)
-    # What is not finite has no integer that the standard names.
+    # NaN and infinities convert to no integer that the standard names.
     x = b.pick(ANY, exact=to not in MANTISSA, calm=not b.special or to in INTEGERS)
     return b.node("Cast", [x], to, x.dims, converted_range(x, to), to=onnx_type(to))
 

@@ -89,7 +89,7 @@ def own_product(b: Builder) -> Value:
 
 
 def centred(b: Builder) -> Value:
-    """What is reduced over rows is spread over them again."""
+    """A reduction over rows that is broadcast over them again."""
     x = start(b, ranks=(1, 2, 3), accept=lambda v: 0 not in v.shape)
     axis = b.integer(0, x.rank - 1)
     dims = [1 if i == axis else d for i, d in enumerate(x.dims)]

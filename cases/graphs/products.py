@@ -37,7 +37,7 @@ def matmul(b: Builder) -> Value:
         y = factor(b, [x.dtype], dims=[*outer, depth, columns])
         dims = [*x.dims[:-1], columns]
     else:
-        # What is broadcast is the left one.
+        # The left factor is broadcast.
         many = b.dims(1)[0]
         y = factor(b, [x.dtype], dims=[many, *(x.dims[:-2] if x.rank == 3 else ()), depth, columns])
         if x.rank == 4:

@@ -1,4 +1,4 @@
-"""What an operator asks of a value that it reads."""
+"""Requirements of an operator on a value that it reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Requirement:
         return value.low >= self.low and value.high <= self.high
 
     def fits_kind(self, value: Value) -> bool:
-        """What no node could change about it."""
+        """Whether the value has the properties that no further node could give it."""
         return (
             value.error <= MOST_ERROR
             and not (self.exact and not value.is_exact)

@@ -1,4 +1,4 @@
-"""What the generator knows of a tensor before anything runs: its type, its shape, and its range.
+"""Facts about a tensor before anything runs: its type, its shape, and its range.
 
 `low` and `high` enclose every element; `error` bounds, in units of the type's rounding, how far two
 right implementations may lie apart. An error of 0 says that the elements are exact: small multiples of
@@ -74,7 +74,7 @@ class Value:
 
 @dataclass
 class Range:
-    """What an operator's result is known to be."""
+    """The known range of an operator's result."""
 
     low: float
     high: float

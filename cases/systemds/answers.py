@@ -1,4 +1,4 @@
-"""What Headrace answers to the recorded scripts, and whether that is what was recorded."""
+"""Headrace's results of the recorded scripts, compared with the recorded ones."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class SystemDS:
         self.results[0] = "y"
 
     def run(self, script: str) -> dict[str, Any]:
-        """What the script leaves in y (`value`) and prints (`printed`), or its `error`."""
+        """The script's y (`value`) and output (`printed`), or its `error`."""
         wants = ASSIGNS.search(script) is not None
         text = script if not wants else script + '\nwrite(y, "y")'
         functions = [line for line in text.split("\n") if " = function(" in line]

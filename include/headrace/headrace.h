@@ -15,7 +15,7 @@
  * come after all other uses. All programs of a process share one pool of worker threads, of as many
  * as HEADRACE_THREADS says, or as there are cores.
  *
- * Binary interface: what is declared here keeps its meaning and layout within one
+ * Binary interface: all declarations here keep their meaning and layout within one
  * HEADRACE_ABI_VERSION, which is also the number in the library's name (libheadrace_runtime.so.1).
  * Functions may be added. Strings are UTF-8.
  */

@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 
-# What the compiler, NumPy and ONNX call the element types.
+# The element types by the compiler's, NumPy's and ONNX's names.
 NUMPY_NAMES = {
     "bool": "bool",
     "i8": "int8",

@@ -8,7 +8,7 @@ Amount = int | str  # an expression of open sizes where it is a str
 
 
 class Explanation(dict[str, Any]):
-    """What the compiler did with a program; see `Model.explain`.
+    """The compiler's report on a program; see `Model.explain`.
 
     Keys: name, symbols; before and after (each with kernels, bytes_moved, operations,
     intermediate_bytes); kernels, a list (each with name, operators, kind, schedule, recipe, notes,

@@ -250,7 +250,7 @@ def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Te
 
 
 def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str]:
-    """What the function calls the dimensions, where it takes one parameter for each."""
+    """The function's names of the dimensions, where it takes one parameter for each."""
     try:
         parameters = list(inspect.signature(body).parameters.values())
     except (TypeError, ValueError):

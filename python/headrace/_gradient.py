@@ -29,7 +29,7 @@ def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
 
 
 def value_and_grad(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
-    """What the program yields, and its gradient: `value, gradient = value_and_grad(loss)(x)`."""
+    """The program's value and its gradient: `value, gradient = value_and_grad(loss)(x)`."""
     _expect_scalar(model, "value_and_grad")
     return ValueAndGrad(model, wrt)
 
@@ -97,7 +97,7 @@ class ForwardBackward:
 
     @property
     def kept(self) -> tuple[TensorSpec, ...]:
-        """What is kept between the programs beyond inputs and outputs."""
+        """Tensors kept between the programs beyond inputs and outputs."""
         specs = self.backward_model.inputs
         return tuple(
             spec
@@ -119,7 +119,7 @@ class ForwardBackward:
     def explain(
         self, sizes: dict[str, int] | None = None, /, **named_sizes: int
     ) -> GradientExplanation:
-        """What is kept, computed again and moved, in each direction."""
+        """Tensors kept, values computed again and data moved, in each direction."""
         forward = self.forward_model.explain(sizes, **named_sizes)
         backward = self.backward_model.explain(sizes, **named_sizes)
         kept = [

@@ -201,7 +201,7 @@ class Model:
         return self._core.ir(phase, self._sizes(sizes, named_sizes))
 
     def explain(self, sizes: Mapping[str, int] | None = None, /, **named_sizes: int) -> Explanation:
-        """What the compiler did: data movement before and after, kernel by kernel.
+        """The compiler's report: data movement before and after, kernel by kernel.
 
         A dict that prints as a table. Amounts are numbers where they depend on sizes given here
         or known, else expressions such as "1024*batch".

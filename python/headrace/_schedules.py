@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Recipe:
-    """What is said of a program's stages: text that can be printed, saved, edited and applied to
+    """A schedule of a program's stages: text that can be printed, saved, edited and applied to
     another program with stages of the same names."""
 
     _core: _core.Schedule | _core.LaunchSchedule
@@ -162,7 +162,7 @@ class StageSchedule:
         self._apply("vectorize", axes=[axis_name(axis)])
 
     def cache_read(self, source: Tensor | str, name: str | None = None) -> StageSchedule:
-        """A copy of what the stage reads of `source`, as a stage to be computed somewhere."""
+        """A copy of the elements of `source` that the stage reads, as a stage to be placed."""
         found = stage_name(source)
         copy = name or f"{found}.local"
         self._apply("cache_read", target=found, names=[copy])
@@ -179,7 +179,7 @@ class StageSchedule:
         self._apply("compute_at", target=stage_name(stage), axes=[axis_name(axis)])
 
     def pack(self, source: Tensor | str, at: Axis | str) -> None:
-        """What is read of `source` inside a loop, copied in the order in which it is read."""
+        """Copies the elements of `source` that a loop reads, in the order of its reads."""
         self._apply("pack", target=stage_name(source), axes=[axis_name(at)])
 
     def tensorize(self, axes: Sequence[Axis | str], intrinsic: Intrinsic | str) -> None:

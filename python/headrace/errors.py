@@ -1,4 +1,4 @@
-"""What Headrace raises.
+"""The exceptions of Headrace.
 
 Everything that is the user's to mend is an `Error`; its message names the file, node or input, what
 was expected and what was found. An `InternalError` is a defect of Headrace: please report it.

@@ -23,7 +23,7 @@ bool sameStream(uintptr_t a, uintptr_t b) {
   return std::max<uintptr_t>(a, 1) == std::max<uintptr_t>(b, 1);
 }
 
-// A tensor in somebody else's hands, who uses it in another stream: it is freed after that.
+// A tensor lent to another library, which uses it in another stream: it is freed after that.
 struct Exported {
   Tensor tensor;
   uintptr_t own, user;

@@ -71,7 +71,7 @@ void leaveRunningCalls(int status, void *) {
   ::_exit(status);
 }
 
-/// Lets the calls of other threads come to their end; nobody begins one from here on.
+/// Lets the calls of other threads come to their end; none begins from here on.
 void end() {
   calls().endingThread = std::this_thread::get_id();
   calls().ending = true;

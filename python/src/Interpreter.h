@@ -1,5 +1,5 @@
-// What the interpreter asks of work that runs without its lock: to stop where the user interrupts
-// it, and to be out of the way when the interpreter ends.
+// Work outside the interpreter's lock (GIL): it stops where the user interrupts it, and is out of
+// the way when the interpreter ends.
 #pragma once
 
 #include "runtime/system/Interruption.h"

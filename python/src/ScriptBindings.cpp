@@ -22,7 +22,7 @@ using script::ScriptSession;
 using script::Value;
 using Variables = ScriptSession::Variables;
 
-/// What a run left: a class of its own, so that variables are converted one by one.
+/// The variables after a run: a class of its own, so that they are converted one by one.
 struct Results {
   Variables variables;
 };
@@ -35,8 +35,8 @@ Tensor arrayFromPython(nb::handle value, DType type, size_t rank) {
   return tensorFromPython(value, spec, 0, fail);
 }
 
-/// What headrace._script made of a variable: a scalar, an f64 array of rank 2, or the parts of a
-/// sparse matrix (rows, columns, offsets, indices, values).
+/// A variable from headrace._script: a scalar, an f64 array of rank 2, or the parts of a sparse
+/// matrix (rows, columns, offsets, indices, values).
 Value valueFromPython(nb::handle value) {
   if (nb::isinstance<nb::bool_>(value))
     return nb::cast<bool>(value);

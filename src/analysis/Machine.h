@@ -1,4 +1,5 @@
-// What the compiler needs to know of a machine to choose shapes of loops; filled in by a target.
+// The machine model that loop shapes are chosen with: caches, registers, vectors. Filled in by a
+// target.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct Machine {
   /// holds at a time.
   int64_t cacheWays = 8;
   int64_t cacheWayBytes = 4096;
-  /// How far apart data may lie before finding its pages costs more than reading it.
+  /// TLB reach: how far apart data may lie before finding its pages costs more than reading it.
   int64_t translatedBytes = 4 << 20;
   /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
   /// cache or by packing weights for registers, and operands are read in any order.

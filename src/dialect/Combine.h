@@ -1,4 +1,4 @@
-// How reductions of each kind combine two scalars (level 2), and what they start from.
+// How reductions of each kind combine two scalars (level 2), and their neutral elements.
 #pragma once
 
 #include "dialect/Hr.h"
@@ -13,7 +13,7 @@ mlir::Value combineValues(mlir::OpBuilder &builder, mlir::Location loc, ReduceKi
 /// The accumulator, the last of `args`, plus the product of the first two.
 mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange args);
 
-/// What changes nothing when it is combined.
+/// The neutral element of the combination, as 0 of a sum.
 mlir::TypedAttr neutralValue(ReduceKind kind, mlir::Type type);
 
 } // namespace headrace::hr

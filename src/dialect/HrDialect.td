@@ -11,7 +11,7 @@ def Hr_Dialect : Dialect {
   let cppNamespace = "::headrace::hr";
   let summary = "Operators of machine-learning programs (level 1) and their kernels (level 2)";
   let description = [{
-    Level 1 says what the user wrote, in value semantics. Element-wise work is `hr.map` with a
+    Level 1 holds the user's operators, in value semantics. Element-wise work is `hr.map` with a
     scalar body, never one operator per function.
 
     A dimension is a constant or an expression over the program's symbols. A tensor type with a
@@ -38,7 +38,7 @@ def Hr_ReduceKindAttr : EnumAttr<Hr_Dialect, Hr_ReduceKind, "reduce_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Hr_PoolKind : I32EnumAttr<"PoolKind", "what a window yields", [
+def Hr_PoolKind : I32EnumAttr<"PoolKind", "the combination of a window's elements", [
     I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Average", 1, "average">,
     I32EnumAttrCase<"Sum", 2, "sum">]> {
   let cppNamespace = "::headrace::hr";
@@ -48,7 +48,7 @@ def Hr_PoolKindAttr : EnumAttr<Hr_Dialect, Hr_PoolKind, "pool_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Hr_CheckKind : I32EnumAttr<"CheckKind", "what the elements of a checked tensor are for", [
+def Hr_CheckKind : I32EnumAttr<"CheckKind", "the use of a checked tensor's elements", [
     I32EnumAttrCase<"Index", 0, "index">, I32EnumAttrCase<"Divisor", 1, "divisor">,
     I32EnumAttrCase<"Target", 2, "target">]> {
   let cppNamespace = "::headrace::hr";

@@ -29,7 +29,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$scalars), [{}],
       /*defaultImplementation=*/[{ return {}; }]>,
     InterfaceMethod<[{
-      What the accumulator of a structured reduction starts from; null when nothing is reduced.
+      The initial value of a structured reduction's accumulator; null when nothing is reduced.
     }], "::mlir::TypedAttr", "getInitialValue", (ins), [{}],
       /*defaultImplementation=*/[{ return {}; }]>,
     InterfaceMethod<[{
@@ -40,7 +40,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
     InterfaceMethod<[{
       Level 1: writes the operator in terms of finer operators and returns the value that replaces
-      it; failure when it is as fine as it gets.
+      it; failure when it has no expansion.
     }], "::mlir::FailureOr<::mlir::Value>", "expand", (ins "::mlir::OpBuilder &":$builder), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,
     InterfaceMethod<[{
@@ -57,7 +57,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
       the sum, and `compute-in-single` widens it.
     }], "bool", "addsUp", (ins), [{}], /*defaultImplementation=*/[{ return false; }]>,
     InterfaceMethod<[{
-      What it is to the kernel it becomes a part of.
+      The part it plays in the fused kernel it joins.
     }], "::headrace::FusionRole", "getFusionRole", (ins), [{}],
       /*defaultImplementation=*/[{ return ::headrace::FusionRole::Other; }]>,
     InterfaceMethod<[{
@@ -70,8 +70,8 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
     }], "bool", "isImageOperand", (ins "unsigned":$index), [{}],
       /*defaultImplementation=*/[{ return true; }]>,
     InterfaceMethod<[{
-      The dimensions of its images stand in another order from now on, dimension i being what
-      dimension permutation[i] was: its attributes follow. Types and operands are the caller's.
+      Permutes the dimensions of its images, dimension i being the former permutation[i]: its
+      attributes follow. Types and operands are the caller's.
     }], "void", "permute", (ins "::llvm::ArrayRef<int64_t>":$permutation), [{}],
       /*defaultImplementation=*/[{ (void)permutation; }]>,
   ];

@@ -19,7 +19,7 @@ def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,
   let summary = "one fused unit of work: linalg over plain tensors";
   let description = [{
     Block arguments are the operands without their symbolic encodings. Everything between reads of
-    the operands and writes of the results stays inside. `operators` names what the user wrote that
+    the operands and writes of the results stays inside. `operators` names the user's operators that
     became part of it; `cost` gives bytes read, bytes written and operations as expressions of the
     symbols, and where several operators are in it, the bytes saved against a kernel for each.
     ```

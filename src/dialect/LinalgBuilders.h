@@ -1,4 +1,4 @@
-// Level 2 in terms of level 1's movement.
+// Operations of linalg (level 2), built from the movement of operators (level 1).
 #pragma once
 
 #include "dialect/Movement.h"

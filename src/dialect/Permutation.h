@@ -1,4 +1,4 @@
-// Orders of dimensions.
+// Permutations of dimensions.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"

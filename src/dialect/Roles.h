@@ -1,9 +1,9 @@
-// What operators are to the passes that choose for them: each says it of itself.
+// The role of an operator in fusion and in the choice of a layout. Each operator states its own.
 #pragma once
 
 namespace headrace {
 
-/// What an operator is to the kernel that it becomes a part of.
+/// The part an operator plays in the fused kernel it joins.
 enum class FusionRole {
   /// Work of its own.
   Other,

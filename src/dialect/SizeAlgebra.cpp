@@ -12,8 +12,8 @@ using namespace mlir;
 namespace headrace {
 
 namespace {
-/// A sum of products: each product's factors, sorted, with its coefficient. What is neither a sum
-/// nor a product counts as one factor.
+/// A sum of products: each product's factors, sorted, with its coefficient. An expression that is
+/// neither a sum nor a product counts as one factor.
 using Factors = std::vector<AffineExpr>;
 struct FactorsLess {
   bool operator()(const Factors &a, const Factors &b) const {

@@ -12,7 +12,7 @@ namespace headrace {
 
 /// Dialects of every level and of the target.
 std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
-/// Those of one more target.
+/// Adds the dialects of one more target.
 void addTarget(mlir::MLIRContext &context, const Target &target);
 
 /// A program as data, without the code of its kernels.
@@ -43,7 +43,7 @@ public:
   /// memory.
   LoweredProgram compileAhead(mlir::ModuleOp program, AheadCode &code);
 
-  /// What became of `program`; runs all phases.
+  /// A report of what the compiler made of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 
 private:

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Tasks wait until somebody waits for them: then they are a loop of the process's pool.
+/// Tasks are deferred until a thread waits for them: then they are a loop of the process's pool.
 class ProcessThreads final : public llvm::ThreadPoolInterface {
 public:
   void wait() override { runAll(nullptr); }
@@ -42,7 +42,7 @@ private:
     return tasks;
   }
 
-  // Those that a task adds come next.
+  // Tasks that a task adds come next.
   void runAll(llvm::ThreadPoolTaskGroup *group) {
     for (Tasks tasks = take(group); !tasks.empty(); tasks = take(group)) {
       CompilerSection::Pause pause;

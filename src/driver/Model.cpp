@@ -70,7 +70,7 @@ struct Model::Impl {
     return full;
   }
 
-  /// What only the source of a program can answer.
+  /// The program's source, for questions that a package cannot answer.
   LevelOneProgram &sourceFor(const char *what) {
     if (!source)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +

@@ -1,5 +1,5 @@
-// A program loaded from a file: compiled on demand, run, explained. What the command line and the
-// Python package are made of; no MLIR header.
+// A program loaded from a file: compiled on demand, run, explained. The command line and the Python
+// package are built on it; no MLIR header.
 #pragma once
 
 #include "driver/Settings.h"
@@ -17,9 +17,9 @@ struct PhaseInfo {
   std::string name;
   std::string summary;
 };
-/// Those of a target, in order.
+/// The phases of a target, in order.
 std::vector<PhaseInfo> phases(const std::string &target = "cpu");
-/// Those that make a program with gradients of one without, before these.
+/// The phases of differentiation, which run before these.
 std::vector<PhaseInfo> gradientPhases();
 
 class Package;

@@ -19,7 +19,8 @@ void import(OpPassManager &manager, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
 }
 
-/// What a library computes as a whole is chosen while it still is one operator.
+/// Libraries compute attention as a whole: their expansion is chosen while it still is one
+/// operator.
 void chooseAttention(OpPassManager &program, const Target &target, StringRef expansion) {
   ChooseExpansionsPassOptions choice;
   choice.only = hr::AttentionOp::getOperationName().str();
@@ -130,7 +131,7 @@ void differentiate(OpPassManager &manager, const GradientPasses &given) {
 
 void share(OpPassManager &manager) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  // What gradients share with their operators: means, sums, maxima.
+  // Common subexpressions of gradients and their operators: means, sums, maxima.
   program.addPass(createExpandOperatorsPass());
   program.addPass(createSimplifyAlgebraPass());
   program.addPass(createCSEPass());
@@ -138,7 +139,7 @@ void share(OpPassManager &manager) {
 }
 
 void split(OpPassManager &manager, const GradientPasses &given) {
-  // What is kept has the layout in which it is computed.
+  // Layouts first: values are kept in the layout in which they are computed.
   OpPassManager &program = manager.nest<func::FuncOp>();
   program.addPass(createChannelsLastPass());
   program.addPass(createSimplifyAlgebraPass());
@@ -181,7 +182,7 @@ std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
       {"differentiate", "level 1: gradients beside the results",
        [given](OpPassManager &manager) { differentiate(manager, given); }, nullptr,
        given.afterwards},
-      {"share", "level 1: what gradients share with their operators, once", share, nullptr,
+      {"share", "level 1: common subexpressions of gradients and operators, once", share, nullptr,
        nullptr}};
   if (splits)
     phases.push_back({"split", "level 1: a forward and a backward program",

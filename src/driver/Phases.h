@@ -15,15 +15,15 @@ struct Phase {
   llvm::StringRef summary;
   /// Adds the passes that lead from the phase before to this one.
   std::function<void(mlir::OpPassManager &)> build;
-  /// What the user asked for is checked, and told to the program, around the passes. They throw
-  /// Error; either may be null.
+  /// Checks of the user's settings, and notes of them on the program, before and after the passes.
+  /// They throw Error; either may be null.
   std::function<void(mlir::ModuleOp)> before, after;
 };
 
 /// From what the user wrote to code.
 std::vector<Phase> compilerPhases(const Target &target, const Settings &settings);
 
-/// What the passes of a gradient are told.
+/// Options of the passes that differentiate.
 struct GradientPasses {
   /// The inputs to differentiate by, by number.
   llvm::SmallVector<int64_t> inputs;

@@ -1,6 +1,6 @@
-// What becomes of a user's recipe (Settings::recipe) on its way through the phases. A processor's
-// shapes loops and stands on the entry; a device's says how kernels are launched, and stands on
-// them.
+// The way of a user's recipe (Settings::recipe) through the phases. A recipe for a processor shapes
+// loops and stands on the entry function; one for a device says how kernels are launched, and
+// stands on the kernels.
 #pragma once
 
 #include "driver/Settings.h"

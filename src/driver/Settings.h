@@ -26,7 +26,8 @@ struct Settings {
   size_t planCacheSize = 16;
 };
 
-/// What `expansion` may be on some target: "auto, generated, openblas, cublas or cudnn".
+/// The values that `expansion` may have on any target: "auto, generated, openblas, cublas or
+/// cudnn".
 std::string expansionChoices();
 
 } // namespace headrace

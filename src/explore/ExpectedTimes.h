@@ -1,8 +1,8 @@
 // Times at which tasks that run by themselves are expected to start and end.
 //
-// While a task collects what it takes for its first output, nobody after it can hold its inputs up:
-// they come at the pace of those before it. Its output goes at the pace of the slowest after it,
-// and it cannot end before those that stream to it.
+// While a task collects what it takes for its first output, no task after it can hold its inputs
+// up: they come at the pace of the tasks before it. Its output goes at the pace of the slowest
+// after it, and it cannot end before the tasks that stream to it.
 #pragma once
 
 #include "explore/Schedule.h"

@@ -4,7 +4,7 @@
 
 namespace headrace::explore {
 
-/// Edges between tasks of one block stream. Those into a buffer do not: it takes what comes at any
+/// Edges between tasks of one block stream. Edges into a buffer do not: it takes elements at any
 /// pace.
 std::vector<ScheduledEdge> streamsWithinBlocks(const TaskGraph &graph,
                                                const std::vector<ScheduledTask> &tasks);

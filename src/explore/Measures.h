@@ -1,4 +1,4 @@
-// What a task graph takes whatever its schedule: its work, and lower bounds of its time.
+// Work of a task graph, and lower bounds of its time that hold for every schedule.
 #pragma once
 
 #include "explore/TaskGraph.h"

@@ -6,8 +6,7 @@ namespace headrace::explore {
 
 namespace {
 
-// Results go to memory once before anybody reads them: they come in another order than they are
-// read.
+// Results go to memory once before they are read: they come in another order than they are read.
 Stream store(GraphWriter &writer, Stream result, int times) {
   for (int i = 0; i < times; ++i) {
     std::string suffix = i == 0 ? "" : std::to_string(i + 1);

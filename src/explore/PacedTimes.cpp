@@ -27,7 +27,7 @@ std::vector<ScheduledTask> pacedTimes(const TaskGraph &graph, const Schedule &sc
             neighbours.streamsOut ? Fraction::ratio(paces[number], task.output) : Fraction(1);
         Fraction reads = task.rate() > Fraction(1) ? std::max(in, out * task.rate()) : in;
         times.firstOutput = times.start + beforeFirstOutput(task, reads);
-        // What the last element read gives is written at one element a cycle, as is all output.
+        // Outputs of the last element read are written at one element a cycle, as is all output.
         int64_t lastRead = (in * Fraction(task.input - 1)).ceiling();
         times.end = times.start + std::max(lastRead + task.rate().ceiling(), task.output);
         if (neighbours.streamsOut)
@@ -36,9 +36,9 @@ std::vector<ScheduledTask> pacedTimes(const TaskGraph &graph, const Schedule &sc
       });
 }
 
-// What the receiver does not take until it starts. In the cycle in which it starts, an element may
-// take the room of another, unless the receiver waits for the end of somebody who in turn may wait
-// for that room.
+// The elements that arrive before the receiver starts. In the cycle in which it starts, an element
+// may take the room of another, unless the receiver waits for the end of a task that in turn may
+// wait for that room.
 int64_t capacityOf(int edge, const TaskGraph &graph, const Schedule &schedule,
                    const std::vector<ScheduledTask> &paced) {
   const ScheduledEdge &stream = schedule.edges[edge];

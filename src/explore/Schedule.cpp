@@ -71,7 +71,7 @@ int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule) {
     for (int edge : graph.edgesOutOf(number)) {
       if (schedule.edges[edge].streams)
         continue;
-      // What goes into a buffer is read there by its receivers only.
+      // Elements in a buffer are read there by its receivers only.
       TaskKind to = graph.tasks()[graph.edges()[edge].to].kind;
       writes = true;
       volume += to == TaskKind::Compute ? graph.weight(edge) : 0;

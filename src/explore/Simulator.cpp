@@ -9,7 +9,7 @@ namespace headrace::explore {
 
 namespace {
 
-// What a task has done. Elements and rooms carry the time at which they are there, so that tasks
+// The progress of a task. Elements and rooms carry the time at which they are there, so that tasks
 // can be taken in any order: each decides its own times from those of its neighbours.
 struct State {
   explicit State(const Task &task)

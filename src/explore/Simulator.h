@@ -1,4 +1,4 @@
-// A schedule tried out, element by element: confirms its times, or shows where it stalls.
+// Simulates a schedule element by element: confirms its times, or shows where it stalls.
 //
 // Tasks run by themselves: each reads an element from all its inputs as soon as they are there, one
 // a cycle, and writes an element to all its outputs a cycle after the last one it takes was read,
@@ -13,7 +13,7 @@
 
 namespace headrace::explore {
 
-/// Somebody in a circle of tasks none of which can go on.
+/// One task of a deadlock: a cycle of tasks none of which can go on.
 struct Wait {
   enum class For {
     Element, ///< `other` has written nothing more into the buffer between both

@@ -148,7 +148,8 @@ void TaskGraph::orderTopologically() {
   }
   for (int task = 0; task < size(); ++task)
     if (missing[task] != 0)
-      refuse("task " + inQuotes(nodes[task].name) + ": it waits for its own result in a circle");
+      refuse("task " + inQuotes(nodes[task].name) +
+             ": it waits for its own result, expected an acyclic graph");
 }
 
 void TaskGraph::checkTwins() const {

@@ -1,4 +1,4 @@
-// A canonical task graph: what a program does, as tasks that pass each other streams of elements.
+// A canonical task graph: a program as tasks that pass each other streams of elements.
 //
 // Every edge into a task carries its input volume, every edge out of it its output volume, and a
 // task handles one element of either in a cycle. So its work is the larger of both volumes, and its
@@ -45,7 +45,7 @@ public:
   static constexpr int64_t maxVolume = int64_t{1} << 40;
   static constexpr size_t maxTasks = size_t{1} << 20, maxEdges = size_t{1} << 24;
 
-  /// Both give the number of what was added. What does not fit is found by `validate`.
+  /// Both give the number of the new task or edge. Volumes that do not fit are found by `validate`.
   int add(Task task);
   int connect(int from, int to);
 

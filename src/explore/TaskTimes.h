@@ -1,4 +1,4 @@
-// What all ways to time the tasks of a schedule have in common.
+// The walk over blocks and tasks that every way to time a schedule shares.
 #pragma once
 
 #include "explore/Schedule.h"

@@ -1,5 +1,5 @@
-// What compiled code shows of itself: tables in the object, read by the runtime that runs it. They
-// are part of the package format; a change of them is a change of codeAbi.
+// Tables in an object file that describe the compiled code to the runtime that runs it. They are
+// part of the package format; a change of them is a change of codeAbi.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -11,8 +11,8 @@ namespace headrace {
 /// The version of everything in this file and of the kernels' signature.
 inline constexpr uint32_t codeAbi = 1;
 
-/// The kernels of one processor level. The object needs nothing from any library: what kernels call
-/// they call through `imports`, which the runtime fills in by name.
+/// The kernels of one processor level. The object needs nothing from any library: kernels call
+/// functions through `imports`, which the runtime fills in by name.
 struct CodeTable {
   uint32_t abi;
   uint32_t kernelCount;
@@ -27,7 +27,7 @@ struct CodeTable {
 /// The one symbol of a shared object in a package.
 inline constexpr char codeTableSymbol[] = "headrace_code";
 
-/// A whole package inside a program: what headrace_image is in the C interface.
+/// A whole package inside a program: headrace_image of the C interface.
 struct PackageImage {
   uint32_t abi;
   uint32_t codeCount;

@@ -1,4 +1,4 @@
-// What a package holds, as plain data; the code of its kernels is elsewhere.
+// The contents of a package as plain data; the code of its kernels is elsewhere.
 #pragma once
 
 #include "runtime/program/Explanation.h"
@@ -35,13 +35,13 @@ struct ScriptVariable {
   bool isMatrix = true;
 };
 
-/// What a segment of a script computes, and the program that does.
+/// A segment of a script: a key for its computation, and the program that does it.
 struct PackagedSegment {
   std::string key;
   PackagedProgram program;
 };
 
-/// A script with the code of its segments. What has no code is computed by the runtime.
+/// A script with the code of its segments. Segments without code are computed by the runtime.
 struct PackagedScript {
   std::string name;
   std::vector<ScriptVariable> inputs, outputs;

@@ -25,7 +25,7 @@ public:
   /// or the package has no version for them.
   std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;
 
-  /// What is known of the version that serves these sizes; open ones are taken to be 2 or more.
+  /// The report of the version that serves these sizes; open ones are taken to be 2 or more.
   Explanation explain(const Sizes &sizes) const;
 
   size_t versionCount() const { return versions.size(); }
@@ -70,8 +70,8 @@ public:
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);
 
-  /// Whether a file is to be opened as a package: by its name, never by what is in it. A package
-  /// is native code, which nobody runs by opening what is called a model.
+  /// Whether a file is to be opened as a package: by its name, never by what is in it. A package is
+  /// native code: opening a file that is called a model must never run any.
   static bool isNamedLikeOne(const std::filesystem::path &path);
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }

@@ -13,7 +13,7 @@ namespace headrace {
 
 using Bytes = std::span<const std::byte>;
 
-/// What a file may take, and how many there may be: far more than any package needs.
+/// Bounds on the number of files and the bytes of each: far more than any package needs.
 inline constexpr size_t maxZipFiles = 1024;
 inline constexpr uint64_t maxZipBytes = UINT32_MAX;
 

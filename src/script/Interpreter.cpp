@@ -100,8 +100,8 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
        ErrorKind::TypeMismatch);
 }
 
-/// A scalar as the declared type wants it, text read as what it says; none where it says nothing
-/// of the kind. What is declared a string may be any scalar.
+/// A scalar as the declared type wants it, text read as what it says; none where it says nothing of
+/// the kind. A variable declared a string may be any scalar.
 static std::optional<Value> converted(const Value &value, ValueType type) {
   const std::string *text = value.as<std::string>();
   bool numeric = type == ValueType::Double || type == ValueType::Integer;

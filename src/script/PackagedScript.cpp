@@ -43,7 +43,7 @@ std::unique_ptr<ScriptSession> openScript(std::shared_ptr<const PackageScript> s
   const auto &[name, text] = script->files().front();
   options.files = std::move(files);
   options.scriptPath.assign(script->scriptPath().begin(), script->scriptPath().end());
-  // What was compiled has all sizes open, and stands ready.
+  // The segments are compiled already, with all sizes open.
   options.settings.sizes = SizePolicy::Open;
   options.settings.compile = CompileWhen::Always;
   options.settings.code = std::make_shared<PackagedSegments>(script);

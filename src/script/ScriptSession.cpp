@@ -98,7 +98,7 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   for (auto &[name, value] : variables)
     if (!name.starts_with('_'))
       result.emplace(name, std::move(value));
-  // What the script did not write to is as it was.
+  // Variables that the script did not write to are as they were.
   result.insert(inputs.begin(), inputs.end());
   return result;
 }

@@ -18,7 +18,7 @@ struct ScriptOptions {
   std::shared_ptr<const ScriptFiles> files;
   /// Where print goes; standard output if empty.
   std::function<void(const std::string &)> print;
-  /// What relative names in read and write are relative to; the process's folder if empty.
+  /// The folder that relative names in read and write start from; the process's own if empty.
   std::filesystem::path folder;
   /// A run to learn from: write(...) does nothing.
   bool isTrial = false;

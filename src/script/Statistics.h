@@ -6,7 +6,7 @@
 
 namespace headrace::script {
 
-/// What a run did, and where its time went.
+/// Counts of a run, and where its time went.
 struct Statistics {
   int64_t blocks = 0; ///< straight blocks that ran
   int64_t plans = 0;  ///< blocks, or parts of them, that were planned

@@ -1,4 +1,4 @@
-// What a target implements: a folder beside this file, none special.
+// The interface of a target. A target is a folder beside this file; none is special.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -37,7 +37,7 @@ public:
   virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
   /// From there to code, in the target's own words.
   virtual llvm::ArrayRef<TargetPhase> phases() const = 0;
-  /// What a machine needs to run its code.
+  /// The processor or device that its code needs.
   virtual ProcessorNeeds needs() const = 0;
   /// A target is one of these two.
   virtual const HostTarget *asHost() const { return nullptr; }
@@ -99,7 +99,7 @@ const Target &findTarget(llvm::StringRef name);
 /// The names of the ways in which any target computes contractions and convolutions, each once:
 /// "generated", "openblas", ...
 std::vector<std::string> expansionNames();
-/// Those of one target.
+/// The expansions of one target.
 std::vector<std::string> expansionNames(const Target &target);
 
 } // namespace headrace

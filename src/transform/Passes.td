@@ -90,20 +90,20 @@ def SplitGradientPass : Pass<"split-gradient", "::mlir::ModuleOp"> {
   let summary = "splits a differentiated program into a forward and a backward one";
   let options = [
     Option<"budget", "budget", "int64_t", "-1",
-           "most bytes kept between the two beyond inputs and outputs; negative: what is fastest">
+           "most bytes kept between the two beyond inputs and outputs; negative: the fastest">
   ];
 }
 
 def VerifyLevel1Pass : Pass<"verify-level1", "::mlir::func::FuncOp"> {
-  let summary = "checks what level 1 promises: operators only, every size known";
+  let summary = "checks the contract of level 1: operators only, every size known";
 }
 
 def VerifyLevel2Pass : Pass<"verify-level2", "::mlir::func::FuncOp"> {
-  let summary = "checks what level 2 promises: kernels of linalg over plain tensors";
+  let summary = "checks the contract of level 2: kernels of linalg over plain tensors";
 }
 
 def VerifyLevel3Pass : Pass<"verify-level3", "::mlir::func::FuncOp"> {
-  let summary = "checks what level 3 promises: buffers and plain loops";
+  let summary = "checks the contract of level 3: buffers and plain loops";
 }
 
 #endif

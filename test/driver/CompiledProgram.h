@@ -13,7 +13,8 @@
 
 namespace headrace {
 
-/// What inputs are filled with. Integers are small in every kind, so that they index and divide.
+/// Values that inputs are filled with. Integers are small in every kind, so that they index and
+/// divide.
 enum class Fill {
   Uniform, // in [-2, 2)
   Special, // NaN, infinities, zeros of both signs, the smallest and largest numbers

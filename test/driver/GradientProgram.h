@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// What inputs are filled with before they are moved a little.
+/// Values that inputs are filled with before they are moved a little.
 enum class Numbers {
   Any,      // in [-2, 2)
   Positive, // in [0.3, 2.3)

@@ -97,7 +97,7 @@ def test_ir_is_the_code_of_every_level(folder) -> None:
 
 
 def test_runtime_needs_the_system_only() -> None:
-    """What docs/packages.md promises."""
+    """The dependencies that docs/packages.md promises, and no others."""
     library = LIBRARY / "libheadrace_runtime.so"
     needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", library))
     allowed = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}

@@ -46,7 +46,7 @@ TEST(TaskGraphTest, CirclesAreRefusedByName) {
               graphOf({{"a", even}, {"b", even}, {"c", even}, {"d", even}},
                       {{"a", "b"}, {"b", "c"}, {"c", "b"}, {"c", "d"}});
             }),
-            "task 'b': it waits for its own result in a circle");
+            "task 'b': it waits for its own result, expected an acyclic graph");
 }
 
 TEST(TaskGraphTest, EdgesThatAreThereTwiceAreRefused) {

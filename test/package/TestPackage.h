@@ -18,7 +18,7 @@ void writeTestPackage(const std::filesystem::path &path,
                       const PackageContents &contents = testContents(),
                       const std::vector<std::byte> &code = testCode());
 
-/// What the package computes.
+/// The package's formula on the host.
 std::vector<float> expectedOutput(const std::vector<float> &x);
 
 /// How many elements its weights have, for n of 2 to that.

@@ -1,4 +1,4 @@
-"""What may go in, what comes out, and whose memory it is."""
+"""Arrays as inputs and outputs, and who owns their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a small file can ask of the compiler is bounded: memory while folding, time per node."""
+"""Bounds on what a small file can ask of the compiler: memory while folding, time per node."""
 
 import subprocess
 import sys

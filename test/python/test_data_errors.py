@@ -1,5 +1,5 @@
-"""What only data can show: indices that do not exist, integers divided by 0. An error names the
-node, the value, its position and what was allowed; the model can be called again."""
+"""Errors that only data can show: indices that do not exist, integers divided by 0. An error names
+the node, the value, its position and the allowed range; the model can be called again."""
 
 from __future__ import annotations
 

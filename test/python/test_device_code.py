@@ -38,7 +38,7 @@ def assembler() -> Path:
 
 
 def functions(case: Case, architecture: str, assembler: Path, folder: Path) -> dict[str, str]:
-    """What the assembler says of each function of the case's program."""
+    """The assembler's report on each function of the case's program."""
     from cases.gpu.onnx_models import write_formula
 
     model, package = folder / "model.onnx", folder / "model.hrpkg"
@@ -100,7 +100,7 @@ def launches(program: dict) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", list(operators.cases(random=40)), ids=lambda c: c.name)
 def test_operators_compile(case, tmp_path):
-    """What is launched is in the code, which keeps its values in registers; what they compute is
+    """All launches are in the code, which keeps its values in registers; their results are
     checked where there is a device."""
     package = tmp_path / "model.hrpkg"
     hr.write_package(case.save(tmp_path), package, target="cuda:sm_90a")

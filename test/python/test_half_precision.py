@@ -27,7 +27,7 @@ TYPES = {
 def run(
     folder: Path, operator: str, inputs: list[np.ndarray], kind: str, result: str = "", **attributes
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What one operator gives, compiled and by the reference."""
+    """Results of one operator, compiled and by the reference."""
     names = [f"x{i}" for i in range(len(inputs))]
     info = helper.make_tensor_value_info
     graph = helper.make_graph(

@@ -216,7 +216,7 @@ def test_a_stage_that_is_computed_where_it_is_read_can_be_launched():
     first, second = recipe_of(D, "C: product tileM=64 tileN=64").splitlines()
     assert first.startswith("C: product ") and " tileM=64 " in first
     assert second == "D: points threads=256 vector=4"
-    # What is combined on the way to points is launched, too.
+    # Reductions on the way to points are launched, too.
     assert recipe_of(D, "D: points").splitlines()[0].startswith("C: product ")
     with pytest.raises(hr.InvalidArgumentError, match="'D: product': expected a matrix product"):
         recipe_of(D, "C: product\nD: product")

@@ -28,7 +28,7 @@ def positive_definite(n: int) -> np.ndarray:
 
 
 def child(code: str, **environment: str) -> str:
-    """What a fresh process prints."""
+    """The output of a fresh process."""
     process = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**os.environ, **environment},

@@ -267,7 +267,7 @@ def test_an_interrupt_ends(what, digits_path, network) -> None:
             print("done")
         except KeyboardInterrupt:
             print("interrupted", flush=True)
-        # What was interrupted can be used again.
+        # A model can be used again after an interruption.
         assert hr.load(MODEL)(images).shape == (2, 10)
         """),
         digits_path,

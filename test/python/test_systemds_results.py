@@ -69,7 +69,7 @@ def batches(size: int) -> list[list[str]]:
 
 
 def compiled(batch: list[str], formats: str) -> list[Any]:
-    """What these scripts leave in y, compiled as one."""
+    """The values of y after these scripts, compiled as one."""
     text = "\n".join(f"y{i} = {script[4:]}" for i, script in enumerate(batch))
     left = hr.script(text, compile="always")(**given(used(text), formats))
     return [plain(left[f"y{i}"]) for i in range(len(batch))]

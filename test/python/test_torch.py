@@ -240,7 +240,7 @@ def test_inputs_and_constants_as_results() -> None:
     torch.testing.assert_close(results[4], torch.ones(2))
 
 
-# What is left to PyTorch
+# Fallback to PyTorch
 
 
 def test_fallback_warns_once_and_names_the_operator() -> None:

@@ -1,4 +1,4 @@
-"""What PyTorch's graphs become where their tensors are on a CUDA device; needs no device."""
+"""Compilation of PyTorch's graphs whose tensors are on a CUDA device; needs no device."""
 
 from __future__ import annotations
 

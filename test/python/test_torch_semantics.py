@@ -1,4 +1,4 @@
-"""What graphs of PyTorch mean beyond their operators: to autograd, to memory, to whoever called.
+"""Semantics of PyTorch's graphs beyond their operators: autograd, memory, the caller's view.
 
 Each is as in eager mode; where Headrace does not compile it, the warning names it.
 """
@@ -238,7 +238,7 @@ def test_backward_called_from_the_function() -> None:
 
 
 def aliases(function: Callable, x: torch.Tensor) -> None:
-    """What is written to each result shows where it does in eager mode."""
+    """Writes to each result show where they do in eager mode (aliasing)."""
     ours, theirs = x.clone(), x.clone()
     found, wanted = compiled(function)(ours), function(theirs)
     assert_same(found, wanted)

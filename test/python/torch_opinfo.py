@@ -22,7 +22,7 @@ from headrace.torch import FallbackWarning, _backend  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
-#: What they yield is not determined.
+#: Operators whose results are not determined.
 UNDETERMINED = (
     "empty",
     "empty_like",
@@ -149,7 +149,7 @@ def copied(x: Any, gradients: bool) -> Any:
 
 
 def compare(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """What is wrong, and what was left to PyTorch and why."""
+    """The mistakes, and the operators left to PyTorch with reasons."""
     wanted = run(cases, together(cases))
     torch._dynamo.reset()
     _backend._warned.clear()
@@ -184,7 +184,7 @@ def is_refused_by_torch(cases: Sequence[Case]) -> bool:
 
 
 def mistakes(cases: Sequence[Case], together: int = 16) -> list[str]:
-    """What is wrong; many to a graph, and those of a graph that is wrong one by one."""
+    """The mistakes. Many cases share a graph; those of a graph that fails are tried one by one."""
     wrong: list[str] = []
     for start in range(0, len(cases), together):
         part = cases[start : start + together]

@@ -72,7 +72,7 @@ class Verdict:
 
     kind: str
     message: str = ""
-    # What ONNX Runtime had to say: see Answer.
+    # ONNX Runtime's outcome: see Answer.
     runtime: str = ""
     runtime_message: str = ""
 
@@ -84,8 +84,8 @@ def plain(array: np.ndarray) -> np.ndarray:
 def difference(
     found: np.ndarray, expected: np.ndarray, error: float, special: bool, unit: float = 0.0
 ) -> str:
-    """What differs, in a few words; empty where nothing does. `error` counts units of rounding: of
-    the type, or `unit` where that is coarser."""
+    """The first difference, in a few words; empty where there is none. `error` counts units of
+    rounding: of the type, or `unit` where that is coarser."""
     if found.dtype != expected.dtype:
         return f"type {found.dtype}, expected {expected.dtype}"
     if found.shape != expected.shape:

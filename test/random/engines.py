@@ -1,4 +1,4 @@
-"""What computes a random program: the Python package, or the command line of any build, sanitized ones too."""
+"""Engines for random programs: the Python package, or the command line of any build."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WIDER = {F16: F32, BF16: F32, I8: I32, I16: I32}
 OTHER = {F16: F32, BF16: F32, F64: F32, I8: I64, I16: I64, I32: I64}
 
 
-#: What it says of models that the standard allows.
+#: Its messages for models that the standard allows.
 LIMITS = [
     "Size of X.shape[axis:] must be at least 1",  # normalizations of no elements
     "Only N can be zero",  # windows over no elements

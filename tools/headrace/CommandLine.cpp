@@ -74,7 +74,7 @@ void describe(CLI::App &app) {
              "130 interrupted.");
 }
 
-// What was printed must have arrived: a full disk or a closed pipe is an error.
+// Output must have arrived: a full disk or a closed pipe is an error.
 int flushOutput(int code) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     return fail(userError, fmt::format("cannot write the output: {}", std::strerror(errno)));

@@ -2,8 +2,8 @@
 
 namespace headrace::cli {
 
-/// Does what a command line asks, prints what it has to say, and gives the process's exit code.
-/// Takes over SIGINT.
+/// Carries out a command line, prints its output, and gives the process's exit code. Takes over
+/// SIGINT.
 int runCommandLine(int argc, char **argv);
 
 } // namespace headrace::cli

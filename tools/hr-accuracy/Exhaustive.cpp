@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kNumbers = int64_t{1} << 32, kBlock = 1 << 16, kBlocks = kNumbers / kBlock;
 constexpr int64_t kSpread = 40'503; // odd: every block has its turn
 
-/// What the workers share.
+/// State that the workers share.
 struct Sweep {
   const Function &function;
   std::span<const Evaluate> implementations;

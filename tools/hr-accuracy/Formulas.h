@@ -1,5 +1,5 @@
-// What every function is, as a formula over any type of numbers that has the elementary functions:
-// double, long double, or four doubles at a time. Whoever includes this brings those in first.
+// Every function as a formula over any type of numbers that has the elementary functions: double,
+// long double, or four doubles at a time. Whoever includes this brings those in first.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The elementary functions and what they are exactly.
+// The elementary functions and their exact values.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Where functions are tested.
+// Arguments that functions are tested at.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

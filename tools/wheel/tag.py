@@ -33,7 +33,7 @@ class Refused(Exception):
 
 @dataclass
 class Module:
-    """What the dynamic loader reads of a shared object."""
+    """The parts of a shared object that the dynamic loader reads."""
 
     name: str
     libraries: set[str] = field(default_factory=set)

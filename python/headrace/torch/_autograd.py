@@ -86,7 +86,7 @@ class Function(torch.autograd.Function):
         outputs = training.forward(list(inputs))
         ctx.training = training
         ctx.inputs = len(inputs)
-        # What is saved is let go of with the graph: the call as well, which a tensor carries.
+        # Saved tensors are freed with the graph; so is the call, which therefore hangs on one.
         carrier = torch.empty(0)
         carrier.call = call
         kept = ((inputs if is_input else outputs)[i] for is_input, i in training.kept)

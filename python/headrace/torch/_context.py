@@ -1,4 +1,4 @@
-"""What the function of one ATen operator works with: the builder of the program, and the node."""
+"""The context of an ATen operator's lowering: the builder of the program, and the node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPES = {name: dtype for dtype, name in NAMES.items()}
 
 Tensor = _core.GraphNode
 Size = int | _core.OpenSize
-# What sizes are computed with as numbers: sympy's operation or PyTorch's, and the function.
+# Arithmetic on sizes as numbers: sympy's operation or PyTorch's, and the function.
 OF_SIZES = {
     "Add": "add", "Mul": "mul", "Pow": "power", "PowByNatural": "power", "FloatPow": "power",
     "IntTrueDiv": "div", "FloatTrueDiv": "div", "FloorDiv": "floor_divide",
@@ -39,7 +39,7 @@ OF_SIZES = {
 
 
 class Unsupported(Exception):
-    """What the program does not have; the message names it."""
+    """A feature that the program does not have; the message names it."""
 
 
 def dtype_name(dtype: torch.dtype) -> str:

@@ -1,4 +1,4 @@
-"""What PyTorch's operators consist of, where its own rules or ours take them apart."""
+"""Decompositions of PyTorch's operators, by its own rules or ours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor
     return x * (kept / (1 - p) if p < 1 else kept), kept.bool()
 
 
-#: What attention is on CUDA devices.
+#: The operators of attention on CUDA devices.
 ATTENTIONS = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_flash_attention",
@@ -74,7 +74,7 @@ def transformer_encoder_layer(
     norm1_bias: Any, norm2_weight: Any, norm2_bias: Any, ffn1_weight: Any, ffn1_bias: Any,
     ffn2_weight: Any, ffn2_bias: Any, mask: Any = None, mask_type: Any = None,
 ) -> torch.Tensor:  # fmt: skip
-    """What PyTorch fuses into one operator for inference."""
+    """The encoder layer, which PyTorch fuses into one operator for inference."""
     if mask is not None:
         raise Unsupported("a masked aten._transformer_encoder_layer_fwd")
 

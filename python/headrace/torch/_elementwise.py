@@ -101,7 +101,7 @@ def div(c: Context, a: Any, b: Any, rounding_mode: str | None = None) -> Tensor:
 def power(c: Context, base: Any, exponent: Any) -> Tensor:
     whole = not c.value.is_floating_point()
     if whole and (isinstance(exponent, (Tensor, torch.SymInt)) or exponent < 0):
-        raise Unsupported("powers of integers by what may be negative")
+        raise Unsupported("powers of integers by exponents that may be negative")
     plain = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
     if not isinstance(exponent, (Tensor, torch.SymInt, torch.SymFloat)):
         if exponent == 1:

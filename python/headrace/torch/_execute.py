@@ -1,4 +1,4 @@
-"""What PyTorch calls in place of a graph."""
+"""The callables that replace a graph of PyTorch."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Executor:
                 values.append(drawn)
         return values
 
-    # What PyTorch may have to do again
+    # Calls that PyTorch may have to repeat
 
     def record(self, args: tuple[Any, ...]) -> Call:
         """The call, with copies of what it is going to change."""
@@ -125,7 +125,7 @@ class Executor:
         return Call(self.run_again, self.give_up, given, program.inputs, bool(program.draws))
 
     def run_again(self, *args: Any) -> list[Any]:
-        """What the program yields, by PyTorch."""
+        """The program's results, computed by PyTorch."""
         if self.program.draws and self.program.device.type != "cpu":
             raise RuntimeError(
                 "headrace: gradients of gradients of a graph that draws random numbers on a device "
@@ -137,7 +137,7 @@ class Executor:
             graph.graph_copy(self.module.graph, copies)
             graph.output(tuple(copies[output.node] for output in self.program.outputs))
             self.again = fx.GraphModule(self.module, graph)
-        # What it changes in place belongs to it.
+        # It gets copies of the tensors that it changes in place.
         given = list(args)
         for number in self.program.mutated:
             given[number] = given[number].clone()

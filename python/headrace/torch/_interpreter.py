@@ -13,7 +13,8 @@ from torch.utils import _pytree as pytree
 from headrace.torch._context import Unsupported
 from headrace.torch._results import example, storage_of, tensors_in
 
-#: What a gradient of the program's own would pass over, by the name of the function or method.
+#: Effects that a gradient of the program's own would pass over, by the name of the function or
+#: method.
 REFUSED = {
     "register_hook": "a hook of a tensor (register_hook)",
     "register_post_accumulate_grad_hook": "a hook of a tensor",

@@ -1,4 +1,4 @@
-"""What a graph of PyTorch returns: tensors that the program yields, and views that PyTorch takes."""
+"""Results of a graph of PyTorch: tensors that the program yields, and views that PyTorch takes."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ mlir::Value sum(mlir::OpBuilder &b, mlir::Location loc, mlir::Value lhs, mlir::V
 mlir::Value product(mlir::OpBuilder &b, mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
 mlir::Value scaled(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, double factor);
 
-/// What broadcasting repeated, added up again: the value summed to a shape that broadcasts to its
-/// own.
+/// The gradient of a broadcast: the value summed over the repeated dimensions, to a shape that
+/// broadcasts to its own.
 mlir::Value summedTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                      llvm::ArrayRef<mlir::AffineExpr> shape);
 

@@ -1,4 +1,4 @@
-// An access seen from what it reads: which points of a domain read the element at a position.
+// The inverse of an access: which points of a domain read the element at a position.
 //
 //   x[2*i + k, j] over (i, k, j), seen from x[p, q]: j = q, and for every k, i = (p - k) / 2 where
 //   that is a position of the domain.

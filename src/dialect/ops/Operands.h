@@ -1,4 +1,4 @@
-// What operators' definitions ask of their operands.
+// Types, constants and roles that operators' definitions derive from their operands.
 #pragma once
 
 #include "dialect/Hr.h"

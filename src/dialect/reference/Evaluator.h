@@ -1,4 +1,4 @@
-// Reference evaluation of a program at level 1: what every compiled result is compared with.
+// Reference evaluation of a program at level 1, with which every compiled result is compared.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

@@ -1,5 +1,5 @@
-// What the reference evaluations share: values in wide types (double, int64_t, a byte per boolean)
-// and strided copies between them.
+// Common ground of the reference evaluations: values in wide types (double, int64_t, a byte per
+// boolean) and strided copies between them.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -26,7 +26,7 @@ Value sign(ScalarMath &m, Value x);
 Value power(ScalarMath &m, Value base, Value exponent);
 /// Rounded down.
 Value floorDivide(ScalarMath &m, Value a, Value b);
-/// What rounding the quotient down leaves: the divisor's sign.
+/// The remainder of a division rounded down: it has the divisor's sign.
 Value modulo(ScalarMath &m, Value a, Value b);
 /// tanh(log(1 + exp(x))), t being exp(-|x|): one exponential, which never overflows.
 Value tanhOfSoftplus(ScalarMath &m, Value x, Value t);

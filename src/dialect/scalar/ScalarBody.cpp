@@ -201,7 +201,7 @@ private:
     return std::nullopt;
   }
 
-  /// What is not a function of operands of one type.
+  /// Operations that are not functions of operands of one type.
   Lanes evaluateSpecial(Operation *op) {
     return llvm::TypeSwitch<Operation *, Lanes>(op)
         .Case([&](arith::ConstantOp constant) { return constantLanes(constant.getValue()); })

@@ -15,7 +15,7 @@ struct Lanes {
 Lanes loadLanes(const Tensor &tensor, mlir::Type elementType, int64_t begin, int64_t count);
 void storeLanes(const Lanes &lanes, mlir::Type elementType, Tensor &tensor, int64_t begin);
 
-/// What the body of a compute reads beside its scalars.
+/// The surroundings that the body of a compute reads beside its scalars.
 struct BodySurroundings {
   /// Position along each dimension of the domain.
   std::vector<Lanes> positions;

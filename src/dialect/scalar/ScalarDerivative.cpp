@@ -190,7 +190,7 @@ private:
   Value extremum(Value a, Value c, Value y, CmpFPredicate wins, double atBound) {
     Value da = of(a), dc = of(c);
     bool bounded = isConstant(a) || isConstant(c);
-    // What exceeds its bound can be told from the result.
+    // Whether an operand exceeds its bound can be told from the result.
     if (bounded && atBound == 0)
       return select(compare(wins, y, isConstant(a) ? a : c), da ? da : dc, constant(y, 0));
     double whenEqual = bounded ? atBound : 0.5;

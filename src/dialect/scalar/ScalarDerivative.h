@@ -18,7 +18,7 @@ mlir::Value buildDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::
                             mlir::ValueRange scalars, mlir::Value result, unsigned index);
 
 /// The derivative times a factor. Where a choice makes it zero it stays zero, whatever the factor:
-/// a gradient that is no number does not pass through what was not chosen.
+/// a NaN gradient does not pass through the operand that was not chosen.
 mlir::Value scaleDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value derivative,
                             mlir::Value factor);
 

@@ -28,7 +28,7 @@ public:
   /// Integers: toward zero; the least one by -1 is itself, by zero gives zero (front ends check
   /// divisors, OperatorBuilder::checkedDivisor), where the machine would trap.
   Value div(Value a, Value b);
-  /// What `div` leaves: the sign of `a`.
+  /// The remainder of `div`: it has the sign of `a`.
   Value remainder(Value a, Value b);
   /// Integers: a negative exponent rounds toward zero, and 0 to the power of one is 0.
   Value integerPower(Value base, Value exponent);

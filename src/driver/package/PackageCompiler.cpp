@@ -181,7 +181,7 @@ struct CompiledPackage::Impl {
     } catch (const Error &) {
       if (isGeneral)
         throw;
-      // What a model cannot be asked for, such as no tokens at all, the package says when asked.
+      // Sizes that a model cannot have, such as no tokens at all, are an error of the call.
       if (settings.recipe.empty())
         return;
       settings.recipe.clear();
@@ -256,10 +256,9 @@ void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
   for (const Impl::Code &code : impl->code)
     if (findTarget(code.settings.target).asDevice())
-      throw Error(
-          ErrorKind::Unsupported,
-          "target '" + code.settings.target +
-              "': expected a package to write, code for a device not being part of objects");
+      throw Error(ErrorKind::Unsupported,
+                  "target '" + code.settings.target +
+                      "': expected a package, as object files hold no code for devices");
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)

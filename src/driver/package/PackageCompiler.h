@@ -22,9 +22,9 @@ struct PackageSettings {
   std::string recipe;
   /// Open sizes that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;
-  /// What scripts among the models are tried with.
+  /// Arguments and inputs that scripts among the models are tried with.
   script::ScriptSample sample;
-  /// Told what is being compiled.
+  /// Called with a line on what is being compiled.
   std::function<void(const std::string &)> progress;
 };
 
@@ -33,7 +33,7 @@ struct PackageSettings {
 /// and all 1. `fixed` has the values chosen beforehand.
 std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
 
-/// What became of some models; written as a package, or as parts of a program.
+/// Models compiled for every processor; written as a package, or as parts of a program.
 class CompiledPackage {
 public:
   /// Programs are named after their files; those named .dml are scripts. Throws Error.

@@ -1,4 +1,4 @@
-// What a front end hands to the driver.
+// A program at level 1, as front ends hand it to the driver.
 #pragma once
 
 #include "driver/Settings.h"
@@ -18,7 +18,7 @@ struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Those that its constants lie in.
+  /// The files that its constants lie in.
   std::vector<std::shared_ptr<const MappedFile>> files = {};
 
   /// Name, symbols of any size allowed, inputs and outputs.

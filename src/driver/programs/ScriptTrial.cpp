@@ -71,8 +71,8 @@ std::vector<ScriptVariable> outputsOf(const ScriptSession::Variables &left,
     auto found = left.find(name);
     if (found == left.end() || !fits(found->second))
       throw Error(ErrorKind::InvalidArgument,
-                  script + ": expected it to leave a matrix or a number '" + name + "', found " +
-                      (found == left.end() ? "none" : describe(found->second)));
+                  script + ": expected the script to set a matrix or a number '" + name +
+                      "', found " + (found == left.end() ? "none" : describe(found->second)));
     outputs.push_back({name, found->second.matrix() != nullptr});
   }
   if (sample.outputs.empty())

@@ -1,5 +1,4 @@
-// Which segments a script has is seen when it runs: a trial with sample data tells what to compile
-// ahead of time.
+// A trial run of a script with sample data: it shows which segments to compile ahead of time.
 #pragma once
 
 #include "driver/programs/LevelOneProgram.h"
@@ -11,7 +10,7 @@
 
 namespace headrace::script {
 
-/// What a script is tried with.
+/// Arguments and inputs of a script's trial run.
 struct ScriptSample {
   /// `$name`s.
   std::map<std::string, std::string> arguments;

@@ -17,7 +17,7 @@ public:
 
   mlir::OpBuilder builder;
   Symbols symbols;
-  /// What MLIR said last: the reason why an operator was refused.
+  /// The last diagnostic of MLIR: the reason why an operator was refused.
   std::string diagnostics;
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type);

@@ -1,4 +1,4 @@
-// What is known at a point of an expression: the conditions it stands under.
+// Path conditions of a point in an expression: facts that hold wherever it is evaluated.
 #pragma once
 
 #include "frontend/expr/Domain.h"

@@ -49,7 +49,7 @@ public:
   size_t reduced() const { return reducedCount; }
   std::optional<unsigned> find(const AxisInfo *axis) const;
   llvm::ArrayRef<mlir::AffineExpr> getSizes() const { return sizes; }
-  /// What the axis' positions begin with.
+  /// The first position along the axis.
   mlir::AffineExpr getLow(unsigned dim) const { return lows[dim]; }
   llvm::SmallVector<std::string> axisNames() const;
   mlir::MLIRContext *getContext() const { return context; }

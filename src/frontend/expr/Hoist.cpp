@@ -20,7 +20,7 @@ public:
   }
 
 private:
-  /// What an expression becomes, and the axes of the scope it uses.
+  /// The rewritten expression, and the axes of the scope it uses.
   struct Result {
     Expr expr;
     std::vector<bool> used;

@@ -11,7 +11,7 @@ namespace headrace::expr {
 
 namespace {
 
-/// What so many different conditions lead to would be checked by an expression of that size.
+/// A bound on the path conditions of an index: the expression that checks it is of that size.
 constexpr size_t kMostWays = 64;
 
 /// Walks the expression and notes under which conditions each index is needed.

@@ -1,5 +1,5 @@
-// Indices that only data decide. What is known of an index before the program runs, Accesses says;
-// any other one is computed before the stage that reads by it, and checked (`hr.check`).
+// Data-dependent indices. Accesses proves bounds of an index before the program runs; any other one
+// is computed before the stage that reads by it, and checked (`hr.check`).
 #pragma once
 
 #include "frontend/expr/Accesses.h"

@@ -20,7 +20,7 @@ public:
   /// The same, as an index.
   mlir::Value writeIndex(const Expr &expr);
   mlir::Value asIndex(mlir::Value integer);
-  /// What an argument of a user's way to combine stands for.
+  /// Binds an argument of a user's reduction function to its value.
   void bind(const Expr &argument, mlir::Value value) { written[argument.get()] = value; }
 
 private:

@@ -1,6 +1,6 @@
-// Writes one stage as an operator of level 1, with the slices and padding it reads through. What is
-// a contraction, a reduction, a map or a transpose becomes that operator, which has schedules and
-// rewritings of its own; anything else is `hr.compute`.
+// Writes one stage as an operator of level 1, with the slices and padding it reads through. A
+// contraction, a reduction, a map or a transpose becomes that operator, which has schedules and
+// rewritings of its own; any other stage is `hr.compute`.
 #pragma once
 
 #include "frontend/common/OperatorBuilder.h"

@@ -37,7 +37,7 @@ struct Window {
   Integers strides, dilations, pads;
 };
 
-/// What is wrong is an Error that names the node given by `at`.
+/// A mistake is an Error that names the node given by `at`.
 class GraphBuilder {
 public:
   GraphBuilder(std::shared_ptr<mlir::MLIRContext> context, std::string name);

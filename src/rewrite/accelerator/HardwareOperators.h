@@ -1,5 +1,5 @@
 // The operators that accelerators may have. A file says which a machine has, of which sizes and at
-// what cost; what they mean stands here. Operands may have axes before those of the operator: it
+// what cost; their meaning stands here. Operands may have axes before those of the operator: it
 // then works on each of their elements, one after the other.
 #pragma once
 

@@ -12,7 +12,8 @@ struct NumberFormat {
   enum class Kind { Float32, Float16, Float8, Int32 }; // Float8 is e4m3fn: no infinities, up to 448
 
   Kind kind = Kind::Float32;
-  /// What is too large becomes the largest number; else infinity, NaN (Float8), or wraps (Int32).
+  /// Numbers that are too large become the largest one; else infinity, NaN (Float8), or wrap
+  /// (Int32).
   bool saturates = false;
 
   /// To the nearest, ties to even. NaN stays NaN, and is 0 as Int32.

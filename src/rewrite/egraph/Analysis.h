@@ -1,5 +1,5 @@
 // Facts about classes, kept up to date while the graph grows: shapes, element types, constants,
-// where a value lies. What is known of a class is what is known of each of its nodes, joined.
+// where a value lies. The facts of a class are those of each of its nodes, joined.
 #pragma once
 
 #include "rewrite/egraph/EGraph.h"
@@ -12,8 +12,8 @@ public:
 
   /// A class that holds this node alone came to be; classes come in the order of their numbers.
   virtual void made(const EGraph &graph, ClassId made, NodeId node) = 0;
-  /// What is known of `gone` now holds of `kept`, too. Says whether more is known of `kept` than
-  /// before, and whether `kept` knew more than `gone`.
+  /// Facts about `gone` now hold of `kept`, too. Says whether more is known of `kept` than before,
+  /// and whether `kept` knew more than `gone`.
   struct Joined {
     bool keptLearned = false, goneLearned = false;
   };

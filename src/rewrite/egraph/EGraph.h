@@ -1,6 +1,6 @@
-// A set of terms together with what is known to be equal among them (an e-graph). Equal terms are
-// in one class; a class holds nodes, operators over classes, so that it stands for all terms that
-// choosing a node in each class gives.
+// An e-graph: a set of terms together with the equalities known among them. Equal terms are in one
+// class; a class holds nodes, operators over classes, so that it stands for all terms that choosing
+// a node in each class gives.
 //
 // Merging two classes may make nodes elsewhere equal (congruence). That is not followed up at once:
 // `rebuild` does it for all merges since the last one, which is where the speed comes from. Between

@@ -25,7 +25,7 @@ public:
 
 private:
   friend class Search;
-  // What to do with an attribute of a node: compare with a literal or a known value, else keep it.
+  // A test or use of a node's attribute: compare with a literal or a known value, else keep it.
   struct AttributeStep {
     enum class Kind { Literal, Compare, Keep } kind;
     Attribute literal;

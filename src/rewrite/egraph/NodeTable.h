@@ -1,5 +1,5 @@
-// Finds a node by what it consists of: the table behind hash-consing. It holds numbers of nodes
-// alone; how nodes compare is the caller's.
+// The hash table of hash-consing: finds a node by its contents. It holds numbers of nodes alone;
+// how nodes compare is the caller's.
 #pragma once
 
 #include <cstddef>

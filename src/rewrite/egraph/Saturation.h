@@ -1,5 +1,6 @@
-// Applies rules to an e-graph until nothing new follows or a limit is reached. Whatever ends it,
-// the graph is rebuilt and everything in it is true: the best found so far can be extracted.
+// Equality saturation: applies rules to an e-graph until nothing new follows or a limit is reached.
+// In either case the graph is rebuilt and everything in it is true: the best found so far can be
+// extracted.
 #pragma once
 
 #include "rewrite/egraph/Matcher.h"

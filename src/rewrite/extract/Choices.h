@@ -1,5 +1,5 @@
-// What extraction chooses from: the classes a root may need, numbered from 0, each with its
-// options. Options that no finite term can have are left out.
+// The search space of extraction: the classes a root may need, numbered from 0, each with its
+// options. Options that no finite (acyclic) term can have are left out.
 #pragma once
 
 #include "rewrite/extract/Extraction.h"

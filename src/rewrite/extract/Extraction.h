@@ -10,7 +10,7 @@ namespace headrace::rewrite {
 class CostModel {
 public:
   virtual ~CostModel() = default;
-  /// What the node costs without its operands: not negative; infinity for what must not be chosen.
+  /// The node's cost without its operands: not negative; infinity where it must not be chosen.
   virtual double costOf(const EGraph &graph, NodeId node) const = 0;
 };
 

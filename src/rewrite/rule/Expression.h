@@ -8,7 +8,8 @@
 
 namespace headrace::rewrite {
 
-/// What the variables of a rule stand for: subjects are terms or classes, values are attributes.
+/// A substitution for the variables of a rule: subjects are terms or classes, values are
+/// attributes.
 struct Bindings {
   std::vector<uint32_t> subjects;
   std::vector<Attribute> values;
@@ -41,7 +42,7 @@ struct Expression {
   Place place;
 };
 
-/// What the functions in expressions say of subjects, as `size(?x, 1)`.
+/// Functions of subjects that expressions may call, as `size(?x, 1)`.
 class Facts {
 public:
   struct Argument {

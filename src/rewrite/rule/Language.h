@@ -1,5 +1,5 @@
-// What a reader of rules and terms knows of the operators in them, so that a misspelt name is an
-// error at its place and not a rule that never applies.
+// Signatures of the operators in rules and terms, so that a misspelt name is an error at its place
+// and not a rule that never applies.
 #pragma once
 
 #include <optional>

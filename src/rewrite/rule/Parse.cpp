@@ -46,7 +46,7 @@ private:
     if (!level)
       tokens.failHere("expected a line such as 'level algorithm' before the first rule");
     Token name = tokens.expect(TokenKind::Identifier, "the rule's name");
-    // What follows the name is read twice for a rule that goes both ways.
+    // The rule's body is read twice where it goes both ways.
     TokenStream body = tokens;
     bool bothWays = parseDirection(name, std::string(name.text), false);
     if (bothWays) {

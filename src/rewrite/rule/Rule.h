@@ -1,4 +1,4 @@
-// A rule: what a term may be replaced by, and under which conditions on sizes.
+// A rewrite rule: a term, its replacement, and the conditions on sizes under which they are equal.
 //
 //   rule split-columns for MVMul[?r, ?c]
 //     mv(?w, ?x) => reduce[add, 2](mv(transpose[2, 3](split[1, ?c](?w)), split[1, ?c](?x)))
@@ -24,7 +24,7 @@ struct Pattern {
   Place place;
 };
 
-/// One of what follows `where`: a condition, or a value with a name.
+/// A clause after `where`: a condition, or a value with a name.
 struct Clause {
   std::optional<uint32_t> defines; ///< slot of the value
   Expression expression;

@@ -7,7 +7,7 @@ namespace headrace::rewrite {
 
 namespace {
 
-// What failed after some steps did not happen.
+// Backtracking: steps of a strategy that fails later are undone.
 std::optional<TermId> undoneIfFailed(const Strategy &strategy, RewriteContext &context,
                                      TermId term) {
   size_t before = context.steps.size();

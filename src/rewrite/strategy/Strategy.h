@@ -15,7 +15,7 @@ struct RewriteStep {
   TermId before = 0, after = 0; ///< what was replaced, wherever it stood
 };
 
-/// What strategies work with: terms, facts about them, and how often a rule may still be applied.
+/// Working state of strategies: terms, facts about them, and how often a rule may still be applied.
 struct RewriteContext {
   Terms &terms;
   const Facts &facts;

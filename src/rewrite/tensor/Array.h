@@ -1,5 +1,5 @@
-// Shapes, and arrays of doubles that have one: what tensor terms mean. Axes are counted from the
-// last, which is 1, so that an operator on the last axes says nothing of how many stand before
+// Shapes, and arrays of doubles that have one: the values of tensor terms. Axes are counted from
+// the last, which is 1, so that an operator on the last axes says nothing of how many stand before
 // them: it works for each of their elements. That is how a map over an operator is written.
 #pragma once
 

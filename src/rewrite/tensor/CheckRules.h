@@ -20,7 +20,8 @@ struct RuleFault {
 
 struct RuleCheck {
   size_t rules = 0, trials = 0;
-  /// Broken rules, and those for which no example was found, which are as bad: nobody knows.
+  /// Broken rules, and those for which no example was found, which count as broken: they are
+  /// untested.
   std::vector<RuleFault> faults;
 };
 

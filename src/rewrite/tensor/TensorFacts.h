@@ -1,4 +1,4 @@
-// What the functions of sizes say, wherever shapes are known.
+// Functions of sizes in rules (`size(?x, 1)`), evaluated from shapes.
 #pragma once
 
 #include "rewrite/egraph/Analysis.h"

@@ -1,6 +1,6 @@
-// Terms as a graph in which equal ones are one: what rules rewrite, what an e-graph starts from and
-// what is extracted from it. They are free of binders: an operator says by its attributes which
-// axes it works on, and works for each element of the others.
+// Terms as a graph in which equal ones are one node (hash-consing). Rules rewrite them, an e-graph
+// starts from them, and the best are extracted from it. They are free of binders: an operator says
+// by its attributes which axes it works on, and works for each element of the others.
 #pragma once
 
 #include "rewrite/term/Vocabulary.h"
@@ -14,7 +14,7 @@ struct Term {
   std::vector<TermId> operands;
 };
 
-/// Operands come before what uses them: the numbers are an order of evaluation.
+/// Operands come before their users: the numbers are a topological order.
 class Terms {
 public:
   explicit Terms(Vocabulary &vocabulary) : words(&vocabulary) {}
@@ -25,7 +25,7 @@ public:
   size_t size() const { return all.size(); }
   Vocabulary &vocabulary() const { return *words; }
 
-  /// What a term consists of, itself last, each subterm once, operands first.
+  /// The term and its subterms in topological order: operands first, each once, itself last.
   std::vector<TermId> reachableFrom(TermId root) const;
 
 private:

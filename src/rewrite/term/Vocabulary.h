@@ -16,7 +16,7 @@ namespace headrace::rewrite {
 using Name = uint32_t;
 using OperatorId = uint32_t;
 
-/// What an operator has besides operands: a size, an axis, or the name of a function.
+/// A property of an operator besides its operands: a size, an axis, or the name of a function.
 struct Attribute {
   enum class Kind : uint8_t { Number, Name };
 

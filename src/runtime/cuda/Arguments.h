@@ -1,4 +1,4 @@
-// Launches with the sizes of one binding, and what their functions are called with.
+// Launches with the sizes of one binding, and the arguments of their functions.
 #pragma once
 
 #include "runtime/cuda/Driver.h"

@@ -1,4 +1,4 @@
-// Checks of data (ValueCheck.h) on a device. A launch looks at the elements; what it finds goes to
+// Checks of data (ValueCheck.h) on a device. A launch looks at the elements; its finding goes to
 // main memory that the device can write, so that a run without a fault costs no copy and no wait.
 // The record stays until the host has seen it.
 #pragma once
@@ -15,7 +15,7 @@ std::optional<DeviceImage> checkImage(const Program &program);
 /// The launch of a check step, over its operand and, as a second one, its record.
 Launch checkLaunch(const Step &step);
 
-/// What one check found: of all elements that are not allowed, the first. The device writes it.
+/// The finding of one check: of all elements that are not allowed, the first. The device writes it.
 struct CheckRecord {
   static constexpr uint64_t nothing = ~uint64_t{0};
   uint64_t position = nothing;

@@ -32,8 +32,8 @@ constexpr size_t worthAGraph = 3;
 
 Address addressOf(const Tensor &tensor) { return reinterpret_cast<Address>(tensor.data()); }
 
-/// What one call needs to itself. Its own stream is the device's and outlives it, as tensors may be
-/// freed in its order.
+/// State that one call needs to itself. Its own stream is the device's and outlives it, as tensors
+/// may be freed in its order.
 class Scratch {
 public:
   Scratch(Device &device, const Program &program) : device(device), checks(device, program) {
@@ -62,7 +62,7 @@ public:
     auto wanted = static_cast<size_t>(bytes);
     if (wanted <= memory.bytes())
       return memory.address();
-    // Nobody may use the old memory any more; first, so that both need not fit together.
+    // The old memory must be out of use, and goes first, so that both need not fit together.
     check(driver().cuStreamSynchronize(own), "waiting for the device");
     memory = Memory();
     memory = Memory(device, wanted, own, what);
@@ -136,7 +136,7 @@ private:
     const std::string *name;
   };
 
-  /// What is in a stream's future while the host goes on.
+  /// Copies and memory that a stream still uses while the host goes on.
   struct Pending {
     std::vector<Copy> in, out;
     std::vector<std::shared_ptr<void>> memory; // of the caller's allocator
@@ -158,7 +158,7 @@ private:
   DeviceProgram steps;
   std::vector<Tensor> constants;
   BindingCache<DeviceBinding> bindings;
-  /// Of calls that somebody records as part of a graph: they happen later and without us.
+  /// Of calls that are recorded as part of a graph (stream capture): they run later and without us.
   CheckRecords recordedChecks;
   std::shared_ptr<const DeviceBinding> recordedBinding;
   std::mutex recordedMutex; // for the binding
@@ -223,7 +223,7 @@ void CudaRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
   scratch.checks.raise(*binding);
 }
 
-/// What is recorded is done again later: with memory that stays, and without the host.
+/// A graph replays the recorded work later: with memory that stays, and without the host.
 void CudaRunner::checkRecording(const Order &order, std::span<const Tensor> inputs,
                                 std::span<const Tensor> outputs) const {
   std::string what = "program '" + program.name + "', recorded as a graph: ";

@@ -23,7 +23,7 @@ public:
   Pool pool() const { return memory; }
   int sharedBytesLimit() const { return sharedLimit; }
 
-  /// A stream that nobody else uses, to be returned: tensors may be freed in its order long after.
+  /// A stream of the caller's own, to be returned: tensors may be freed in its order long after.
   Stream takeStream();
   void returnStream(Stream stream);
 
@@ -47,8 +47,8 @@ public:
   Current(const Current &) = delete;
 };
 
-/// Lets the thread load code and allocate memory while somebody records a stream, which the driver
-/// refuses otherwise: what it does is done at once and is no part of the recording.
+/// Lets the thread load code and allocate memory while a stream is captured, which the driver
+/// refuses otherwise: its work is done at once and is no part of the recording.
 class WhileRecording {
 public:
   WhileRecording();

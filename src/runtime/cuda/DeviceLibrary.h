@@ -21,7 +21,7 @@ struct RoutineCall {
 };
 using DeviceRoutine = void (*)(const RoutineCall &call);
 
-/// What libraries are given to work in; more makes some products of matrices faster.
+/// Workspace that libraries are given; more makes some products of matrices faster.
 inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 
 /// The routine of that name; null where it is unknown or its library is not on this machine.

@@ -1,4 +1,5 @@
-// Device functions: text compiled by the driver, or what it compiled before, kept on disk.
+// Device functions: PTX compiled by the driver, or the machine code of an earlier run, kept on
+// disk.
 #pragma once
 
 #include "runtime/cuda/Device.h"

@@ -7,7 +7,7 @@ namespace headrace::cuda {
 
 class ProgramGraph {
 public:
-  /// Records all steps with these addresses. `recorder` is a stream of nobody else's.
+  /// Records all steps with these addresses. `recorder` is a stream that no other work uses.
   ProgramGraph(const DeviceProgram &program, std::shared_ptr<const DeviceBinding> binding,
                const CallMemory &memory, Stream recorder);
   ~ProgramGraph();

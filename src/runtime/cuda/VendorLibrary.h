@@ -1,5 +1,5 @@
-// What cuBLAS and cuDNN have in common: libraries of NVIDIA's that are there or not, found at first
-// use, with a handle for each device.
+// Loading of cuBLAS and cuDNN: libraries of NVIDIA's that may be missing, found at first use, with
+// a handle for each device.
 #pragma once
 
 #include "runtime/cuda/DeviceLibrary.h"

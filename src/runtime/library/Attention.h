@@ -40,7 +40,7 @@ void attend(const Attention &attention, const float *query, const float *key, co
 /// the members of Attention in order, the scale as its bits.
 void runAttentionStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                       ThreadPool &pool);
-/// What is wrong with its sizes, for operands of so many bytes; empty where nothing is.
+/// The fault in its sizes for operands of that many bytes; empty for a sound step.
 std::string attentionStepFault(std::span<const int64_t> parameters,
                                std::span<const int64_t> operandBytes);
 

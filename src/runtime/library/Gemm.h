@@ -32,7 +32,7 @@ void multiply(const Gemm &gemm, const T *a, const T *b, T *c, ThreadPool &pool,
 template <class T>
 void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                  ThreadPool &pool);
-/// What is wrong with its sizes, for operands of so many bytes; empty where nothing is.
+/// The fault in its sizes for operands of that many bytes; empty for a sound step.
 template <class T>
 std::string gemmStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes);

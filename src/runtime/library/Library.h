@@ -29,7 +29,7 @@ LibraryFn findLibraryRoutine(std::string_view name);
 /// How to get the library of a routine that is not on this machine; empty where it is unknown.
 std::string_view howToGet(std::string_view routine);
 
-/// What the routine of that name takes; none where it is unknown.
+/// Numbers of operands and parameters of the routine of that name; nullopt for an unknown one.
 struct LibraryShape {
   size_t operands, parameters;
   bool takesSizes = false; // any number of them, as further parameters
@@ -42,8 +42,8 @@ struct LibraryShape {
 };
 std::optional<LibraryShape> libraryShape(std::string_view name);
 
-/// What is wrong with a library step for these values of its parameters and sizes of its operands,
-/// in bytes: it would leave them. Empty where nothing is.
+/// The fault in a library step with these values of its parameters: it would read or write beyond
+/// its operands, whose sizes are in bytes. Empty for a sound step.
 std::string libraryFault(const Step &step, std::span<const int64_t> parameters,
                          std::span<const int64_t> operandBytes);
 

@@ -15,7 +15,8 @@ namespace {
 
 using namespace blas;
 
-// What threads share: columns or rows of a factorization, columns of right sides.
+// The block size of work that threads share: columns or rows of a factorization, columns of right
+// sides.
 constexpr int64_t kBlock = 128;
 int64_t blocks(int64_t size) { return (size + kBlock - 1) / kBlock; }
 

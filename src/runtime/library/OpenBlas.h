@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-// What cblas.h and Fortran's interface of LAPACK fix: enumerators and signatures.
+// Enumerators and signatures that cblas.h and Fortran's interface of LAPACK fix.
 namespace blas {
 
 enum Order : int { RowMajor = 101, ColumnMajor = 102 };

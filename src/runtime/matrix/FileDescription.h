@@ -16,8 +16,8 @@ enum class FileFormat {
 enum class FileContent { Matrix, Scalar };
 enum class FileValue { Double, Integer, Boolean, String };
 
-/// What is said of a file of data: by the JSON `file.mtd` beside it, or where it is read. What is
-/// not said is found in the file, or has the default named here.
+/// Metadata of a data file: from the JSON `file.mtd` beside it, or from the call that reads it. A
+/// missing entry is found in the file, or has the default named here.
 struct FileDescription {
   std::optional<FileContent> content; ///< a matrix
   std::optional<FileValue> value;     ///< doubles
@@ -42,14 +42,14 @@ FileDescription readMetadata(const std::filesystem::path &path);
 /// The JSON that readMetadata reads.
 std::string metadataText(const FileDescription &description);
 
-/// What a name alone tells: .csv and .mtx.
+/// The format by the extension alone: .csv and .mtx.
 std::optional<FileFormat> formatByName(const std::filesystem::path &path);
 
 /// Throws Error, naming `file`, for a separator that numbers or lines contain.
 void checkSeparator(char separator, const std::string &file);
 
-/// All that can be known of a data file without reading its cells: what is `said`, else what its
-/// metadata says, else its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
+/// All that can be known of a data file without reading its cells: from `said`, else from its
+/// metadata, else from its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
 /// that leaves its format open.
 FileDescription describeFile(const std::filesystem::path &path, const FileDescription &said = {});
 

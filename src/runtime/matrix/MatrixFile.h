@@ -9,8 +9,8 @@
 /// there is one, the line and field.
 namespace headrace {
 
-/// Dense or sparse by its nonzeros. What is `said` goes before what the metadata beside the file
-/// says; the file must agree with both.
+/// Dense or sparse by its nonzeros. The description `said` goes before the metadata beside the
+/// file; the file must agree with both.
 Matrix readMatrix(const std::filesystem::path &path, const FileDescription &said = {},
                   ThreadPool &pool = ThreadPool::global());
 

@@ -8,8 +8,8 @@
 namespace headrace {
 
 /// Reads a decimal number, or NaN, Inf or Infinity in any case, at the start of [begin, end), to
-/// the nearest double; what exceeds all doubles is infinite. Returns where it ends, null if there
-/// is none.
+/// the nearest double; a number beyond all doubles is infinite. Returns where it ends, null if
+/// there is none.
 const char *parseNumber(const char *begin, const char *end, double &value);
 
 /// The number that is all of the text, if it is one.

@@ -47,7 +47,7 @@ Shape evaluate(const TensorSpec &spec, std::span<const int64_t> symbols) {
   return shape;
 }
 
-/// What a buffer takes; one that stands for a tensor must not claim more than that has.
+/// The bytes of a buffer; one that stands for a tensor must not claim more than that has.
 int64_t checkedBytes(const Program &program, size_t id, std::span<const int64_t> symbols) {
   const BufferInfo &buffer = program.buffers[id];
   auto index = static_cast<size_t>(buffer.index);

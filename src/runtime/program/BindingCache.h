@@ -10,7 +10,8 @@
 
 namespace headrace {
 
-/// What a program's sizes decide, kept for the sets of sizes used last. T has `symbols`.
+/// A cache, least recently used out first, of everything that a program's sizes decide. T has
+/// `symbols`.
 template <class T> class BindingCache {
 public:
   template <class Make>

@@ -1,5 +1,5 @@
-// Devices with memory of their own, as whoever is not a device's runtime sees them: numbers, streams as their driver
-// hands them out, and tensors. Throws Error where there is no device.
+// Devices with memory of their own, as code outside a device's runtime sees them: numbers, streams
+// as their driver hands them out, and tensors. Throws Error where there is no device.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"
@@ -9,7 +9,7 @@ namespace headrace::devices {
 /// A queue of work, in the driver's own words; null is the default one.
 using Stream = void *;
 
-/// The one that programs run on where nobody says otherwise.
+/// The device that programs run on by default.
 int chosen();
 
 /// A copy on the device; done when it returns.

@@ -56,7 +56,7 @@ public:
   /// has ended by now; every further call does the same first. Others report their own.
   void raiseDataErrors() const;
 
-  /// What the driver made of each step on a device: "128 registers"; empty on the host.
+  /// The driver's notes on each step on a device: "128 registers"; empty on the host.
   std::vector<std::string> stepNotes() const;
 
   /// The symbols' values for these inputs; nothing if they are outside the guards. Throws Error
@@ -66,7 +66,7 @@ public:
   /// Where the temporaries lie; offsets are by buffer id, -1 for buffers that are no temporaries.
   MemoryPlan memoryPlan(std::span<const int64_t> symbols) const;
 
-  /// What a call holds besides inputs, constants and workspaces: temporaries and outputs.
+  /// Memory of a call besides inputs, constants and workspaces: temporaries and outputs.
   int64_t peakBytes(std::span<const int64_t> symbols) const;
 
 private:

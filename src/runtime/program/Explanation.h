@@ -1,4 +1,4 @@
-// What the compiler did with a program: data movement before and after, kernel by kernel.
+// The compiler's report on a program: data movement before and after, kernel by kernel.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -14,7 +14,7 @@ struct KernelReport {
   std::string schedule;
   /// The recipe that made them, as text.
   std::string recipe;
-  /// What the recipe promises and the kernel does not keep; empty where all is well.
+  /// Promises of the recipe that the kernel does not keep; empty where it keeps all.
   std::string notes;
   KernelCost cost;
   int64_t workspaceBytes = 0;
@@ -40,7 +40,7 @@ struct Explanation {
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
 
-/// What the compiler knows of a program that the program itself does not say.
+/// Facts for reports that the compiler knows and the program itself does not hold.
 struct ProgramNotes {
   struct StepNote {
     std::string kind, schedule, recipe, notes;

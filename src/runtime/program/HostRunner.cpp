@@ -34,7 +34,7 @@ private:
   int64_t capacity = 0;
 };
 
-// What one call needs to itself; handed on from call to call.
+// Buffers that one call needs to itself; handed on from call to call.
 struct Scratch {
   std::vector<int64_t> symbols;
   std::vector<void *> buffers;  // by buffer id

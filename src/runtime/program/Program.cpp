@@ -7,7 +7,7 @@ namespace headrace {
 
 namespace {
 
-/// What is wrong, on its way to programFault.
+/// A fault on its way to programFault.
 struct Fault {
   std::string what;
 };

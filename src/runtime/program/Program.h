@@ -37,7 +37,7 @@ struct BufferInfo {
 using KernelFn = int64_t (*)(void *const *buffers, const int64_t *symbols, int64_t begin,
                              int64_t end, void *workspace);
 
-/// What a device function is called with.
+/// A parameter of a device function.
 struct LaunchParameter {
   enum class Kind {
     Buffer,    // address of the step's operand `index`
@@ -70,7 +70,7 @@ struct Launch {
 
 struct KernelCost {
   DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
-  /// What its operators would move in addition, each in a kernel of its own.
+  /// Further bytes that its operators would move, each in a kernel of its own.
   DimExpr bytesSaved;
 };
 
@@ -107,18 +107,16 @@ struct Program {
   std::vector<Step> steps;
 };
 
-/// What does not fit together; empty for a sound program. Whoever reads one from outside asks, and
-/// so does whoever runs one. In a sound program
-/// - every symbol is the whole of some input's dimension, and has a range of sizes from 0 on that
-/// is
-///   not empty;
+/// The first inconsistency of a program; empty for a sound one. Asked by whoever reads a program
+/// from outside, and by whoever runs one. In a sound program
+/// - every symbol is the whole of an input's dimension, with a non-empty range of sizes from 0 on;
 /// - constant sizes are not negative, of dimensions, buffers, workspaces and grids;
 /// - a buffer stands for an input, output or constant there is, or is a temporary that lives within
 ///   the steps; every output has one buffer, which a step uses;
 /// - a step has operands, uses temporaries while they live, and ends with one that it may write;
 /// - a library step has as many operands and parameters as its routine takes;
 /// - a launch has a block of a size that devices have, and takes operands that its step has.
-/// What depends on the values of symbols is checked when they are bound (Binding.h).
+/// Conditions on the values of symbols are checked when they are bound (Binding.h).
 std::string programFault(const Program &program);
 /// The same for symbols, inputs and outputs alone.
 std::string interfaceFault(const Program &program);

@@ -1,4 +1,4 @@
-// What is behind an Executable: one implementation for the host, one for devices.
+// The implementation behind an Executable: one for the host, one for devices.
 #pragma once
 
 #include "runtime/program/CallAllocator.h"

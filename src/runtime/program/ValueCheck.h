@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// What the elements of a tensor of integers must be.
+/// A condition on the elements of a tensor of integers.
 struct ValueCheck {
   enum class Kind {
     Index,   // in [low, high), or `excepted`, which stands for one that is not read
@@ -63,8 +63,7 @@ std::vector<DimExpr> checkParameters(DType type, DimExpr low, DimExpr high,
 /// Throws InternalError where the step is no sound check.
 CheckStep readCheckStep(const Step &step, std::span<const int64_t> parameters);
 
-/// What is wrong with such a step's parameters, for an operand of that many bytes; empty where
-/// nothing is.
+/// The fault in such a step's parameters for an operand of that many bytes; empty for a sound step.
 std::string checkStepFault(std::span<const int64_t> parameters,
                            std::span<const int64_t> operandBytes);
 

@@ -1,4 +1,4 @@
-// Sparse matrices from arrays of somebody else: nothing about them is believed.
+// Sparse matrices from arrays of another library: untrusted, so everything is checked.
 #include "runtime/sparse/CsrMatrix.h"
 #include "runtime/sparse/RowBuilder.h"
 #include "runtime/system/Error.h"

@@ -16,8 +16,8 @@ bool preferSparse(int64_t rows, int64_t cols, int64_t nonzeros);
 /// A matrix of doubles that stores only some cells, row by row; all others are 0. Immutable: copies
 /// and matrices of one pattern share memory.
 ///
-/// Columns ascend within a row, without repetition. What makes a matrix drops zeros (-0 too, which
-/// reads back as +0); only functions that promise a pattern may store some.
+/// Columns ascend within a row, without repetition. Functions that make a matrix drop zeros (-0
+/// too, which reads back as +0); only functions that promise a pattern may store them.
 ///
 /// A cell that is not stored is 0 in every respect: results never depend on the format.
 class CsrMatrix {
@@ -38,7 +38,7 @@ public:
                              std::span<const int64_t> columnIndices, std::span<const double> values,
                              ThreadPool &pool = ThreadPool::global());
 
-  /// CSR arrays of somebody else (indices i32 or i64, values f64 or f32), checked in full. Kept
+  /// CSR arrays of another library (indices i32 or i64, values f64 or f32), checked in full. Kept
   /// without a copy where they are as ours, so they must not change any more; else sorted, repeated
   /// cells added, zeros dropped.
   static CsrMatrix fromArrays(int64_t rows, int64_t cols, const Tensor &offsets,

@@ -2,9 +2,9 @@
 
 #include "runtime/sparse/CsrMatrix.h"
 
-/// What products owe to cells that are not stored: 0 times NaN or infinity is NaN, as it is for
-/// dense matrices. Products of stored cells leave that out; where the other factor is not finite,
-/// these functions add it.
+/// NaN and infinity in sparse products: 0 times NaN or infinity is NaN, as it is for dense
+/// matrices. Products of stored cells leave out the zeros that are not stored; where the other
+/// factor is not finite, these functions add their part.
 namespace headrace::sparse {
 
 bool allFinite(std::span<const double> values);

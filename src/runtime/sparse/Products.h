@@ -17,8 +17,9 @@ Tensor transposedProduct(const CsrMatrix &a, const Tensor &b,
 /// a %*% b, sparse however many nonzeros it has.
 CsrMatrix product(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool = ThreadPool::global());
 
-/// u %*% t(v) at the stored cells of `pattern` only: keeps that pattern, zeros included. What
-/// sum(X * log(U %*% t(V) + eps)) needs, in place of a dense rows x cols product.
+/// Sampled dense-dense product (SDDMM): u %*% t(v) at the stored cells of `pattern` only; keeps
+/// that pattern, zeros included. For sum(X * log(U %*% t(V) + eps)), in place of a dense rows x
+/// cols product.
 CsrMatrix sampledProduct(const CsrMatrix &pattern, const Tensor &u, const Tensor &v,
                          ThreadPool &pool = ThreadPool::global());
 

@@ -13,7 +13,7 @@ namespace {
 
 using Column = CsrMatrix::Column;
 
-// What an aggregate starts from, how one value enters it, and how two parts meet.
+// An aggregate: its initial value, how one value enters it, and how two parts are combined.
 struct Sum {
   static constexpr double start = 0;
   static double add(double total, double value) { return total + value; }

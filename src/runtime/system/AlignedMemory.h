@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// What vector loads and cache lines want; outputs, temporaries and workspaces start on it.
+/// Alignment for vector loads and cache lines; outputs, temporaries and workspaces start on it.
 inline constexpr size_t memoryAlignment = 64;
 
 constexpr int64_t alignUp(int64_t bytes) {
@@ -25,7 +25,7 @@ using AlignedMemory = std::unique_ptr<std::byte, FreeMemory>;
 /// fault per 4 KiB, more than many a kernel takes to fill it.
 AlignedMemory allocateAligned(size_t bytes, const char *what);
 
-/// What is kept now, in bytes; at most keptMemoryLimit.
+/// Bytes that are kept now; at most keptMemoryLimit.
 size_t keptMemory();
 inline constexpr size_t keptMemoryLimit = size_t{256} << 20;
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view magic = "headrace-cache-1\n";
 constexpr size_t digestLength = 32;
 
-// 128 bits: two different texts do not meet by chance, and nobody else may write to the folder.
+// 128 bits: two different texts do not meet by chance, and no other user may write to the folder.
 std::string digest(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (std::string_view part : parts) {
@@ -52,7 +52,7 @@ std::optional<fs::path> userFolder() {
 
 } // namespace
 
-// What is kept is code: a folder that somebody else made, or may write to, could hold anything.
+// The cache holds code: a folder that another user made, or may write to, could hold anything.
 bool makePrivateFolder(const fs::path &folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);

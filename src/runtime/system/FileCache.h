@@ -11,11 +11,11 @@ namespace headrace {
 
 /// Makes a folder that only its owner may write to; the folder it lies in, too, where that is not
 /// there. False where there is something else of that name: a link, or a folder that others own or
-/// may write to. What is there is never changed.
+/// may write to. An existing folder or file is never changed.
 bool makePrivateFolder(const std::filesystem::path &folder);
 
 /// A folder of files by key. They are written atomically and checked when read: a damaged or
-/// foreign one counts as absent. Nothing here ever fails what it serves.
+/// foreign one counts as absent. A failure here never fails the caller.
 class FileCache {
 public:
   /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or
@@ -26,7 +26,7 @@ public:
   FileCache(std::optional<std::filesystem::path> folder, std::string extension)
       : folder(std::move(folder)), extension(std::move(extension)) {}
 
-  /// What identifies a result: all that it was made from.
+  /// The key of a result: a hash of everything that it was made from.
   static std::string key(std::initializer_list<std::string_view> parts);
 
   std::optional<std::string> find(const std::string &key) const;

@@ -31,7 +31,7 @@ thread_local int sectionDepth = 0;
 
 } // namespace
 
-/// What fork() calls: before, and after in either process.
+/// Handlers that fork() calls: before, and after in either process.
 struct ForkHandlers {
   static void prepare() {
     ForkState &state = forkState();
@@ -67,7 +67,7 @@ struct ForkHandlers {
     ForkState &state = forkState();
     state.generation.fetch_add(1);
     state.threadsInSections = sectionDepth > 0 ? 1 : 0;
-    // Nobody waits on it here, whatever it remembers of the parent's threads.
+    // No thread waits on it here, whatever it remembers of the parent's threads.
     new (&state.sectionsChanged) std::condition_variable;
     release();
   }
@@ -167,7 +167,7 @@ void LongLock::lock() {
                          "forked; load it again here");
     CompilerSection::Pause pause;
     pollInterruption();
-    // What is waited for takes far longer.
+    // The work that holds the lock takes far longer.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

@@ -1,14 +1,12 @@
 // A forked child has the memory of its parent, but of the parent's threads only the one that
-// forked. What another thread had half changed stays so, and what it had locked stays locked. Three
-// means against that, by how long something takes:
+// forked. Data that another thread had half changed stay so, and its locks stay locked. Three means
+// against that, by how long the work takes:
 //
-// - ForkSafeMutex guards what is changed in a moment: a fork waits until all of them are free.
-// - CompilerSection is about code that is not ours, LLVM's, whose locks nobody can list: a fork
-// waits
-//   for the sections that run, which are short (a pass, a kernel).
-// - LongLock is for what is held for long. No fork waits for it: a child that wants what a thread
-// of
-//   its parent had is told so.
+// - ForkSafeMutex guards data that are changed in a moment: a fork waits until all are free.
+// - CompilerSection marks calls of LLVM, whose locks cannot be listed: a fork waits for the
+//   sections that run, which are short (a pass, a kernel).
+// - LongLock guards work that takes long. No fork waits for it: a child that wants a lock that a
+//   thread of its parent held is told so.
 #pragma once
 
 #include "runtime/system/Error.h"

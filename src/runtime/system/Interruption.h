@@ -1,5 +1,6 @@
-// How long work is stopped: it asks now and then whether to go on. Who started it says where the
-// answer comes from; nothing else of the process is asked, and no signal is handled here.
+// Cooperative interruption of long work: it asks now and then whether to go on. The code that
+// started it says where the answer comes from; nothing else of the process is asked, and no signal
+// is handled here.
 #pragma once
 
 #include <atomic>
@@ -38,8 +39,8 @@ void pollInterruption();
 /// The same as an answer, where nothing may be thrown.
 bool isInterrupted();
 
-/// What stops this thread, for those that help it; null where nothing does. It lives as long as the
-/// work that they help with.
+/// The source of interruptions of this thread, for threads that help it; null where it has none. It
+/// lives as long as the work that they help with.
 InterruptionSource::State *interruptionOfThread();
 
 /// While one lives, this thread stops when the one that it helps is asked to.

@@ -1,4 +1,4 @@
-// Reading JSON that somebody else may have written.
+// Reads JSON from untrusted files.
 #pragma once
 
 #include "runtime/system/JsonNesting.h"
@@ -12,8 +12,7 @@ namespace headrace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is wrong with a document; whoever reads the file turns it into an Error that names the
-/// file.
+/// A fault in a document; whoever reads the file turns it into an Error that names the file.
 class JsonFault : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

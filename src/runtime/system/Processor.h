@@ -14,7 +14,7 @@ std::span<const std::string_view> processorLevels();
 /// The highest level this processor has; empty where it has none.
 std::string_view hostLevel();
 
-/// What this processor has beyond its level, of what matters to generated code ("avx512bf16").
+/// Features of this processor beyond its level that matter to generated code ("avx512bf16").
 std::vector<std::string> hostFeatures();
 
 /// Whether this processor has the level or feature; false for one that is not known here.
@@ -23,7 +23,7 @@ bool hostHas(std::string_view feature);
 /// The architecture of code for NVIDIA's devices.
 inline constexpr std::string_view cudaArchitecture = "cuda";
 
-/// What code needs of a processor or device.
+/// The processor or device that code needs.
 struct ProcessorNeeds {
   std::string architecture = "x86-64";
   std::string level;                 // "x86-64-v3", "sm_90a"

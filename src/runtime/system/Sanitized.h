@@ -4,7 +4,7 @@ namespace headrace {
 
 /// Whether this build looks for accesses outside of allocations (`./dev test-asan`). It then gives
 /// every buffer an allocation of its own, of exactly its size, and generated code checks its
-/// accesses as the rest does: what shares an arena could overflow into its neighbour unseen.
+/// accesses as the rest does: a buffer in a shared arena could overflow into its neighbour unseen.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool checksAccesses = true;
 #elif defined(__has_feature)

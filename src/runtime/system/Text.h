@@ -1,4 +1,4 @@
-// Text from a file that nobody vouches for: checked on the way in, made harmless in messages.
+// Text from untrusted files: checked on the way in, made harmless in messages.
 #pragma once
 
 #include <string>

@@ -26,11 +26,11 @@ public:
 
   int threads() const { return threadCount; }
 
-  /// Calls `body` on ranges that cover [0, count), each of at least `grain`. `worker` is in
-  /// [0, threads()) and no two calls of one loop run at once under the same number. Small loops,
-  /// loops inside loops, loops while another thread has the workers, and loops in a forked child
-  /// run in the calling thread as worker 0. What the body throws is rethrown here, once; a loop
-  /// that is interrupted (Interruption.h) throws Interrupted.
+  /// Calls `body` on ranges that cover [0, count), each of at least `grain`. `worker` is in [0,
+  /// threads()) and no two calls of one loop run at once under the same number. Small loops, loops
+  /// inside loops, loops while another thread has the workers, and loops in a forked child run in
+  /// the calling thread as worker 0. An exception of the body is rethrown here, once; a loop that
+  /// is interrupted (Interruption.h) throws Interrupted.
   void parallelFor(int64_t count, int64_t grain, Body body);
 
 private:

@@ -9,7 +9,7 @@ namespace headrace {
 
 namespace {
 
-// Each level is a few frames of ours; the text comes from a file of somebody else.
+// Each level is a few frames of ours; the text comes from an untrusted file.
 constexpr int maxDepth = 500;
 
 // sum     = product { ("+" | "-") product }

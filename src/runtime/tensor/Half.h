@@ -7,7 +7,7 @@
 namespace headrace {
 
 /// Conversions between float and the bits of the 16-bit formats, rounding to nearest even; NaN
-/// stays NaN, and what is too large becomes infinity.
+/// stays NaN, and numbers that are too large become infinity.
 
 inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 

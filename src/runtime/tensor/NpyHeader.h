@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// What the header of a .npy file says of its array.
+/// The header of a .npy file: type, order and shape of its array.
 struct NpyHeader {
   DType dtype = DType::F32;
   bool fortranOrder = false;

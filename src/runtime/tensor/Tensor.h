@@ -33,7 +33,7 @@ public:
   /// Fresh memory, 64-byte aligned, not initialised.
   static Tensor allocate(DType type, Shape shape);
 
-  /// Memory of somebody else, kept alive by `owner` (which may be null if the caller sees to it).
+  /// Borrowed memory, kept alive by `owner` (which may be null if the caller sees to it).
   static Tensor borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
                        Place place = {});
 

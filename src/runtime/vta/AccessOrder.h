@@ -1,4 +1,5 @@
-// Who has used which element, and whether tokens order it before who uses it now.
+// Race detection: the last uses of every element, and whether tokens order them before the present
+// one.
 #pragma once
 
 #include "runtime/vta/InstructionSet.h"
@@ -12,7 +13,8 @@ namespace headrace::vta {
 /// The number of an instruction among those of its module, from 1 on; 0 is none.
 using Epoch = uint32_t;
 
-/// What each module knows to be over. A token carries it from who pushes to who pops.
+/// The happens-before relation, as vector clocks: for each module, the last instruction of every
+/// module that is over. A token carries the clock from the module that pushes to the one that pops.
 class HappensBefore {
 public:
   bool mayBegin(const Instruction &instruction) const {
@@ -49,8 +51,8 @@ private:
   std::array<std::deque<Clock>, queueCount> tokens;
 };
 
-/// The last uses of each element of a memory that one module writes and others read. Modules run
-/// in order, so what is not known to be over shows in the last use.
+/// The last uses of each element of a memory that one module writes and others read. Modules run in
+/// order, so a use that is not known to be over shows in the last one.
 class AccessLog {
 public:
   /// `readers` are those beside the writer itself.

@@ -35,7 +35,7 @@ std::vector<int64_t> extentsOf(const Layout &layout, const Shape &shape);
 /// Elements of the memory, those that stand over included. Throws Error where they overflow.
 int64_t paddedElements(const Layout &layout, const Shape &shape);
 
-/// Copies between a row-major tensor and memory of that layout. What stands over becomes 0.
+/// Copies between a row-major tensor and memory of that layout. Padding becomes 0.
 void pack(const Tensor &tensor, const Layout &layout, std::span<std::byte> memory);
 Tensor unpack(std::span<const std::byte> memory, DType type, const Shape &shape,
               const Layout &layout);

@@ -1,5 +1,5 @@
-// The memories on the chip and the DRAM beside it, and what instructions do to them. Every access
-// is checked; what is wrong throws Fault.
+// The memories on the chip and the DRAM beside it, and the effect of instructions on them. Every
+// access is checked; a wrong one throws Fault.
 #pragma once
 
 #include "runtime/vta/AccessOrder.h"

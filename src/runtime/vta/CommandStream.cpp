@@ -134,7 +134,8 @@ void CommandStream::emit(const MicroCode &code, const Sweep &sweep) {
 
 void CommandStream::append(Instruction instruction) {
   auto module = static_cast<size_t>(instruction.module());
-  // Micro-ops never change, and only compute has their buffer: loading them waits for nobody.
+  // Micro-ops never change, and only compute has their buffer: loading them waits for no other
+  // module.
   if (!isMicroOpLoad(instruction)) {
     for (Queue queue : popsNext[module])
       instruction.*popFlag(queue) = 1;

@@ -36,8 +36,8 @@ public:
   /// Loads the micro-ops where they are not in their buffer, and runs them.
   void run(const MicroCode &code);
 
-  /// What `to` does from here on waits for what `from` has done up to here: a token goes from the
-  /// last instruction of `from` to the next of `to`. Every push needs its pop.
+  /// A dependence: all that `to` does from here on waits for all that `from` has done up to here. A
+  /// token goes from the last instruction of `from` to the next of `to`. Every push needs its pop.
   void push(Module from, Module to);
   void pop(Module from, Module to);
 

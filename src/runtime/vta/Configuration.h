@@ -9,8 +9,8 @@
 
 namespace headrace::vta {
 
-/// What an address of an instruction counts: the memory on the chip, and the elements it has in
-/// DRAM. Numbered as instructions have them.
+/// A memory on the chip, whose elements an instruction's address counts, with elements of the same
+/// size in DRAM. Numbered as instructions have them.
 enum class Memory { Uop = 0, Wgt = 1, Inp = 2, Acc = 3, Out = 4, Acc8 = 5 };
 constexpr int memoryCount = 6;
 

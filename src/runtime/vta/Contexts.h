@@ -1,4 +1,5 @@
-// Virtual threads: parts of a memory that one module fills while another empties the others.
+// Virtual threads (double buffering): parts of a memory that one module fills while another empties
+// the others.
 #pragma once
 
 #include "runtime/vta/CommandStream.h"
@@ -19,7 +20,7 @@ public:
   int use();
   void used();
 
-  /// Takes back the tokens of the parts that nobody fills again. Ends the use of this object.
+  /// Takes back the tokens of the parts that are not filled again. Ends the use of this object.
   void drain();
 
 private:

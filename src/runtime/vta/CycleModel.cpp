@@ -108,8 +108,8 @@ private:
     return start;
   }
 
-  // The module whose next instruction is the first to ask for the port or to begin. Whatever runs
-  // later asks later, so the port serves in the order of asking; of two at once, load first.
+  // The module whose next instruction is the first to ask for the port or to begin. A module that
+  // runs later asks later, so the port serves in the order of asking; of two at once, load first.
   std::optional<Module> nextModule() const {
     std::optional<Module> chosen;
     int64_t earliest = 0;

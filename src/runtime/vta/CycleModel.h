@@ -1,5 +1,6 @@
-// When each instruction runs, and what the modules wait for. This follows from the instructions
-// alone, whatever the data: the order in which a simulator visits the modules has no part in it.
+// The cycles at which each instruction runs, and for what modules wait. This follows from the
+// instructions alone, whatever the data: the order in which a simulator visits the modules has no
+// part in it.
 #pragma once
 
 #include "runtime/vta/Fault.h"

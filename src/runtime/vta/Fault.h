@@ -1,4 +1,4 @@
-// What is wrong with a program, found by running it.
+// A fault of a program, found by running it.
 #pragma once
 
 #include <cstddef>

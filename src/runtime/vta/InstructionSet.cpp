@@ -56,7 +56,7 @@ std::vector<Field> transferFields() {
   return placer.fields;
 }
 
-// What GEMM and ALU share.
+// The loop fields, which GEMM and ALU share.
 Placer loopFields(const Configuration &configuration) {
   int uop = configuration.logDepth(Memory::Uop), dst = configuration.logDepth(Memory::Acc),
       src = configuration.logDepth(Memory::Inp);
@@ -109,7 +109,7 @@ std::string bitsOf(std::string_view what, int bits, int room, std::string_view k
          std::to_string(room) + ": expected smaller " + std::string(keys);
 }
 
-// What a field may hold beyond its width. Empty where the instruction can run.
+// The illegal field of an instruction; empty where it can run.
 std::string whyIllegal(const Instruction &instruction) {
   Opcode opcode = instruction.op();
   if (opcode == Opcode::Load && (instruction.memory > 5 || instruction.mem() == Memory::Out))

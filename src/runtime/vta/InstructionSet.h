@@ -18,7 +18,7 @@ using Word = std::array<uint64_t, 2>;
 enum class Opcode { Load = 0, Store = 1, Gemm = 2, Finish = 3, Alu = 4 };
 enum class AluOp { Min = 0, Max = 1, Add = 2, Shr = 3, Mul = 4 };
 
-/// What runs at the same time, each its own instructions in order.
+/// Units that run at the same time, each its own instructions in order.
 enum class Module { Load, Compute, Store };
 constexpr int moduleCount = 3;
 

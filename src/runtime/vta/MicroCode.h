@@ -1,11 +1,11 @@
-// Micro-ops as somebody wrote them down, one by one, and the loops that are in them.
+// Micro-ops in the order they are issued, and the loops found in them.
 #pragma once
 
 #include "runtime/vta/InstructionSet.h"
 
 namespace headrace::vta {
 
-/// What GEMM or ALU shall do, in this order.
+/// A sequence of operations for GEMM or ALU.
 struct MicroCode {
   enum class Kind { Gemm, Reset, Alu, AluImmediate };
   Kind kind = Kind::Gemm;
@@ -36,8 +36,8 @@ struct SweepLimits {
   int64_t iterations; ///< of one loop
 };
 
-/// The micro-ops as instructions of as few micro-ops as two loops make of them. What the loops do
-/// not make small enough for the buffer is cut into several.
+/// The micro-ops as instructions of as few micro-ops as two loops make of them. A sequence that
+/// loops do not make small enough for the buffer is cut into several.
 std::vector<Sweep> compress(std::span<const MicroOp> ops, const SweepLimits &limits);
 
 /// The same without a search for loops.

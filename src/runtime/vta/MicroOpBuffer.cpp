@@ -7,7 +7,8 @@ MicroOpBuffer::Place MicroOpBuffer::place(const std::vector<uint32_t> &body) {
     return {found->second, {}};
   if (next + body.size() > depth)
     next = 0;
-  // Whatever reaches into the place goes: what begins in it, and what began before it.
+  // Evicts every sequence that overlaps the place: those that begin in it, and one that began
+  // before.
   auto at = bySram.lower_bound(next);
   if (at != bySram.begin() && std::prev(at)->first + std::prev(at)->second->size() > next)
     --at;

@@ -75,8 +75,8 @@ void executeShuffled(Chip &chip, const Schedule &schedule, Instructions run, uin
   }
 }
 
-/// What the run leaves in DRAM. A fault is found in every order, though not the same one first:
-/// which one is told is decided by time.
+/// Executes a run; its results are in DRAM. A fault is found in every order, though not the same
+/// one first: the earliest in time is reported.
 void execute(const Program &program, Dram &dram, Instructions run, size_t first,
              const Schedule &schedule, uint64_t seed) {
   Dram before = dram;

@@ -1,4 +1,4 @@
-// Runs programs: what they compute, what they take, and what is wrong with them.
+// Simulates programs: their results, their time, and their faults.
 #pragma once
 
 #include "runtime/vta/CycleModel.h"
@@ -13,7 +13,7 @@ struct SimulatorOptions {
   CycleConstants constants;
 };
 
-/// What the instructions of a kind amount to.
+/// Totals over the instructions of a kind.
 struct Work {
   std::array<int64_t, memoryCount> bytes{}; ///< moved, by memory
   int64_t macs = 0, aluOps = 0;             ///< operations on numbers

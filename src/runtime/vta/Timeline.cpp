@@ -13,7 +13,7 @@ struct Kind {
   std::string_view name, colour;
 };
 
-// What is told apart by colour, in the order of the legend.
+// Kinds of activity, each of its own colour, in the order of the legend.
 constexpr std::array<Kind, 9> kinds = {{{"load inputs", "#4c78a8"},
                                         {"load weights", "#72b7b2"},
                                         {"load accumulators", "#9ecae9"},
@@ -120,7 +120,7 @@ private:
             kinds[bar.kind].colour);
   }
 
-  // What is too short to be seen alone joins its neighbour of the same kind.
+  // A bar that is too short to be seen alone joins its neighbour of the same kind.
   void extend(Bar &bar, const Bar &next, double atY) {
     constexpr double visible = 0.25;
     if (bar.kind == next.kind && next.begin - bar.end < visible &&

@@ -9,7 +9,7 @@
 /// A straight-line block as a graph of operations: every value once, with what is known of it.
 namespace headrace::script {
 
-/// What is known of a value before it is computed.
+/// Facts known of a value before it is computed.
 struct Known {
   Type type;
   /// Of matrices.
@@ -47,7 +47,7 @@ enum class Op : uint8_t {
 };
 
 enum class AggregateKind : uint8_t { Sum, Mean, Min, Max, Product };
-/// What one result of an aggregate is made of. Each: one result per row, or per column.
+/// The cells that one result of an aggregate combines. Each: one result per row, or per column.
 enum class Extent : uint8_t { All, EachRow, EachColumn };
 
 struct Dag;

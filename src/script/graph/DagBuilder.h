@@ -6,7 +6,7 @@
 namespace headrace::script {
 
 struct DagOptions {
-  /// What is known of a variable from before the block; null where there is no such variable.
+  /// Facts known of a variable before the block; null where there is no such variable.
   std::function<const Known *(const std::string &)> variable;
   /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
   /// and nothing is cut.

@@ -136,7 +136,7 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
     node.known.type = Type::scalar(scalarResult(function, types));
     Size second = node.inputs.size() > 1 ? at(node.inputs[1]).known.value : Size();
     node.known.value = valueOf(function, at(node.inputs[0]).known.value, second);
-    // What follows from sizes alone needs no computing.
+    // A value that follows from sizes alone needs no computing.
     if (node.known.value.known() && node.known.type.value == ValueType::Integer)
       return sizeValue(node.known.value);
   }

@@ -12,15 +12,14 @@ struct Segment {
   std::vector<int> hiddenSymbols;
 };
 
-/// Fills in what goes into the segment and what comes out; `wanted` tells which nodes somebody
-/// outside reads.
+/// Fills in the inputs and outputs of the segment; `wanted` tells which nodes are read outside.
 void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted);
 
 /// Where it stands: "svm.dml:12".
 std::string segmentName(const Dag &dag, const Segment &segment);
 
-/// What it computes, as text: equal for segments that the same program computes, wherever they
-/// stand and whatever their variables are called.
+/// Its computation as text: equal for segments that the same program computes, wherever they stand
+/// and whatever their variables are called.
 std::string segmentKey(const Dag &dag, const Segment &segment);
 
 } // namespace headrace::script

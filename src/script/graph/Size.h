@@ -8,8 +8,8 @@
 
 namespace headrace::script {
 
-/// A size as far as it is known: not at all, or as offset + the sum of factor * symbol. What is
-/// not linear is not known.
+/// A size as far as it is known: not at all, or as offset + the sum of factor * symbol. A size that
+/// is not linear is not known.
 class Size {
 public:
   /// Not known.
@@ -37,7 +37,7 @@ public:
   friend Size operator+(const Size &a, const Size &b);
   friend Size operator-(const Size &a, const Size &b);
   friend Size operator*(const Size &a, const Size &b);
-  /// Equal for all values of the symbols. What is not known equals nothing.
+  /// Equal for all values of the symbols. An unknown size equals none.
   friend bool sameSize(const Size &a, const Size &b);
 
   /// "s0 + 1", "50", "?"

@@ -176,7 +176,7 @@ Value table(HostCall &call) {
     if (!(row >= 1 && col >= 1 && row < 0x1p31 && col < 0x1p31))
       call.fail("expected numbers from 1 to 2^31, found " + numberText(a.as<double>()[i]) +
                 " and " + numberText(b.as<double>()[i]));
-    // What lies outside the sizes given is left out.
+    // Cells outside the given sizes are left out.
     if ((rows >= 0 && row > static_cast<double>(rows)) ||
         (cols >= 0 && col > static_cast<double>(cols)))
       continue;

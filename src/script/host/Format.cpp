@@ -1,4 +1,4 @@
-// What print does with a format: the marks and rounding of Java, in which such scripts grew up.
+// Formats of print: the conversions and rounding of Java, the language of SystemDS.
 #include "script/host/Format.h"
 
 #include <algorithm>

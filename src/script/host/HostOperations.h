@@ -9,10 +9,10 @@
 /// Every operation of a graph without compiling: right for all kinds and formats, quick to start.
 namespace headrace::script {
 
-/// What operations can reach beyond their operands.
+/// Surroundings that operations can reach beyond their operands.
 struct HostContext {
   std::function<void(const std::string &)> print;
-  /// What relative file names are relative to.
+  /// The folder that relative file names start from.
   std::filesystem::path folder;
   /// Numbers the unseeded random matrices of a run, which are therefore the same in every run.
   int64_t nextSeed = 1;
@@ -28,7 +28,7 @@ Value evaluate(const Node &node, std::span<const int64_t> symbols, std::vector<V
 /// Whether there is a function of that name.
 bool executes(const std::string &function);
 
-// What evaluate is made of.
+// Building blocks of evaluate.
 Matrix transposed(const Matrix &matrix);
 Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool transposeRight);
 Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix);

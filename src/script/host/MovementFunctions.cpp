@@ -15,7 +15,7 @@ Tensor writable(Value &operand, const char *what) {
   Matrix matrix = std::move(std::get<Matrix>(operand.data));
   operand = {};
   auto *dense = std::get_if<Tensor>(&matrix);
-  // Memory that somebody lent, or that another value shares, is not ours to write to.
+  // Memory that is borrowed, or that another value shares, is not ours to write to.
   if (dense && dense->owner() && dense->owner().use_count() == 1)
     return std::move(*dense);
   if (!dense)

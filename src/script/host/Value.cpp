@@ -181,7 +181,7 @@ static std::string sizeText(double size) {
 std::string sizesText(double rows, double cols) { return sizeText(rows) + " x " + sizeText(cols); }
 
 void checkMatrixSize(const char *what, double rows, double cols) {
-  // What is allocated is also written to: more than the machine has would end the process.
+  // Allocated memory is also written to: more than the machine has would end the process.
   static const double mostCells =
       std::min(0x1p40, static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<double>(sysconf(_SC_PAGESIZE)) / sizeof(double));

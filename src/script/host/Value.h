@@ -8,7 +8,7 @@ namespace headrace::script {
 
 struct List;
 
-/// What a variable of a script holds. Copies share the memory of matrices and lists.
+/// The value of a script's variable. Copies share the memory of matrices and lists.
 class Value {
 public:
   using Data = std::variant<std::monostate, int64_t, double, bool, std::string, Matrix,
@@ -35,7 +35,7 @@ public:
   bool isNumber() const { return as<int64_t>() || as<double>() || as<bool>(); }
   Type type() const;
 
-  // What is expected, or an Error that names `what`.
+  // The value as the expected type, or an Error that names `what`.
   double number(const char *what) const;
   int64_t whole(const char *what) const;
   /// Without its fraction; NaN gives 0, and what is too large the largest there is.

@@ -9,7 +9,7 @@ namespace headrace::script {
 /// Files that are not on the disk, by their names: all that a script can reach.
 using ScriptFiles = std::map<std::filesystem::path, std::string>;
 
-/// What a script is run with.
+/// Arguments and settings of a script's analysis.
 struct AnalysisOptions {
   /// `$name` and `$1`, as text: TRUE, 12, 0.5 and "quoted" have their types, the rest is a string.
   std::map<std::string, std::string> parameters;

@@ -19,7 +19,7 @@ struct Builtin;
 enum class DataType : uint8_t { Unknown, Scalar, Matrix, Frame, List, Tensor };
 enum class ValueType : uint8_t { Unknown, Double, Integer, Boolean, String };
 
-/// What is known of a value before it exists. `Matrix[Double]`, `Double`, `list[unknown]`.
+/// The type of a value as far as it is known. `Matrix[Double]`, `Double`, `list[unknown]`.
 struct Type {
   DataType data = DataType::Unknown;
   ValueType value = ValueType::Unknown;
@@ -115,7 +115,7 @@ struct IndexRange {
   bool all() const { return !first; }
 };
 
-/// What stands in brackets. `L[i]` has one dimension, `X[i,]` two.
+/// Indices in brackets. `L[i]` has one dimension, `X[i,]` two.
 struct IndexRanges {
   IndexRange rows, columns;
   bool twoDimensional = false;

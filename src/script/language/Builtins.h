@@ -8,7 +8,7 @@
 /// keeps its implementations by `Builtin::canonical` and calls `failNotExecuted` for the others.
 namespace headrace::script {
 
-/// What is known of a built-in's result from its arguments' types.
+/// A typing rule: the type of a built-in's result from those of its arguments.
 enum class ResultRule {
   None, ///< a statement: print, stop, write, assert
   Matrix,
@@ -32,7 +32,7 @@ struct FormalParameter {
   bool required = true;
 };
 
-/// What the arguments of a call are checked against.
+/// The parameters that the arguments of a call are checked against.
 struct Signature {
   std::vector<FormalParameter> parameters;
   bool positional = false; ///< names of arguments mean nothing: scripts write `table(a, b, dim=n)`

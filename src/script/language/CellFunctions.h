@@ -17,7 +17,7 @@ enum class CellFunction : uint8_t {
 #include "script/language/CellFunctions.def"
 };
 
-/// What is known of a function's values from those of its operand.
+/// A bound on the values of a function: it is monotonic in its operand, or has a fixed range.
 enum class Growth : uint8_t {
   Other,
   Growing,         ///< never falls as its operand grows, and has a value wherever that has one

@@ -33,7 +33,7 @@ private:
   std::vector<Pending> pending;
 };
 
-/// One function's body. Statements are lowered in order; what they need first is appended first.
+/// One function's body. Statements are lowered in order; their operands are appended first.
 class FunctionLowering {
 public:
   FunctionLowering(Lowering &shared, Module &module) : shared(shared), module(&module) {}

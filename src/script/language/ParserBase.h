@@ -80,7 +80,7 @@ public:
   ExprPtr parse() { return binary(0).expr; }
   /// `name = value` or `value`, up to the closing parenthesis, which is taken.
   std::vector<Argument> arguments();
-  /// What follows an opening bracket, up to the closing one, which is taken.
+  /// Indices after an opening bracket, up to the closing one, which is taken.
   IndexRanges ranges();
 
 private:

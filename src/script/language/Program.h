@@ -2,7 +2,7 @@
 
 #include "script/language/Builtins.h"
 
-/// What an executor walks: a script as a tree of blocks.
+/// A script as a tree of blocks, which an executor walks.
 ///
 /// All computation is in StraightBlocks, whose statements are assignments and whose calls are
 /// built-in functions only. Control flow and calls of script functions use operands: literals, or
@@ -54,7 +54,7 @@ struct StraightBlock {
 /// output of the callee, empty where it is not wanted.
 struct CallBlock {
   const Function *callee = nullptr;
-  /// What to call instead where the first argument is a scalar; mostly null.
+  /// The function to call instead where the first argument is a scalar; mostly null.
   const Function *ofScalar = nullptr;
   std::vector<Operand> arguments;
   std::vector<std::string> results;

@@ -37,8 +37,8 @@ State join(const State &a, const State &b) {
   return {always ? Defined::Always : Defined::Sometimes, join(a.type, b.type)};
 }
 
-/// What is known of every variable, by number. Branches take back what they changed, so that a
-/// script of many branches costs what they change, not what there is.
+/// The abstract state of every variable, by number. Branches undo their changes, so that a script
+/// of many branches costs as much as they change, whatever the number of variables.
 class Environment {
 public:
   size_t size() const { return states.size(); }

@@ -8,7 +8,7 @@ namespace headrace::script {
 /// One thing to do: a node on the host, or a compiled segment.
 struct PlanStep {
   int node = -1, segment = -1;
-  /// Nodes whose values nobody reads afterwards.
+  /// Nodes whose values are dead afterwards.
   std::vector<int> lastUses;
 };
 
@@ -28,7 +28,7 @@ struct BlockPlan {
   std::vector<Compiled> segments;
   bool partitioned = false;
 
-  /// What the nodes that could be compiled take on the host, once, and have taken so far.
+  /// Host time of the nodes that could be compiled: of one run, and of all runs so far.
   double hostNanoseconds = 0, spentNanoseconds = 0;
   uint64_t lastUsed = 0;
 };

@@ -151,7 +151,7 @@ void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
     auto found = variables.find(node.name);
     if (found == variables.end())
       continue;
-    // What is written here, or read here for the last time, may be overwritten in place.
+    // A variable that is written here, or read here for the last time, may be overwritten in place.
     bool dies = plan.dag.assigned.contains(node.name) ||
                 (last && std::ranges::binary_search(block.lastUses, node.name));
     values[i] = dies ? std::move(found->second) : found->second;

@@ -42,7 +42,7 @@ private:
   const ScriptSettings &settings;
   Statistics &statistics;
   std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
-  /// About what compiling a segment takes: a guess at first, then what it took lately.
+  /// The estimated time of compiling a segment: a guess at first, then the time it took lately.
   double compileNanoseconds = 100e6;
   uint64_t clock = 0;
   std::map<uint64_t, std::pair<Part *, Plans::iterator>> plansByUse; // least recently used first

@@ -7,7 +7,7 @@ namespace headrace::script {
 /// Whether a node could be part of a compiled segment: sizes known, dense, numbers only.
 bool compilable(const Dag &dag, const Node &node);
 
-/// Nodes that are computed at all: what results and effects need.
+/// Live nodes: those that results and effects need.
 std::vector<bool> neededNodes(const Dag &dag, std::span<const std::pair<std::string, int>> results);
 
 /// The steps without segments, in the order of the script.

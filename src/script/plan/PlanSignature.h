@@ -9,7 +9,7 @@ namespace headrace::script {
 
 using Environment = std::unordered_map<std::string, Value>;
 
-/// What a plan depends on: kinds, formats and sizes of the variables it reads.
+/// The key of a plan: kinds, formats and sizes of the variables it reads.
 ///
 /// Policy for sizes, where it is adaptive: 0 and 1 are always themselves (empty loops, vectors). A
 /// small size is compiled in as the constant it is, which decides tiles and unrolling; when the
@@ -23,7 +23,7 @@ struct PlanSignature {
   std::vector<int64_t> symbols; ///< their values
 };
 
-/// What has been learned about the variables that a part of a block reads.
+/// The history of the variables that a part of a block reads.
 class SignatureState {
 public:
   SignatureState(std::vector<std::string> variables, SizePolicy policy)

@@ -90,7 +90,7 @@ void Propagation::walk(const StraightBlock &block, Place place, State &state) {
     for (const auto &[name, node] : dag.assigned)
       state[name] = dag.nodes[node].known;
   } catch (const Error &) {
-    // What is wrong here is said when, and if, it runs.
+    // The error is raised when, and if, the block runs.
     for (const StatementPtr &statement : block.statements)
       for (const Target &target : statement->as<Assign>()->targets)
         state[target.name] = {};

@@ -5,7 +5,7 @@
 
 namespace headrace::script {
 
-/// Marks what is kept sparse.
+/// Marks the values that are kept sparse (CSR).
 void markSparse(Dag &dag);
 
 /// Marks formats, and rewrites functions of the cells of a sparse matrix into functions of what it

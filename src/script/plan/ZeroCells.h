@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-/// What an expression over a sparse matrix is at the cells that the matrix does not store. Only if
-/// it is 0 there can the expression be computed at the stored cells alone: 0 * NaN is NaN.
+/// The value of an expression over a sparse matrix at the cells that the matrix does not store.
+/// Only if it is 0 there can the expression be computed at the stored cells alone: 0 * NaN is NaN.
 namespace headrace::script {
 
 /// All that a value, or any cell of it, can be.

@@ -13,14 +13,14 @@ def CudaSumInSinglePass : Pass<"cuda-sum-in-single", "::mlir::ModuleOp"> {
 }
 
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
-  let summary = "chooses what of a kernel is launched, and how it is given to threads";
+  let summary = "chooses the launched operations of a kernel, and how threads share them";
   let options = [
     Option<"warpgroups", "warpgroups", "bool", "true", "whether the device has them (sm_90a)">
   ];
 }
 
 def CudaWriteKernelsPass : Pass<"cuda-write-kernels", "::mlir::ModuleOp"> {
-  let summary = "writes device functions for what is launched";
+  let summary = "writes device functions for the launched operations";
 }
 
 def CudaLowerPass : Pass<"cuda-lower", "::mlir::ModuleOp"> {

@@ -1,4 +1,4 @@
-// What expansions are estimated with; only ratios of the results matter.
+// The cost model that ranks expansions; only ratios of the results matter.
 #pragma once
 
 #include "analysis/Machine.h"
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// What memory moves in a microsecond for one core.
+/// The memory bandwidth of one core.
 inline constexpr double kBytesPerMicrosecond = 10e3;
 
 /// Open sizes are guessed.

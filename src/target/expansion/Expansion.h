@@ -6,14 +6,15 @@
 
 namespace headrace {
 
-/// One way to compute a contraction, a convolution or attention: generated code, or a library's routine.
+/// A way to compute a contraction, a convolution or attention: generated code, or a library's
+/// routine.
 class Expansion {
 public:
   virtual ~Expansion() = default;
   virtual llvm::StringRef name() const = 0;
   /// Whether it can compute this operator on a machine of its target's kind.
   virtual bool applies(mlir::Operation *op, const Machine &machine) const = 0;
-  /// Whether what it needs is here, where the program may be going to run.
+  /// Whether its library is here, where the program may be going to run.
   virtual bool isHere() const { return true; }
   /// Estimated microseconds, on one core or on the whole device.
   virtual double estimate(mlir::Operation *op, const Machine &machine) const = 0;

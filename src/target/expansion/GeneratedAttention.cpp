@@ -23,7 +23,7 @@ public:
     return 2 * computeMicroseconds(op, machine, /*efficiency=*/0.9) + moved / kBytesPerMicrosecond;
   }
 
-  /// What caches keep from one kernel to the next.
+  /// Bytes that caches keep from one kernel to the next.
   static constexpr double kCachedBytes = 8 << 20;
 
   void rewrite(Operation *op, const Machine &, RewriterBase &rewriter) const override {

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// A library's product of matrices; what follows it is a kernel of its own.
+/// A library's product of matrices; its epilogue is a kernel of its own.
 class LibraryContraction : public Expansion {
 public:
   void rewrite(mlir::Operation *operation, const Machine &machine,
@@ -14,7 +14,7 @@ public:
 protected:
   /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
   virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
-  /// What the kernel after it moves in addition.
+  /// Further bytes that the kernel after it moves, as it is not fused.
   static double unfusedBytes(hr::ContractOp op);
 };
 

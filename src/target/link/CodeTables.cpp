@@ -18,7 +18,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// What the kernels call; all of it is in the runtime.
+/// The functions that kernels call; all of them are in the runtime.
 std::set<std::string> importsOf(ArrayRef<ArrayRef<KernelObject>> code) {
   std::set<std::string> names;
   for (ArrayRef<KernelObject> kernels : code)

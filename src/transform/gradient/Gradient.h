@@ -1,4 +1,4 @@
-// What the passes around differentiation agree on.
+// Attributes that the passes around differentiation share.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

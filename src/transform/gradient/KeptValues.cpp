@@ -163,7 +163,7 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
           return user->getNumResults() == 1 && late.contains(user->getResult(0));
         });
     if (Operation *producer = value.getDefiningOp()) {
-      // What the forward program does not need itself is computed once, wherever that is.
+      // A value that the forward program does not need itself is computed once, in either program.
       node.computing = forward.contains(value) ? costOfComputing(producer) : 1;
       for (Value operand : producer->getOperands())
         if (auto found = positions.find(operand); found != positions.end())

@@ -1,4 +1,5 @@
-// Which values of the forward program are kept for the backward one, and which are computed again.
+// Which values of the forward program are kept for the backward one, and which are computed again
+// (rematerialization).
 #pragma once
 
 #include "dialect/Hr.h"
@@ -8,7 +9,8 @@
 
 namespace headrace {
 
-/// What can be known before gradients of results are, and what they need of it.
+/// The forward part of a differentiated program: values that do not depend on gradients of results,
+/// with the cost of keeping each and of recomputing it (rematerialization).
 struct GradientGraph {
   /// One value of the forward part; constants are not listed, they are there in both directions.
   struct Node {

@@ -10,9 +10,9 @@
 //     %h = hr.map(%x) { exp } ; %dh = hr.contract %dy, %w ; %dx = hr.map(%h, %dh) { mulf }
 //   }
 //
-// What depends on gradients of results runs backward. Of the other values that it needs, each is
-// kept or computed again (KeptValues.cpp decides); what is computed again stands right before its
-// first use, so that it lives shortly. Constants are in both.
+// Operators that depend on gradients of results run backward. Of the other values that they need,
+// each is kept or computed again (rematerialized; KeptValues.cpp decides), right before its first
+// use, so that it lives shortly. Constants are in both.
 #include "transform/Passes.h"
 #include "transform/gradient/Gradient.h"
 #include "transform/gradient/KeptValues.h"

@@ -5,9 +5,9 @@
 // After:
 //   %2 = hr.kernel "mish" (%x) of ["softplus", "tanh", "mul"] { linalg.generic { all three } }
 //
-// What is computed and read within one kernel is never written to memory (Partition says which
-// operators go together). It hurts where a producer is cheap to store and dear to compute twice;
-// groups refuse those.
+// Fusion: a value that is computed and read within one kernel is never written to memory (Partition
+// says which operators go together). It hurts where a producer is cheap to store and dear to
+// compute twice; groups refuse those.
 #include "analysis/Machine.h"
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
@@ -158,7 +158,7 @@ void nameStages(hr::KernelOp kernel) {
 }
 
 /// The names of stages on a device (transform/recipe/KernelStages.h): those that authors gave, and
-/// `/reduce` and the like. Whatever computes a result has one.
+/// `/reduce` and the like. Every operator that computes a result has one.
 class DeviceNames {
 public:
   explicit DeviceNames(func::FuncOp program) {
@@ -193,7 +193,7 @@ public:
   }
 
 private:
-  /// What computes the kernel's results; null for what is passed on.
+  /// The operations that compute the kernel's results; null for a result that is passed on.
   static SmallVector<Operation *> rootsOf(hr::KernelOp kernel) {
     SmallVector<Operation *> roots;
     for (Value result : kernel.getBody().front().getTerminator()->getOperands())
@@ -204,7 +204,7 @@ private:
   llvm::StringSet<> given;
 };
 
-/// What the recipe says of a kernel's stages goes with it, and the names of what it reads.
+/// Attaches to a kernel the steps of the recipe on its stages.
 void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel &model) {
   Builder b(kernel.getContext());
   std::string root = stageOf(group.root()).str();

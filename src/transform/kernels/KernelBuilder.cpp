@@ -127,7 +127,7 @@ Value KernelWriter::emitOperator(OpBuilder &inner, const OpPlan &plan, ArrayRef<
   return generic.getResult(0);
 }
 
-/// What recipes call the operation and its loops.
+/// Sets the names that recipes use for the operation and its loops.
 void KernelWriter::nameStage(linalg::GenericOp generic, const OpPlan &plan) {
   auto list = [&](ArrayRef<std::string> names) {
     return b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
@@ -158,7 +158,7 @@ void KernelWriter::placeIndices(linalg::GenericOp generic, const OpPlan &plan) {
   });
 }
 
-/// What comes from memory: a slice counts as such, several of one tensor as all of it, once.
+/// The values read from memory: a slice counts as such, several of one tensor as all of it, once.
 SmallVector<Value> KernelWriter::valuesRead() const {
   SmallVector<Value> values;
   llvm::DenseMap<Value, size_t> placeOf;
@@ -175,7 +175,7 @@ SmallVector<Value> KernelWriter::valuesRead() const {
   return values;
 }
 
-/// What the kernel reads: every value the group does not compute itself, once per way to read it.
+/// The kernel's inputs: every value the group does not compute itself, once per way to read it.
 SmallVector<Value> KernelWriter::collectInputs() {
   SmallVector<Value> inputs;
   for (OpPlan &plan : plans)

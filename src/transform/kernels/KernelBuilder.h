@@ -10,7 +10,7 @@ namespace headrace {
 using Replacement = std::pair<mlir::Operation *, mlir::Value>;
 
 /// Builds the kernel of `group` at the builder's insertion point and returns what replaces the
-/// results that others read. What a walking group combines over all rows leaves a partial result
+/// results that others read. A reduction of a walking group over all rows leaves a partial result
 /// per block; a second, small kernel combines those.
 ///
 /// Axes that every value of the group walks together become one; unit dimensions go. Operands and

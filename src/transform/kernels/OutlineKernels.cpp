@@ -11,9 +11,9 @@
 //   }
 //   %y = hr.launch @relu(%x)
 //
-// What a kernel yields twice becomes one result: functions that differ in the program may be found
-// equal in the kernel. Kernels with equal bodies share one module: a network repeats its blocks,
-// and compiling is what takes time. Modules are compiled independently, so on all cores.
+// A value that a kernel yields twice becomes one result: functions that differ in the program may
+// be found equal in the kernel. Kernels with equal bodies share one module: a network repeats its
+// blocks, and compiling is what takes time. Modules are compiled independently, so on all cores.
 #include "transform/Passes.h"
 #include "transform/recipe/KernelModel.h"
 

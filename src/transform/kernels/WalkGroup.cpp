@@ -58,7 +58,7 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
       bool walked = llvm::any_of(map.getResults(), [&](AffineExpr expr) {
         return domain[cast<AffineDimExpr>(expr).getPosition()] == AxisRef::axis(axis);
       });
-      // What is used many times is better kept in registers by tiles of its own.
+      // An operand that is used many times is better kept in registers by tiles of its own.
       if (walked && map.getNumResults() > 1 &&
           usesOf(contract, operand).value_or(2 * kFewUses) > kFewUses)
         return false;
@@ -238,7 +238,7 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 }
 
 /// Adds an operator to a walking group, by its result where the group reads it, else by what it
-/// reads. What it reads of the group must be there row by row, so not combined over all rows.
+/// reads. Its operands from the group must be there row by row, so not combined over all rows.
 bool KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   Movement m = op.getMovement();

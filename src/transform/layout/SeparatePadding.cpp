@@ -35,7 +35,7 @@ bool isPadded(ArrayRef<int64_t> pads) {
   return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
 }
 
-/// What never wins a maximum.
+/// The neutral element of a maximum.
 TypedAttr lowest(Builder &b, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type))
     return b.getFloatAttr(type, APFloat::getInf(floatType.getFloatSemantics(), /*Negative=*/true));
@@ -107,7 +107,7 @@ struct SeparateIndexPadding : OpRewritePattern<hr::PoolIndexOp> {
   }
 };
 
-/// What windows give to the padding is cut off.
+/// Unpools into the padded image; the padding is then cut off.
 struct SeparateUnpoolPadding : OpRewritePattern<hr::UnpoolOp> {
   using OpRewritePattern::OpRewritePattern;
 

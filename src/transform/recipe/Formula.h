@@ -1,4 +1,4 @@
-// What an operator computes at one point, as text.
+// The computation of an operator at one point, as text.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -28,7 +28,7 @@ std::string listAxes(const Stage &pattern) {
   return list;
 }
 
-/// What one dimension is read along: the pattern's axes and their factors.
+/// A linear access along one dimension: the pattern's axes and their factors.
 using Walk = std::vector<std::pair<int, int64_t>>;
 
 /// The dimensions of a value that lie along the axes `of` maps to the pattern's; the rest of it is

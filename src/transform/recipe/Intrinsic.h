@@ -1,4 +1,5 @@
-// Intrinsics: what a machine computes in one go, declared by an expression of its own.
+// Intrinsics: instructions or routines of a machine, each declared by an expression of what it
+// computes.
 //
 // `tensorize` puts one in the place of a stage's innermost loops, where they compute the same. The
 // function behind it is a C symbol:
@@ -16,13 +17,13 @@ namespace headrace {
 
 struct Intrinsic {
   std::string name;
-  /// What it computes; sizes are constants, and its axes come in the order of its dimensions, then
+  /// Its computation; sizes are constants, and its axes come in the order of its dimensions, then
   /// those it reduces.
   Stage pattern;
   /// The code; null where it is generated from the expression.
   void *function = nullptr;
 
-  /// What generated code calls it.
+  /// The symbol that generated code calls.
   std::string symbol() const { return "headrace_intrinsic_" + name; }
 };
 

@@ -40,7 +40,7 @@ std::string axisName(mlir::Operation *op, unsigned dim);
 /// The dimension of that axis; nothing where the operation does not have it (any more).
 std::optional<unsigned> axisDim(mlir::Operation *op, llvm::StringRef axis);
 
-/// What a kernel's function holds, as schedules need it.
+/// The operations of a kernel's function, as schedules need them.
 struct KernelContents {
   mlir::Operation *root = nullptr;          // computes what is stored
   llvm::SmallVector<mlir::Operation *> ops; // all stages, in program order

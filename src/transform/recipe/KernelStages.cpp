@@ -12,7 +12,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// What the kernel's last operations yield or store.
+/// The values that the kernel's last operations yield or store.
 SmallVector<Value> resultsOf(Block &kernel) {
   SmallVector<Value> results;
   for (Operation &op : kernel)

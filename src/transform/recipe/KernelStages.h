@@ -43,7 +43,7 @@ std::string namedInProgram(llvm::StringRef text, const std::string &kernel, llvm
 /// The names of all stages of a program's kernels.
 std::vector<std::string> stageNames(mlir::func::FuncOp program);
 
-/// What a recipe says of stages, given to the kernels they are in.
+/// A recipe's line on one stage, to be given to the kernel it is in.
 struct StageLine {
   std::string stage; // as the user wrote it
   std::string text;  // what is said of it

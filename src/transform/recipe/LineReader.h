@@ -1,4 +1,4 @@
-// A line of a recipe, read from left to right; what follows a '#' is left out.
+// A line of a recipe, read from left to right; a '#' begins a comment.
 #pragma once
 
 #include "runtime/system/Error.h"

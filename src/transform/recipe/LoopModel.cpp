@@ -91,7 +91,7 @@ bool Stage::isRagged(const LoopPart &part) const {
 }
 
 std::optional<int64_t> Stage::knownRemainder(const Loop &loop) const {
-  // What is computed inside another stage covers less at the borders of that.
+  // A stage that is computed inside another covers less at the borders of that.
   if (place || loop.parts.size() != 1)
     return std::nullopt;
   const LoopPart &part = loop.parts[0];
@@ -167,7 +167,7 @@ LoopModel LoopModel::withWholeCells() const {
       }
     if (added.empty())
       continue;
-    // What hangs at the innermost parallel loop is needed as far as one tile is.
+    // Stages and packs inside the innermost parallel loop are needed for one tile only.
     std::string last = stage.loops[grid - 1].name, inside = added.back().name;
     stage.loops.insert(stage.loops.begin() + grid, added.begin(), added.end());
     for (Stage &other : model.stages)

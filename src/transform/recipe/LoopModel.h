@@ -89,7 +89,7 @@ struct Stage {
     std::string source, loop;
   };
   std::vector<Pack> packs;
-  /// What its innermost loops are instead of loops; empty where they are some.
+  /// The intrinsic that replaces its innermost loops; empty where they are loops.
   std::string intrinsic;
 
   bool reduces() const;
@@ -105,7 +105,7 @@ struct Stage {
   size_t parallelLoops() const;
   /// Whether the last iteration of a loop over the part may cover less than the others.
   bool isRagged(const LoopPart &part) const;
-  /// What the last iteration of a loop covers where all others cover a whole tile; nothing where
+  /// The size of the last iteration of a loop where all others cover a whole tile; nothing where
   /// that is not known.
   std::optional<int64_t> knownRemainder(const Loop &loop) const;
   void resetLoops();

@@ -1,4 +1,4 @@
-// What each step does to the loops of a model, and when it is refused.
+// The effect of each step on the loops of a model, and when it is refused.
 #include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
 #include "transform/recipe/StepNames.h"
@@ -15,7 +15,7 @@ constexpr int64_t kLargestVector = 1024;
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What steps name
+// Names in steps
 //===----------------------------------------------------------------------===//
 
 const Stage &LoopModel::stageAt(const std::string &name) const {
@@ -179,7 +179,8 @@ void LoopModel::reorder(Stage &stage, const std::vector<std::string> &order) {
   checkNesting(stage);
 }
 
-/// What steps established stays true: tiles inside their tiles, threads outside, vectors inside.
+/// Keeps the invariants of earlier steps: tiles inside their tiles, threads outside, vectors
+/// inside.
 void LoopModel::checkNesting(const Stage &stage) const {
   std::map<int, std::pair<int64_t, std::string>> innermost;
   bool insideSerial = false, insideCall = false;

@@ -69,7 +69,8 @@ private:
       for (TilingInterface op : findStages(stage))
         walkRemainders(stage, op, reductions);
       // The innermost of them waits until unit dimensions are gone, to become a product or a sum of
-      // vectors. What combines in a way of its own is a map of vectors once it is a unit itself.
+      // vectors. A reduction with a function of its own is a map of vectors once it is a unit
+      // itself.
       if (reductions < end && stage.reorderable && isPlainReduction(stage, stage.loops[end - 1])) {
         waiting.push_back(&stage);
         --end;
@@ -212,7 +213,7 @@ private:
   }
 
   //===------------------------------------------------------------------------===//
-  // What whole tiles leave over
+  // Remainders of tiles (peeling)
   //===------------------------------------------------------------------------===//
 
   /// Partial tiles are set apart where an axis of the loop lies in the register tile too.
@@ -307,7 +308,7 @@ private:
           markIntrinsic(op, stage);
   }
 
-  /// What is left of the operation is one call of the intrinsic.
+  /// Marks the innermost part of the operation, which becomes one call of the intrinsic.
   void markIntrinsic(TilingInterface op, const Stage &stage) {
     auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
     SmallVector<int64_t> dims, ranges;

@@ -1,4 +1,5 @@
-// Packing: what a stage reads inside a loop, copied into the order in which it is read.
+// Packing: the elements that a stage reads inside a loop, copied into the order in which it reads
+// them.
 #pragma once
 
 #include "transform/recipe/KernelModel.h"

@@ -11,7 +11,7 @@ namespace {
 
 enum class Operands { None, Axes, Sizes, Target };
 
-/// What follows a step's name: `[target] [axes] [keyword operands] [-> names]`.
+/// The operands after a step's name: `[target] [axes] [keyword operands] [-> names]`.
 struct Grammar {
   RecipeStep::Kind kind;
   const char *verb;

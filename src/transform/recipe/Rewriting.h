@@ -1,4 +1,4 @@
-// What recipes are made of, as rewritings of a kernel over tensors.
+// Building blocks of recipes: rewrites of a kernel over tensors.
 #pragma once
 
 #include "transform/recipe/KernelModel.h"

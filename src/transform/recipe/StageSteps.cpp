@@ -185,7 +185,7 @@ void LoopModel::tensorize(Stage &stage, const RecipeStep &step) {
   if (!intrinsic) {
     std::vector<Intrinsic> declared = declaredIntrinsics();
     throw Refusal{"no intrinsic " + inQuotes(step.target) +
-                  " is declared; those that are: " + listNames(declared)};
+                  " is declared; declared are: " + listNames(declared)};
   }
   if (!stage.intrinsic.empty())
     throw Refusal{inQuotes(stage.name) + " calls " + inQuotes(stage.intrinsic) + " already"};

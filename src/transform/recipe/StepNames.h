@@ -1,4 +1,4 @@
-// How steps that are refused speak of things.
+// Names in messages of refused steps.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ struct ExpandOperator : OpInterfaceRewritePattern<hr::OperatorInterface> {
       return rewriter.notifyMatchFailure(op, "is not to be expanded");
     FailureOr<Value> expanded = op.expand(rewriter);
     if (failed(expanded))
-      return rewriter.notifyMatchFailure(op, "is as fine as it gets");
+      return rewriter.notifyMatchFailure(op, "has no expansion");
     rewriter.replaceOp(op, *expanded);
     return success();
   }

@@ -11,7 +11,7 @@ void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
 void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 /// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
-/// What every operation in use knows to do about itself.
+/// The canonicalizations of every operation in use.
 void populateCanonicalizations(mlir::RewritePatternSet &patterns);
 /// Level 3: reads with a step become plain reads of a strided slice.
 void populateSliceStridedOperandPatterns(mlir::RewritePatternSet &patterns);

@@ -55,7 +55,7 @@ struct Scores {
   Value bias;
 };
 
-/// What an operand of a map's only operation is.
+/// An operand of a map's only operation.
 struct Operand {
   Value tensor;                 // an input of the map, or
   std::optional<double> number; // the same number everywhere
@@ -82,7 +82,7 @@ Operand operandOf(hr::MapOp map, Value scalar) {
   return {argument ? value : Value(), std::nullopt};
 }
 
-/// What the map computes, where it is one operation.
+/// The map's scalar operation, where it is only one.
 Operation *onlyOperation(hr::MapOp map) {
   Block &body = map.getBody().front();
   Operation *computed = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -219,7 +219,7 @@ bool recognize(hr::ContractOp mixing, unsigned weightsAre) {
 
 struct RecognizeAttentionPass : impl::RecognizeAttentionPassBase<RecognizeAttentionPass> {
   void runOnOperation() override {
-    // What it was made of has no use any more; the next pass over the program removes it.
+    // The operators it replaces have no use any more; the next pass over the program removes them.
     for (auto op : llvm::make_early_inc_range(getOperation().getOps<hr::ContractOp>()))
       if (!recognize(op, 0))
         recognize(op, 1);

@@ -9,7 +9,7 @@
 //
 // The identities stand in SimplifyMovement.cpp (transposes, reshapes, slices, pads,
 // concatenations), SimplifyMaps.cpp (operands of maps) and SimplifyContractions.cpp (1x1
-// convolutions, transposes around contractions). Values nobody uses disappear on the way.
+// convolutions, transposes around contractions). Dead values disappear on the way.
 //
 // Why: each of them removes a pass over memory, and front ends leave many.
 // When it hurts: a contraction that absorbs a transpose reads (or writes) with a stride; a copy

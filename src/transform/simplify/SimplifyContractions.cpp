@@ -74,7 +74,7 @@ struct AbsorbOperandTranspose : OpRewritePattern<hr::ContractOp> {
   }
 };
 
-/// A contraction can write its result transposed, when nobody wants it otherwise.
+/// A contraction can write its result transposed, when it has no other user.
 struct AbsorbResultTranspose : OpRewritePattern<hr::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 

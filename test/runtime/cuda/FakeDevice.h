@@ -10,7 +10,7 @@
 
 namespace headrace::cuda {
 
-/// What a stream does or a graph holds.
+/// A unit of work in a stream or a graph.
 struct Work {
   Function function = nullptr; // null where it is no launch
   std::vector<uint64_t> words; // arguments

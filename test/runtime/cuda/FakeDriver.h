@@ -8,7 +8,7 @@
 
 namespace headrace::test {
 
-/// What a test can see and do; the library exports one as `fakeDriver`.
+/// The fake's state that a test can see and change; the library exports one as `fakeDriver`.
 struct FakeDriver {
   std::map<std::string, int> calls;    // by the driver's names
   std::map<std::string, int> failures; // the error that the next call of a function returns

@@ -73,7 +73,7 @@ template <class T> struct Product {
   }
 
   std::vector<T> run(ThreadPool &pool, const T *second = nullptr) {
-    // What is there before must not matter; what lies between the rows must stay.
+    // Old values of c must not matter; memory between its rows must stay as it is.
     std::vector<T> c(static_cast<size_t>(batch * strideC + 1), std::numeric_limits<T>::quiet_NaN());
     void *buffers[] = {a.data(), second ? const_cast<T *>(second) : b.data(), c.data()};
     int64_t parameters[] = {batch,   m,       n,       k,   transA, transB,

@@ -29,7 +29,7 @@ inline Tensor matrixOf(int64_t rows, int64_t cols, const std::vector<double> &ce
   return tensorOf(DType::F64, {rows, cols}, cells);
 }
 
-/// What reading `content` under `name` gives, with `metadata` beside it unless that is empty.
+/// The matrix read from `content` under `name`, with `metadata` beside it unless that is empty.
 inline Matrix readContent(const std::string &name, const std::string &content,
                           const std::string &metadata = "", const FileDescription &said = {}) {
   TemporaryFolder folder;

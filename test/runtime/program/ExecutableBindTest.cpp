@@ -138,7 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
                "3 steps but 4 kernels"}),
     [](const auto &info) { return std::string(info.param.name); });
 
-// What only shows for certain sizes. A program that was read is a damaged file, not our mistake.
+// Faults that only certain sizes show. In a program that was read they are a damaged file, not our
+// mistake.
 TEST(Executable, SizesThatDoNotFitAreNamedWithTheirFile) {
   Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
   DimExpr n = DimExpr::symbol(0);

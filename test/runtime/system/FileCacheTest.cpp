@@ -75,7 +75,7 @@ TEST_F(FileCacheTest, AnUnwritableOrAbsentFolderIsNoError) {
   EXPECT_EQ(off.find("key"), std::nullopt);
 }
 
-// Whatever HEADRACE_CACHE_DIR is, it stays as it was.
+// HEADRACE_CACHE_DIR stays as it was, with any permissions.
 TEST_F(FileCacheTest, HasAFolderOfItsOwn) {
   fs::permissions(folder, fs::perms(0755));
   ::setenv("HEADRACE_CACHE_DIR", folder.c_str(), 1);
@@ -84,7 +84,7 @@ TEST_F(FileCacheTest, HasAFolderOfItsOwn) {
   fs::path own = folder / ("headrace-" + std::to_string(::geteuid()));
   EXPECT_EQ(fs::status(own).permissions(), fs::perms(0700));
   EXPECT_EQ(FileCache::user("o").find("key"), "object");
-  // What others may have written is not used, and not changed either.
+  // Files that other users may have written are not used, and not changed either.
   fs::permissions(own, fs::perms(0777));
   EXPECT_EQ(FileCache::user("o").find("key"), std::nullopt);
   EXPECT_EQ(fs::status(own).permissions(), fs::perms(0777));

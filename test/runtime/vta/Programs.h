@@ -11,7 +11,7 @@ struct TestProgram {
   std::string name;
   Program program;
   Tensor expected; ///< of the output "y"
-  /// What it computes, as JSON for a reference elsewhere.
+  /// Its computation, as JSON for a reference elsewhere.
   std::string description;
 };
 

@@ -1,4 +1,4 @@
-// What the programs compute, in every configuration and order of modules.
+// Results of the programs, in every configuration and order of modules.
 #include "runtime/vta/Programs.h"
 
 #include "runtime/Helpers.h"

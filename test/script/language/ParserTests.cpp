@@ -3,7 +3,7 @@
 namespace headrace::script {
 namespace {
 
-/// What a script looks like once it is printed; the print must parse to the same tree.
+/// The script as it is printed; the print must parse to the same tree.
 std::string normalized(const std::string &text) {
   Script script = parsed(text);
   std::string printed = print(script);

@@ -1,7 +1,7 @@
 // RUN: hr-opt --pass-pipeline="builtin.module(func.func(differentiate,simplify-algebra,cse),split-gradient)" %s | FileCheck %s
 // RUN: hr-opt --pass-pipeline="builtin.module(func.func(differentiate,simplify-algebra,cse),split-gradient{budget=0})" %s | FileCheck %s --check-prefix=NOTHING
 
-// What products read and write is in memory anyway, and kept; nothing is computed again.
+// Operands and results of products are in memory anyway, and kept; nothing is computed again.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: {hr.name = "kept map"}{{.*}}{hr.name = "kept contract"}
 // CHECK-LABEL: func.func @backward

@@ -200,7 +200,7 @@ func.func @row_chain(%x: tensor<4096x64xf64>, %v: tensor<64xf64>) -> tensor<64xf
   return %o : tensor<64xf64>
 }
 
-// What others need is stored on the way.
+// A value that other operators need is stored on the way.
 // CHECK-LABEL: func.func @stored
 // CHECK: hr.kernel "map"({{.*}}) -> (tensor<4096xf32>, tensor<4096xf32>)
 // CHECK-NOT: hr.kernel

@@ -60,7 +60,7 @@ func.func @main(%x: tensor<?x8xf32, #rows>) -> tensor<?x8xf32, #rows> attributes
 
 // -----
 
-// What a kernel yields twice, or stores twice from its loop, is one result.
+// A value that a kernel yields twice, or stores twice from its loop, is one result.
 // CHECK-LABEL: func.func @equal
 // CHECK: %[[A:.*]] = hr.launch @k_twice(%arg0)
 // CHECK-SAME: -> tensor<8xf32>

@@ -36,7 +36,7 @@ func.func @body(%x: tensor<8xbf16>) -> tensor<8xbf16> {
   return %0 : tensor<8xbf16>
 }
 
-// What never rounds stays, and so does a conversion that the user wrote.
+// Operations that never round stay, and so does a conversion that the user wrote.
 // CHECK-LABEL: func.func @exact
 // CHECK: arith.maximumf {{.*}} : f16
 // CHECK-NOT: f32

@@ -58,7 +58,7 @@ func.func @last_with_bias(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x2xf32> {
   return %2 : tensor<1x8x8x2xf32>
 }
 
-// Somebody else reads the convolution: it stays.
+// The convolution has another user: it stays.
 // CHECK-LABEL: func.func @two_users
 // CHECK: hr.batch_norm
 func.func @two_users(%x: tensor<1x3x8x8xf32>) -> (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) {
@@ -71,7 +71,7 @@ func.func @two_users(%x: tensor<1x3x8x8xf32>) -> (tensor<1x2x8x8xf32>, tensor<1x
   return %0, %1 : tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>
 }
 
-// What is added differs from place to place: not a bias.
+// The added values differ from place to place: not a bias.
 // CHECK-LABEL: func.func @image_added
 // CHECK: hr.batch_norm
 func.func @image_added(%x: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32> {

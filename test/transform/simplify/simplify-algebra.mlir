@@ -192,7 +192,7 @@ func.func @contract(%a: tensor<5x2x3xf32>, %b: tensor<4x3xf32>) -> tensor<4x5x2x
 
 // -----
 
-// Somebody else wants the product as it is.
+// The product has another user, which reads it as it is.
 // CHECK-LABEL: func.func @contract_two_users
 // CHECK: hr.contract
 // CHECK: hr.transpose

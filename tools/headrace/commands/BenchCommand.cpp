@@ -72,7 +72,7 @@ private:
     Stopwatch firstRun;
     outputs = model->run(inputs);
     ours.firstRun = firstRun.microseconds();
-    // What is timed is the device, not the way there.
+    // The device is timed, not the copies to it.
     timedInputs = inputs;
     if (Place place = executable->place(); !place.onHost())
       for (Tensor &input : timedInputs)
@@ -196,11 +196,11 @@ void addBenchCommand(CLI::App &app, Action &action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(Peer::names()).description(""));
-  command->add_option("--seconds", options->seconds, "How long each system is timed")
+  command->add_option("--seconds", options->seconds, "Time to measure each system")
       ->type_name("S")
       ->check(CLI::Range(0.001, 86400.0).description(""))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "In how many turns")
+  command->add_option("--rounds", options->rounds, "Turns of each system in that time")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000).description(""))
       ->capture_default_str();

@@ -7,7 +7,7 @@
 
 namespace headrace::cli {
 
-/// What the command line asks for; gives the exit code.
+/// The action of the command line; gives the exit code.
 using Action = std::function<int()>;
 
 void addRunCommand(CLI::App &app, Action &action);

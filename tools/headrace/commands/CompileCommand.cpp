@@ -32,7 +32,7 @@ struct CompileOptions {
   PackageSettings settings;
 };
 
-// What --emit knows.
+// The values of --emit.
 const std::vector<std::string> kinds = {"package", "so", "static", "object", "header", "ir"};
 
 std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std::string> options) {
@@ -160,7 +160,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--emit", options->emitted,
-                   "What to write: package; so, static or object with everything in it; header,\n"
+                   "Kinds of output: package; so, static or object with everything in it; header,\n"
                    "its interface in C and C++; ir, the code as LLVM dialect")
       ->type_name("KIND,...")
       ->delimiter(',')

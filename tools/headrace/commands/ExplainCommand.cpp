@@ -127,7 +127,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->excludes(phase);
   CLI::Option *gradient = command->add_flag(
       "--grad", options->gradient,
-      "Explain the model and its gradient: what is kept for it, computed again and moved");
+      "Explain the model and its gradient: tensors kept, values computed again, data moved");
   command
       ->add_option("--wrt", options->gradients.wrt,
                    "Inputs or weights to differentiate by (default: all inputs)")

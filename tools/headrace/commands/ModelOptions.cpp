@@ -17,7 +17,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       .add_option("MODEL", options.path, "An ONNX file or a package; run also takes scripts (.dml)")
       ->type_name("");
   command
-      .add_option("--program", options.settings.program, "Which program of a package of several")
+      .add_option("--program", options.settings.program,
+                  "The name of the program, in a package of several")
       ->type_name("NAME");
   command
       .add_option("--target", options.settings.target,

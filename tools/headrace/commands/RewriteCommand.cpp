@@ -153,11 +153,15 @@ void addRewriteCommand(CLI::App &app, Action &action) {
       ->allow_extra_args(false);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
-  command->add_option("--seed", options->checking.seed, "Of the random data")->type_name("N");
-  command->add_option("--max-nodes", options->limits.nodes, "Ends the search with the best found")
+  command->add_option("--seed", options->checking.seed, "Seed of the random data")->type_name("N");
+  command
+      ->add_option("--max-nodes", options->limits.nodes,
+                   "Most nodes of the e-graph: ends the search with the best found")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--max-seconds", options->limits.seconds, "The same")
+  command
+      ->add_option("--max-seconds", options->limits.seconds,
+                   "Most seconds: ends the search with the best found")
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--json", options->json, "Report as JSON");

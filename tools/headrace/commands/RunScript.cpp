@@ -44,7 +44,7 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
       ->group(group);
   command
       .add_option("--compile", options.compile,
-                  "Compile blocks when it pays (auto), whatever can be (always), or never")
+                  "Compile blocks when it pays (auto), wherever possible (always), or never")
       ->type_name("auto|always|never")
       ->check(CLI::Validator(CLI::IsMember({"auto", "always", "never"})).description(""))
       ->capture_default_str()
@@ -126,7 +126,7 @@ static script::ScriptOptions sessionOptions(const ScriptOptions &options) {
   return session;
 }
 
-// What the script left, as .npy files; numbers have rank 0.
+// The script's variables as .npy files; numbers have rank 0.
 static void writeVariables(const std::string &folder,
                            const script::ScriptSession::Variables &variables) {
   std::vector<TensorSpec> specs;

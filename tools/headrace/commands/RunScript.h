@@ -1,4 +1,4 @@
-// headrace run script.dml: what the command line says of a script.
+// headrace run script.dml: the arguments of a script on the command line.
 #pragma once
 
 #include "driver/Settings.h"
@@ -13,7 +13,7 @@
 
 namespace headrace::cli {
 
-/// What a script is called with.
+/// Arguments of a script on the command line.
 struct ScriptArguments {
   std::vector<std::string> byPosition, byName, scriptPath;
 

@@ -116,8 +116,8 @@ void addDisassemble(CLI::App &vta, Action &action) {
 
 void addRun(CLI::App &vta, Action &action) {
   auto options = std::make_shared<VtaRunOptions>();
-  CLI::App *command =
-      vta.add_subcommand("run", "Run a program in the simulator, and report what it takes");
+  CLI::App *command = vta.add_subcommand(
+      "run", "Run a program in the simulator, and report its cycles, bytes and operations");
   command
       ->add_option("DIR", options->folder,
                    "A folder with insn.bin, uop.bin, dram.bin, buffers.json and config.json")
@@ -138,19 +138,19 @@ void addRun(CLI::App &vta, Action &action) {
       ->type_name("N");
   command
       ->add_option("--bytes-per-cycle", options->simulator.constants.bytesPerCycle,
-                   "What each port of the DRAM moves in a cycle")
+                   "Bytes that each port of the DRAM moves in a cycle")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->capture_default_str();
   command
       ->add_option("--cycle-limit", options->simulator.constants.limit,
-                   "Programs that take longer are at fault")
+                   "Most cycles of a program; one that takes longer ends with a fault")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""))
       ->capture_default_str();
-  command->add_option("--trace", options->trace, "Write what ran when, for ui.perfetto.dev")
+  command->add_option("--trace", options->trace, "Write a trace of the modules for ui.perfetto.dev")
       ->type_name("FILE");
-  command->add_option("--timeline", options->timeline, "Write what ran when, as a picture (SVG)")
+  command->add_option("--timeline", options->timeline, "Write a timeline of the modules as SVG")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Report as JSON");
   command->callback([options, &action] { action = [options] { return runProgram(*options); }; });

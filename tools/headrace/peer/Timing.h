@@ -6,7 +6,7 @@
 
 namespace headrace::cli {
 
-/// What a list of times in microseconds comes to.
+/// Statistics of a list of times in microseconds.
 struct TimeSummary {
   double median = 0, p95 = 0, min = 0;
   size_t calls = 0;

@@ -1,4 +1,4 @@
-// What a benchmark found, as a table or as JSON.
+// Results of a benchmark, as a table or as JSON.
 #pragma once
 
 #include "driver/Model.h"

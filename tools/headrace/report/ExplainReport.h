@@ -10,7 +10,7 @@ namespace headrace::cli {
 struct GradientExplanation {
   Explanation forward, backward;
   std::vector<std::string> symbols;
-  /// What goes from one to the other beyond inputs and outputs.
+  /// Tensors kept from the forward program for the backward one, beyond inputs and outputs.
   std::vector<TensorSpec> kept;
   std::vector<std::string> computedAgain;
 };

@@ -1,4 +1,4 @@
-// What an exploration found, as tables and as JSON.
+// Results of an exploration, as tables and as JSON.
 #pragma once
 
 #include "explore/Exploration.h"

@@ -1,4 +1,4 @@
-// What a program of the VTA accelerator took, for people and for programs.
+// Time and work of a program of the VTA accelerator, for people and for programs.
 #pragma once
 
 #include "runtime/vta/Simulator.h"

@@ -1,4 +1,4 @@
-// What --expect asks of the outputs.
+// Checks of the outputs by --expect.
 #pragma once
 
 #include "driver/Model.h"

@@ -1,4 +1,4 @@
-// What depends on whether a person at a terminal is reading.
+// Styles and status lines that appear only where a person at a terminal is reading.
 #pragma once
 
 #include <chrono>

@@ -12,8 +12,8 @@ def Hr_ComputeOp : Hr_Operator<"compute",
     `domain` gives the sizes of the iteration dimensions: the result's, then the last `reduced` ones,
     which are combined away. The body takes the element that its map picks from each input, and each
     table as a whole, from which `hr.element` reads by index; `hr.index` is the position of the
-    point itself. `combine` joins what has been combined so far with one more value, in any order;
-    it starts from `initial`.
+    point itself. `combine` joins the accumulator with one more value, in any order; it starts
+    from `initial`.
     ```
     %c = hr.compute(%a, %b) over affine_map<()[s0] -> (s0, 8)>
          maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>]

@@ -234,7 +234,7 @@ Value placesAtPoints(OpBuilder &b, ComputeOp op, ElementOp element) {
   });
 }
 
-/// What was read by index, added back where it was read.
+/// The gradient of a read by index (gather): a scatter-add to the places that were read.
 Value addedBack(OpBuilder &b, ComputeOp op, ElementOp element, Value gradient) {
   Location loc = op.getLoc();
   MLIRContext *context = op.getContext();

@@ -15,8 +15,8 @@ def Hr_GatherOp : Hr_Operator<"gather", ["lowerToLinalg", "gradient"], [InferTyp
 def Hr_ScatterAddOp : Hr_Operator<"scatter_add", ["lowerToLinalg", "addsUp", "gradient"]> {
   let summary = "adds the rows of `updates` [outer, T, inner] to the rows of zeros that `indices` [T] name";
   let description = [{
-    What a gather picks, added back: the result is [outer, size, inner]. Negative indices count from
-    the end; one outside the axis means its nearest end.
+    The gradient of a gather: the result is [outer, size, inner]. Negative indices count from the
+    end; one outside the axis means its nearest end.
   }];
   let arguments = (ins AnyRankedTensor:$updates, AnyRankedTensor:$indices);
   let results = (outs AnyRankedTensor:$result);

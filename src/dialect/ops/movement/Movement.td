@@ -63,7 +63,7 @@ def Hr_PadOp : Hr_Operator<"pad",
 
 def Hr_PlaceOp : Hr_Operator<"place", ["lowerToLinalg", "getLayoutRole", "permute", "gradient"]> {
   let summary = "zeros, with the input's elements at every `steps`-th position from `starts` on";
-  let description = [{ What a slice takes out, put back: steps are positive. }];
+  let description = [{ The gradient of a slice: its elements are put back. Steps are positive. }];
   let arguments = (ins AnyRankedTensor:$input, AffineMapAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `from` $starts `steps` $steps attr-dict `:` functional-type(operands, results)";

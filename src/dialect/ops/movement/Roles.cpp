@@ -1,4 +1,4 @@
-// What operators that only move elements are to fusion and to the choice of a layout.
+// Roles of operators that only move elements, in fusion and in the choice of a layout.
 #include "dialect/Permutation.h"
 #include "dialect/ops/Operands.h"
 

@@ -10,15 +10,16 @@ def Hr_CheckOp : Hr_Operator<"check",
   let summary = "its input, whose elements must be allowed; moves nothing";
   let description = [{
     Some errors only data can show: an index outside its tensor, a divisor of 0, a class that does
-    not exist. What reads such elements is safe for any of them (it clamps) and takes them through a
-    check, which ends the run with an error that names `subject`, the first element in row-major
-    order that is not allowed, and its position. Indices and targets lie in [low, high), which
-    `bounds` gives as expressions of the symbols, or are `excepted`; divisors are not 0.
+    not exist. Operators that read by such elements are safe for any of them (they clamp) and take
+    them through a check, which ends the run with an error that names `subject`, the first element
+    in row-major order that is not allowed, and its position. Indices and targets lie in
+    [low, high), which `bounds` gives as expressions of the symbols, or are `excepted`; divisors are
+    not 0.
     ```
     %i = hr.check index %indices in affine_map<()[s0] -> (-s0, s0)> for "node 'embed' (Gather)" : tensor<4xi64>
     %y = hr.gather %table, %i {axis = 0 : i64} : ...
     ```
-    It stays what it is at level 2: a step of the program between kernels.
+    It is the same at level 2: a step of the program between kernels.
   }];
   let arguments = (ins AnyRankedTensor:$input, Hr_CheckKindAttr:$kind, AffineMapAttr:$bounds,
                        StrAttr:$subject, OptionalAttr<I64Attr>:$excepted);
@@ -28,7 +29,7 @@ def Hr_CheckOp : Hr_Operator<"check",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What it asks for; bounds are those of the symbols, and left out.
+    /// The condition it checks; bounds depend on the symbols, and are left out.
     ::headrace::ValueCheck getCheck();
   }];
 }

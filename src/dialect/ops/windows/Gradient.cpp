@@ -6,7 +6,7 @@ using namespace headrace::gradient;
 
 namespace headrace::hr {
 
-/// What convolutions and poolings have in common: where their windows lie.
+/// The windows of convolutions and poolings, and where they lie.
 namespace {
 struct Window {
   SymbolicShape image; // of all dimensions

@@ -1,4 +1,5 @@
-// What the reference evaluations of convolutions, poolings and their gradients share.
+// Sliding windows, as the reference evaluations of convolutions, poolings and their gradients use
+// them.
 #pragma once
 
 #include "dialect/reference/Reference.h"

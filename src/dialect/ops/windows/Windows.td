@@ -71,9 +71,9 @@ def Hr_PoolIndexOp : Hr_Operator<"pool_index",
 
 def Hr_UnpoolOp : Hr_Operator<"unpool",
     ["lowerToLinalg", "addsUp", "getLayoutRole", "permute", "gradient"]> {
-  let summary = "every element of an image sums what the windows that contain it hold";
+  let summary = "every element of an image sums the values of the windows that contain it";
   let description = [{
-    With `indices` (see `hr.pool_index`), a window gives what it holds to that one of its elements
+    With `indices` (see `hr.pool_index`), a window gives its value to that one of its elements
     only. The gradient of a pooling.
   }];
   let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$indices,

@@ -10,8 +10,8 @@
 namespace headrace::onnx {
 
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the
-/// free sizes. Weights are used in place: the module keeps their memory alive. What cannot be
-/// imported is an Error that names the node, and the file if `fileName` is given.
+/// free sizes. Weights are used in place: the module keeps their memory alive. A node that cannot
+/// be imported is an Error that names it, and the file if `fileName` is given.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model, mlir::MLIRContext &context,
                                               const std::string &fileName = "");
 

@@ -1,5 +1,5 @@
-// What the import of one node works with: its inputs and attributes, checked, and the means to
-// write operators. Whatever is wrong is an Error that names the node.
+// The import of one node: its inputs and attributes, checked, and the means to write operators. A
+// fault is an Error that names the node.
 #pragma once
 
 #include "frontend/common/OperatorBuilder.h"
@@ -11,7 +11,7 @@
 
 namespace headrace::onnx {
 
-/// What is shared by all nodes of a model.
+/// State that all nodes of a model share.
 struct ImportState {
   mlir::OpBuilder &builder;
   Symbols &symbols;

@@ -65,7 +65,8 @@ std::vector<const Node *> orderedNodes(const Graph &graph) {
   for (size_t i = 0; i < count; ++i)
     if (missing[i] != 0)
       throw Error(ErrorKind::InvalidModel,
-                  graph.nodes[i].describe() + ": its inputs depend on its own outputs");
+                  graph.nodes[i].describe() +
+                      ": its inputs depend on its own outputs, expected an acyclic graph");
   return order;
 }
 

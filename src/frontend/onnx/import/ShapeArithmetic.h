@@ -1,5 +1,5 @@
-// Operators on integers known at import. What cannot be said as an expression of the free sizes is
-// left to the operators on data.
+// Shape arithmetic: operators on integers known at import. Results that are no expression of the
+// free sizes are left to the operators on data.
 #pragma once
 
 #include "frontend/onnx/import/NodeContext.h"
@@ -32,7 +32,7 @@ Known reduceSum(NodeContext &);
 /// The same elements under a shape computed by the operator's own rule.
 Known reshaped(NodeContext &, const SymbolicShape &dims);
 
-// What the operators are made of
+// Building blocks of the operators.
 
 // Bounds that keep sums and products of known numbers from overflowing.
 inline constexpr int64_t kMostFactor = int64_t(1) << 31;

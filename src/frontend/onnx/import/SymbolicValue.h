@@ -1,5 +1,5 @@
-// Integer tensors whose elements are known at import as expressions of the free sizes: what shape
-// arithmetic in a model computes with.
+// Integer tensors whose elements are known at import as expressions of the free sizes, for the
+// shape arithmetic in a model.
 #pragma once
 
 #include "dialect/SizeAlgebra.h"

@@ -1,4 +1,4 @@
-// What the importer knows of each of the model's values.
+// The model's values during import: type, tensor, and elements where they are known.
 #pragma once
 
 #include "frontend/common/OperatorBuilder.h"

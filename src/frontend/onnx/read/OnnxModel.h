@@ -1,4 +1,4 @@
-// An ONNX model as plain data: what the file says, nothing interpreted yet.
+// An ONNX model as plain data: the contents of the file, nothing interpreted yet.
 #pragma once
 
 #include "runtime/tensor/DType.h"

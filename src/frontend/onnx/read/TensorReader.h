@@ -11,7 +11,7 @@
 
 namespace headrace::onnx {
 
-/// What tensors of one model borrow from.
+/// The memory that tensors of one model borrow from.
 struct TensorSource {
   std::shared_ptr<const void> owner; // keeps the model's bytes alive
   ExternalData external;

@@ -105,7 +105,7 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
                                               module.getSymName().value_or("kernel"));
 }
 
-/// What identifies an object: the code it was made from, and for which processor.
+/// The cache key of an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
   constexpr std::string_view generator = "2";

@@ -107,7 +107,7 @@ void dropDimensionsWithoutSteps(RewriterBase &rewriter, ModuleOp module) {
   }
 }
 
-/// What was computed in place leaves a copy of a buffer onto itself.
+/// A value computed in place leaves a copy of a buffer onto itself.
 void removeSelfCopies(RewriterBase &rewriter, ModuleOp module) {
   DominanceInfo dominance(module);
   eliminateCommonSubExpressions(rewriter, dominance, module);

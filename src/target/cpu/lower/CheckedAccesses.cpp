@@ -28,7 +28,7 @@ void checkAccesses(llvm::Module &code) {
   options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
   options.InsertVersionCheck = false;
   llvm::ModulePassManager passes;
-  // Nobody runs constructors or destructors of kernels.
+  // Constructors and destructors of kernels are never run.
   passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false,
                                             /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None,
                                             llvm::AsanCtorKind::None));

@@ -1,5 +1,5 @@
-// Generated code in a build with the address sanitizer: it checks what it reads and writes as the
-// rest of the process does.
+// Generated code in a build with the address sanitizer: it checks its reads and writes as the rest
+// of the process does.
 #pragma once
 
 namespace llvm {

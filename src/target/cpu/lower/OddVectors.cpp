@@ -6,7 +6,7 @@
 //   header: %wide = phi <8 x float> [ %zero8, %entry ], [ %next, %header ]
 //           %x = call <8 x float> @llvm.masked.load(%p, 11111100)
 //           %next = call <8 x float> @llvm.fma(%x, %w8, %wide)
-// What needs the six takes them out (llvm.vector.extract).
+// Users of the six elements extract them (llvm.vector.extract).
 #include "target/cpu/lower/OddVectors.h"
 
 #include "llvm/Analysis/ValueTracking.h"

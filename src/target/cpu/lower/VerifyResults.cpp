@@ -70,7 +70,7 @@ Buffers buffersOf(Value memory) {
   return buffers;
 }
 
-/// What an operation, without those inside it, does to memory.
+/// Memory effects of an operation, without those inside it.
 struct Accesses {
   explicit Accesses(Operation *op) {
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
@@ -218,7 +218,7 @@ private:
     });
   }
 
-  /// What is computed is read before something else takes its place.
+  /// Every computed value is read before another one takes its place.
   LogicalResult verifyNothingLost(Block &block) {
     llvm::MapVector<Value, Operation *> unread;
     auto noteReads = [&](Operation *op) {
@@ -238,8 +238,8 @@ private:
         if (!overwrites(&op, memory))
           continue;
         if (unread.contains(memory))
-          return refuse() << "what " << unread[memory]->getName()
-                          << " computes is overwritten before anything reads it";
+          return refuse() << "the result of " << unread[memory]->getName()
+                          << " is overwritten before anything reads it";
         if (!isa<linalg::FillOp>(op))
           unread[memory] = &op;
       }

@@ -102,11 +102,11 @@ Value logRest(FloatBuilder &d, Value f, Value halfSquare) {
   return d.mul(s, d.add(halfSquare, series));
 }
 
-/// What the logarithm is where the argument is not a positive finite number.
+/// The logarithm of arguments that are not positive finite numbers.
 Value withSpecialLogs(FloatBuilder &d, Value x, Value result) {
   result = d.select(Compare::OLT, x, 0, d.constant(std::nan("")), result);
   result = d.select(Compare::OEQ, x, 0, d.constant(-kInfinity), result);
-  // Infinity and what is no number are their own logarithms.
+  // Infinity and NaN are their own logarithms.
   return d.select(Compare::ULT, x, kInfinity, d.select(Compare::UNO, x, 0, x, result), x);
 }
 

@@ -45,7 +45,7 @@ public:
   Value select(Compare predicate, Value x, double y, Value ifTrue, Value ifFalse) {
     return select(is(predicate, x, y), ifTrue, ifFalse);
   }
-  /// What is no number stays.
+  /// NaN stays NaN.
   Value atLeast(Value x, double low) { return select(Compare::OLT, x, low, constant(low), x); }
   Value atMost(Value x, double high) { return select(Compare::OGT, x, high, constant(high), x); }
   Value clamp(Value x, double low, double high) { return atMost(atLeast(x, low), high); }

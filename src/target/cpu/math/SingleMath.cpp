@@ -126,7 +126,7 @@ Value logRest(FloatBuilder &f, Value fraction) {
   return f.fma(f.mul(square, fraction), series, f.mul(square, -0.5));
 }
 
-/// What the logarithm is where the argument is not a positive finite number.
+/// The logarithm of arguments that are not positive finite numbers.
 Value withSpecialLogs(FloatBuilder &f, Value x, Value result) {
   Value negative = f.select(Compare::OLT, x, 0, f.constant(std::nan("")), x);
   Value special = f.select(Compare::OEQ, x, 0, f.constant(-kInfinity), negative);

@@ -118,7 +118,8 @@ private:
     write.vectors(op, inside, vector, axis, cell ? cell : size);
   }
 
-  /// What lies along `across` in memory is read in vectors, which a square tile turns around.
+  /// A transposition: operands are contiguous along `across` and read in vectors along it, which a
+  /// square tile in registers transposes.
   void transposition(int64_t across) {
     Operation *op = contents.root;
     int64_t last = ranges.size() - 1;
@@ -192,7 +193,7 @@ private:
   }
 
   //===------------------------------------------------------------------------===//
-  // What the kernel looks like
+  // Properties of the kernel
   //===------------------------------------------------------------------------===//
 
   /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.

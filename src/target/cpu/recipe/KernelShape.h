@@ -1,4 +1,4 @@
-// What a kernel's operations look like to someone who chooses their loops.
+// Properties of a kernel's operations that decide their loops.
 #pragma once
 
 #include "analysis/Machine.h"

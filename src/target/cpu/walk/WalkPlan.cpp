@@ -80,7 +80,7 @@ private:
   }
 
   bool addOperator(linalg::GenericOp op) {
-    // Fusion keeps a result that nobody reads where only it tells a size.
+    // Fusion keeps a result without users where only it tells a size.
     auto used = llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); });
     if (!llvm::hasSingleElement(used))
       return refuse(op, "expected one result");
@@ -240,7 +240,7 @@ private:
     }
   }
 
-  /// What is combined along the loop is there only after it.
+  /// Whether it reads a reduction along the loop, whose result is there only after the loop.
   bool readsReductionOf(WalkOp &entry, const WalkStage &stage, int axis) {
     return llvm::any_of(stage.ops, [&](size_t index) {
       WalkOp &other = plan.ops[index];

@@ -1,5 +1,5 @@
-// What a kernel that walks blocks of rows computes: its operators, where their values lie, and
-// which of them share a loop over a few rows.
+// The plan of a kernel that walks blocks of rows: its operators, where their values lie, and which
+// of them share a loop over a few rows.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

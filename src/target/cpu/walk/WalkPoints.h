@@ -1,4 +1,4 @@
-// The inside of a walking kernel's loops: all operators of a stage at one place of some rows.
+// The inside of a walking kernel's loops: all operators of a stage at one place of a few rows.
 #pragma once
 
 #include "target/cpu/walk/WalkPlan.h"
@@ -33,12 +33,12 @@ protected:
 
   /// Whether the operator's accumulator is carried in registers over the stage's loops.
   bool isCarried(WalkStage &stage, WalkOp &op);
-  /// What carried accumulators start from, one per operator and row.
+  /// Initial values of carried accumulators, one per operator and row.
   llvm::SmallVector<mlir::Value> startOf(WalkStage &stage, int64_t rows, int64_t width);
   /// All operators of the stage at one place of every row; returns the accumulators.
   llvm::SmallVector<mlir::Value> emitPoint(WalkStage &stage, llvm::ArrayRef<WalkRow> rows,
                                            const Axes &at, int64_t width, mlir::ValueRange state);
-  /// The scalar function of an operator on vectors; what is the same for a whole vector stays
+  /// The scalar function of an operator on vectors; values that are uniform over a vector stay
   /// scalar.
   mlir::Value emitBody(WalkStage &stage, WalkOp &op, llvm::ArrayRef<WalkRow> rows, size_t row,
                        const Axes &at, int64_t width, mlir::Value accumulator);

@@ -37,7 +37,7 @@ namespace headrace {
 
 namespace {
 
-/// What the back end has an instruction for.
+/// Whether the back end has an instruction for it.
 bool isNative(Operation &op) {
   return isa<math::FmaOp, math::RoundEvenOp, math::RoundOp, math::TruncOp, math::CopySignOp,
              math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp>(

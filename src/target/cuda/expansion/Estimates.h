@@ -1,4 +1,4 @@
-// What expansions are estimated with on a device; only ratios of the results matter.
+// The cost model that ranks expansions on a device; only ratios of the results matter.
 #pragma once
 
 #include "dialect/scalar/HalfPrecision.h"
@@ -6,7 +6,7 @@
 
 namespace headrace::cuda {
 
-/// What a device's memory moves in a microsecond.
+/// The bandwidth of a device's memory.
 inline constexpr double kDeviceBytesPerMicrosecond = 4e6;
 
 /// The types that libraries of a device compute products of.

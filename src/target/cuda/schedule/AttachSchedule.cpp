@@ -30,8 +30,8 @@ namespace headrace {
 
 namespace {
 
-/// What the text says of the kernel's operations, in program order. Throws Error where it is no
-/// recipe, or says something of operations that are not there.
+/// The schedules that the text gives to the kernel's operations, in program order. Throws Error
+/// where it is no recipe, or says something of operations that are not there.
 cuda::GivenSchedules givenSchedules(func::FuncOp kernel, StringRef text) {
   cuda::GivenSchedules given;
   SmallVector<Operation *> stages = stagesOf(kernel.getBody().front());
@@ -79,7 +79,7 @@ private:
     }
   }
 
-  /// What was chosen, for reports and as a recipe.
+  /// Notes the choices on the module, for reports and as a recipe.
   void describe(ModuleOp module, func::FuncOp kernel) {
     Builder b(&getContext());
     std::string kinds, loops, recipe;

@@ -59,7 +59,7 @@ private:
     const auto *wish = given.find(op);
     Kind kind = wish != given.end() ? wish->second.kind : kindFor(op);
     launchOperands(op, kind);
-    // What was combined on the way may have been all that stood against it.
+    // Reductions among its operands, now launched themselves, may have been the only obstacle.
     if (wish == given.end() && kind == Kind::Points && isColumns(op))
       kind = Kind::Columns;
     FormOrReason<Schedule> schedule = wish != given.end() ? propose(op, wish->second, hasWarpgroups)
@@ -71,7 +71,7 @@ private:
     op->setAttr(kScheduleAttr, schedule->attribute(op->getContext()));
   }
 
-  /// What was given and is not legal, now that everything is there that is launched.
+  /// The first given schedule that is not legal, now that all launches are known.
   std::string illegal() {
     for (const auto &[op, ignored] : given)
       if (auto refusal = refusalOf(op, *Schedule::of(op), hasWarpgroups))
@@ -96,8 +96,8 @@ private:
     return isTiles(op) ? Kind::Tiles : Kind::Points;
   }
 
-  /// What is launched before: what is combined on the way to points, and what a reduction reads
-  /// again and again where it takes time to compute.
+  /// Operands that are launched before: reductions on the way to points, and costly values that a
+  /// reduction reads again and again.
   void launchOperands(Operation *op, Kind kind) {
     if (kind == Kind::Points) {
       for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions)
@@ -110,7 +110,7 @@ private:
     }
   }
 
-  /// What a reduction reads again and again is computed once where it takes time to compute.
+  /// Costly values that a reduction reads again and again are computed once.
   void launchCostlyOperands(Operation *op) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!generic || generic.getNumReductionLoops() == 0)

@@ -8,7 +8,7 @@
 
 namespace headrace::cuda {
 
-/// What a user's recipe says of operations, in program order.
+/// The schedules that a user's recipe gives to operations, in program order.
 using GivenSchedules = llvm::MapVector<mlir::Operation *, GivenSchedule>;
 
 /// Gives every operation of the kernel that is to be launched its record: those of `given`, and

@@ -71,7 +71,7 @@ std::optional<Refusal> refusedSplits(const Product &product, const Schedule &sch
   return std::nullopt;
 }
 
-/// What "product" and "tensorcores" have in common.
+/// The conditions that "product" and "tensorcores" share.
 std::optional<Refusal> refusedTiles(const Product &product, const Schedule &schedule,
                                     int64_t vector, int64_t threads, int64_t sharedBytes) {
   if (threads > kMostThreads)

@@ -10,7 +10,7 @@ namespace headrace::cuda {
 namespace {
 
 constexpr int64_t kMostVector = 16;
-/// What a thread holds of a row must leave registers for what is computed of it.
+/// A bound on the elements of a row that a thread holds: it leaves registers for computing.
 constexpr int64_t kMostHeldElements = 128;
 constexpr int64_t kMostSplits = 1024;
 /// Partial results have indices of 32 bits.

@@ -1,5 +1,5 @@
-// May an operation be launched so? The conditions that the templates rely on, with reasons in
-// words. They hold for what the compiler chooses and for what a user's recipe says.
+// Legality of schedules: the conditions that the templates rely on, with reasons in words. They
+// hold for the compiler's choices and for a user's recipe.
 #pragma once
 
 #include "target/cuda/schedule/Product.h"

@@ -225,7 +225,7 @@ Schedule tiles(const TileForm &form) {
   return schedule;
 }
 
-/// What follows from the parameters that were given, for those that were not.
+/// Chooses the parameters that were not given, to fit those that were.
 class Completion {
 public:
   Completion(Operation *op, Schedule &schedule, const GivenSchedule &given)

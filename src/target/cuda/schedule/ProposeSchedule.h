@@ -1,4 +1,4 @@
-// Which numbers? The parameters that are taken for an operation of a given kind.
+// Heuristics: the parameters that are taken for an operation of a given kind.
 #pragma once
 
 #include "target/cuda/schedule/LegalSchedule.h"

@@ -1,5 +1,5 @@
-// How a kernel's operations are given to blocks, warps and threads: a record on each operation
-// that is launched. What has no record is computed where it is read.
+// How a kernel's operations are given to blocks, warps and threads: a record on each operation that
+// is launched. An operation without a record is inlined: computed where it is read.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -58,7 +58,7 @@ inline bool isProduct(Schedule::Kind kind) {
          kind == Schedule::Kind::Warpgroups;
 }
 
-/// What somebody says of a launch: its kind and some parameters. The others are to be chosen.
+/// A launch as a recipe gives it: its kind and some parameters. The others are to be chosen.
 struct GivenSchedule {
   Schedule::Kind kind = Schedule::Kind::Points;
   std::vector<std::pair<std::string, int64_t>> parameters;

@@ -1,5 +1,5 @@
-// What the templates of matrix products are built of, for those who write them and those who check
-// what they are asked for.
+// Shapes and resource limits of the templates of matrix products, shared by the code that writes
+// them and the checks of their schedules.
 #pragma once
 
 #include "target/cuda/schedule/Schedule.h"

@@ -19,7 +19,7 @@ KernelWriter::KernelWriter(gpu::GPUModuleOp module, Location loc, StringRef name
   b.setInsertionPoint(end);
 }
 
-/// What all threads need is computed once, where it dominates everything.
+/// Computes a value that all threads need once, in the entry block, which dominates all others.
 Value KernelWriter::atEntry(llvm::function_ref<Value(OpBuilder &)> create) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());

@@ -124,14 +124,14 @@ Pack PointWriter::at(Value tensor, ArrayRef<AffineExpr> given) {
   } else if (Operation *op = tensor.getDefiningOp()) {
     result = compute(op, point);
   } else {
-    // What a loop carries, at the point it carries it for.
+    // An iteration argument of a loop, known at the point that it is carried for.
     Point same;
     for (AffineExpr expr : point)
       same.push_back(simplified(expr.replace(state.equal)));
     auto known = state.points.find(keyOf(tensor, same));
     if (known == state.points.end())
       return refuse(tensor.getParentBlock()->getParentOp(), storedElementOf(tensor),
-                    "a loop reads what it carries at another point");
+                    "a loop reads a carried tensor at another point");
     result = known->second;
   }
   state.points[key] = result;
@@ -318,7 +318,7 @@ Value PointWriter::captured(Value given, IRMapping &mapping) {
     return given; // what counts a loop around this one
   if (!op)
     return refuse(given.getParentBlock()->getParentOp(), storedAs(given.getType()),
-                  "a number from outside")
+                  "a scalar from outside of the kernel")
         .front();
   if (!isa<tensor::ExtractOp, linalg::IndexOp>(op) && isAround)
     return given; // already of the device function

@@ -3,8 +3,8 @@
 // A kernel of level 2 says by indexing maps which elements each point reads. Points here are lists
 // of affine expressions over *coordinates* (numbers that a thread has: its place in the grid, the
 // variable of a loop) and the program's symbols, so that maps compose, and so that it is known
-// which elements lie beside each other. The element of a value that has no memory is computed
-// where it is read; what was computed at a point once is not computed again.
+// which elements lie beside each other. The element of a value that has no memory is computed where
+// it is read; a value computed at a point once is not computed again.
 #pragma once
 
 #include "target/cuda/write/KernelWriter.h"
@@ -29,7 +29,7 @@ struct TensorMemory {
   bool written = false;
 };
 
-/// What arithmetic works on: integers without a sign.
+/// The type that arithmetic works on: integers without a sign.
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
 
@@ -52,7 +52,7 @@ mlir::Value startOf(mlir::linalg::GenericOp op);
 Point loopsAt(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
 
 class PointWriter {
-  /// What is known at the insertion point.
+  /// Values that are known at the insertion point.
   struct State {
     std::map<std::vector<const void *>, Pack> points;      // tensor, lanes and point: elements
     llvm::DenseMap<mlir::AffineExpr, mlir::Value> values;  // of expressions
@@ -100,7 +100,7 @@ public:
   /// Whether something could not be written; its operation has reported it.
   bool failed() const { return broken; }
 
-  /// What is computed while one exists is forgotten when it goes: it stands in a region.
+  /// A region: values computed while one exists are forgotten when it goes.
   class Scope {
   public:
     explicit Scope(PointWriter &writer) : writer(writer), state(writer.state), guard(writer.b) {}

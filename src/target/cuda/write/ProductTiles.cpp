@@ -298,7 +298,7 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   b.setInsertionPointToStart(loop.getBody());
   Value step = loop.getInductionVar();
   Value buffer = rem(step, 2), next = b.create<arith::SubIOp>(loc, one, buffer);
-  // The last step brings a tile once more, which nobody reads.
+  // The last step brings a tile once more, which is not read.
   Value following = b.create<arith::MinUIOp>(loc, leftOver ? step : add(step, one), last);
   Value firstK = add(mul(add(firstTile, following), schedule.tileK), number(leftOver));
   SmallVector<Pack> a = load(sides[0], firstK, bound), c = load(sides[1], firstK, bound);

@@ -1,15 +1,16 @@
-// What all products by threads have in common: tiles of the operands on their way from memory to
-// registers to shared memory, the loop over the depth, and the points of the result.
+// Common part of all products by threads: tiles of the operands on their way from memory to
+// registers to shared memory, the loop over the depth (k), and the points of the result.
 //
 // Two buffers in shared memory, so that there is one barrier a tile. The last tile of a side that
-// is no multiple of tiles lies further back, so that it ends with the side; what another tile has,
-// too, it does not store. Where a side is shorter than a tile, or of unknown size, its last row or
-// column is computed again and dropped. Zeros fill up the depth: where it is known, in the first
-// tile, so that the loop reads without asking. A convolution is the same with loops of the window
-// in k: the image is read where it lies.
+// is no multiple of tiles lies further back, so that it ends with the side; it does not store
+// elements that another tile has, too. Where a side is shorter than a tile, or of unknown size, its
+// last row or column is computed again and dropped. Zeros fill up the depth: where it is known, in
+// the first tile, so that the loop reads without asking. A convolution is the same with loops of
+// the window in k: the image is read where it lies.
 //
-// Where there are few tiles, several blocks share the depth of each (`splits`): they leave partial
-// sums in the workspace, which a second launch adds up in order, with all that follows the product.
+// Split-K (`splits`): where there are few tiles, several blocks share the depth of each. They leave
+// partial sums in the workspace, which a second launch adds up in order, with all that follows the
+// product.
 #pragma once
 
 #include "target/cuda/schedule/Product.h"
@@ -58,7 +59,7 @@ protected:
   virtual llvm::SmallVector<mlir::Value> multiply(mlir::Value buffer,
                                                   llvm::SmallVector<mlir::Value> sums) = 0;
   virtual void storeResult(llvm::ArrayRef<mlir::Value> sums) = 0;
-  /// What an element is held as between memory and shared memory.
+  /// An element as it is held between memory and shared memory.
   virtual mlir::Value converted(mlir::Value element) = 0;
 
   /// Stores `values`, neighbouring columns of a row, with all that follows the product. Without

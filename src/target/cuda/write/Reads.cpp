@@ -114,7 +114,7 @@ private:
     read(op.getSource(), place);
   }
 
-  /// What lies behind an operation of another kind: read anywhere.
+  /// The operands of an operation of another kind: read anywhere.
   void followBlindly(Value value) {
     Point anywhere;
     for (int64_t i = 0; i < cast<RankedTensorType>(value.getType()).getRank(); ++i)

@@ -1,4 +1,4 @@
-// What a launched operation reads, followed through everything that is computed on the way.
+// Reads of a launched operation, followed through everything that is computed on the way.
 #pragma once
 
 #include "target/cuda/write/PointWriter.h"

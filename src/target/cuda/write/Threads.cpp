@@ -1,4 +1,4 @@
-// What threads do together, and how indices are given to them.
+// Reductions and shuffles among threads, and how indices are given to them.
 #include "target/cuda/write/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -70,7 +70,7 @@ private:
   mlir::Type elementOfResult() {
     return llvm::cast<mlir::RankedTensorType>(product.op.getResult(0).getType()).getElementType();
   }
-  // What is stored goes through shared memory a few columns at a time.
+  // Results are stored through shared memory a few columns at a time.
   int64_t chunkColumns() { return kRowBytes * 8 / elementOfResult().getIntOrFloatBitWidth(); }
   int64_t stagedStride() {
     return kStagedBytes * 8 / kGroupRows / elementOfResult().getIntOrFloatBitWidth();

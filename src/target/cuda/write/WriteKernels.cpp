@@ -7,7 +7,7 @@
 //   module @mish attributes {cuda.launches = [{function = "mish", grid = ..., ...}]} {
 //     gpu.module @mish_device { gpu.func @mish(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel ... } }
 //
-// What is launched lies in the kernel's results, or in a workspace that its launches share.
+// A launch stores into the kernel's results, or into a workspace that its launches share.
 #include "dialect/Hr.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/write/Templates.h"
@@ -92,7 +92,7 @@ private:
     return success();
   }
 
-  /// What the kernel returns is what its launches write; nothing is written of what is empty.
+  /// Every result of the kernel must be written by a launch; empty ones need none.
   LogicalResult verifyResults(ArrayRef<Operation *> launched) {
     for (auto result : function.getOps<bufferization::MaterializeInDestinationOp>()) {
       auto type = cast<RankedTensorType>(result.getSource().getType());

@@ -116,7 +116,7 @@ func.func @two_sums(%in: memref<4x9xf32>, %p: memref<4xf32>, %q: memref<4xf32>) 
   return
 }
 
-// What is inserted into the empty tensor that it was computed in is not its own operand.
+// A value that is inserted into the empty tensor it was computed in is not its own operand.
 // CHECK-LABEL: func.func @inserted_into_itself
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : memref<1x?xf32
 // CHECK-NOT: memref.alloc

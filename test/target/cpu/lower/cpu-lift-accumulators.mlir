@@ -34,7 +34,7 @@ func.func @tile(%a: tensor<4x24xf32>, %b: tensor<24x16xf32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
 
-// What a vector leaves of a slice is not lost.
+// The part of a slice that a vector does not cover is not lost.
 // CHECK-LABEL: func.func @partial
 // CHECK: %[[ALL:.*]] = tensor.insert_slice %arg1 into %arg2[2, 3] [4, 4] [1, 1]
 // CHECK: vector.transfer_write %arg0, %[[ALL]][%c4, %c3]

@@ -45,7 +45,7 @@ func.func @staged(%x: memref<8xf32>, %p: memref<8xf32>, %y: memref<8xf32>,
 
 // -----
 
-// CHECK: error: kernel 'lost': what linalg.exp computes is overwritten before anything reads it
+// CHECK: error: kernel 'lost': the result of linalg.exp is overwritten before anything reads it
 func.func @lost(%x: memref<8xf32>, %p: memref<8xf32>,
                 %begin: index, %end: index, %workspace: memref<?xi8>) attributes {hr.results = 1 : i64} {
   linalg.exp ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)

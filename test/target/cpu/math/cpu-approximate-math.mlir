@@ -37,7 +37,7 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
   return %0 : vector<8xf32>
 }
 
-// What is smaller than the smallest normal number is scaled by 2^24 first.
+// Subnormal arguments are scaled by 2^24 first.
 // CHECK-LABEL: func.func @log
 // CHECK: %[[LEAST:.*]] = arith.constant 1.17549435E-38 : f32
 // CHECK: %[[SMALL:.*]] = arith.cmpf olt, %arg0, %[[LEAST]]

@@ -80,7 +80,7 @@ module @columns {
 
 // -----
 
-// What is read lies along the first dimension of the result: through shared memory.
+// The operand is contiguous along the first dimension of the result: through shared memory.
 // CHECK-LABEL: module @transpose
 // CHECK-SAME: hr.loops = "tiles threads=256 along=0"
 #ij = affine_map<(i, j) -> (i, j)>
@@ -213,7 +213,7 @@ module @given attributes {hr.recipe = "/reduce: rows lanes=16\0A/map: points thr
 
 // -----
 
-// What is not legal is refused with the reason, and the compiler's own choice is there instead.
+// An illegal schedule is refused with the reason, and the compiler's own choice is there instead.
 // CHECK-LABEL: module @refused
 // CHECK-SAME: hr.loops = "points threads=256 vector=4"
 // CHECK-SAME: hr.recipe_refused = "map: points vector=8': vector: expected at most 4

@@ -21,7 +21,7 @@ module @twice {
 
 // -----
 
-// What has no schedule is launched by nobody.
+// An operation without a schedule is not launched.
 // CHECK: error: no launch writes the kernel's operand 1
 #i = affine_map<(i) -> (i)>
 module @unwritten {

@@ -64,8 +64,8 @@ static void importPRelu(NodeContext &c) {
                  [](ScalarMath &m, ValueRange v) { return formulas::leakyRelu(m, v[0], v[1]); }));
 }
 
-/// What bounds that are left out stand for: the least and the greatest number of the type, so that
-/// infinities are clipped too. Before version 11 they were those of f32.
+/// Default bounds of a clip: the least and the greatest number of the type, so that infinities are
+/// clipped too. Before version 11 they were those of f32.
 static double greatestNumber(NodeContext &c) {
   auto type = dyn_cast<FloatType>(c.type(0).getElementType());
   if (!type)

@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// What is taken along one axis.
+/// The slice along one axis.
 struct AxisPart {
   AffineExpr start, size;
   int64_t step = 1;

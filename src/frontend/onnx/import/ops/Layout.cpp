@@ -59,8 +59,9 @@ static SymbolicShape reshapedShape(NodeContext &c) {
       inferred = i;
     } else if (number == 0 && !keepZero) {
       if (i >= input.size())
-        c.fail(ErrorKind::ShapeMismatch, "{0}: size {1} is copied from {2}, which has no such one",
-               c.nameOfInput(1), i, c.text(input));
+        c.fail(ErrorKind::ShapeMismatch,
+               "{0}: size {1} is copied from {2}, which has no such dimension", c.nameOfInput(1), i,
+               c.text(input));
       size = input[i];
     } else if (number && *number < -1) {
       c.fail(ErrorKind::InvalidModel, "{0}: expected sizes of -1 or more, found {1}",

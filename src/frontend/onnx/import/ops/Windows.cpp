@@ -42,7 +42,8 @@ static void padToSameSize(NodeContext &c, Window &window, bool moreAtEnd) {
       total = std::max<int64_t>(
           (llvm::divideCeil(*size, stride) - 1) * stride + window.extent(i) - *size, 0);
     else if (stride != 1)
-      c.fail(ErrorKind::Unsupported, "auto_pad with strides over the free size {0}", c.text({dim}));
+      c.fail(ErrorKind::Unsupported,
+             "auto_pad with strides over the free size {0} is not supported", c.text({dim}));
     int64_t less = total / 2, more = total - less;
     window.pads[i] = moreAtEnd ? less : more;
     window.pads[window.rank() + i] = moreAtEnd ? more : less;
@@ -62,7 +63,9 @@ static Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
   else if (mode == "VALID")
     window.pads.assign(2 * rank, 0);
   else if (mode != "NOTSET")
-    c.fail(ErrorKind::InvalidModel, "attribute 'auto_pad': found unknown mode {0}", inQuotes(mode));
+    c.fail(ErrorKind::InvalidModel,
+           "attribute 'auto_pad': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {0}",
+           inQuotes(mode));
   return window;
 }
 
@@ -132,7 +135,8 @@ static SmallVector<int64_t> overhang(NodeContext &c, const Window &window) {
     if (stride == 1)
       continue;
     if (!size)
-      c.fail(ErrorKind::Unsupported, "ceil_mode with strides over the free size {0}",
+      c.fail(ErrorKind::Unsupported,
+             "ceil_mode with strides over the free size {0} is not supported",
              c.text({c.shape(0)[i + 2]}));
     int64_t padded = *size + low + window.pads[window.rank() + i];
     int64_t windows = llvm::divideCeil(padded - window.extent(i), stride) + 1;
