@@ -209,8 +209,8 @@ bool recognize(hr::ContractOp mixing, unsigned weightsAre) {
                         keysAreLeft ? lhs : rhs, withBatch(scoreBatch, keyDim, scored->summed));
   Value value = reordered(b, loc, mixing->getOperand(1 - weightsAre), valueDims,
                           withBatch(mixedBatch, mixed->summed, mixed->column));
-  Value attention = b.create<hr::AttentionOp>(loc, query, key, value, scores->bias,
-                                              APFloat(scores->scale));
+  Value attention =
+      b.create<hr::AttentionOp>(loc, query, key, value, scores->bias, APFloat(scores->scale));
   Dims attended = withBatch(mixedBatch, mixed->row, mixed->column);
   mixing.getResult().replaceAllUsesWith(reordered(b, loc, attention, attended, resultDims));
   mixing.erase();
