@@ -61,7 +61,7 @@ private:
   static std::optional<Term> without(const Term &term, const Atom &factor);
   static DimExpr expandRemainder(const DimExpr &sum, const Atom &remainder,
                                  const AtomRef &quotient);
-  static DimExpr takeRemainders(const DimExpr &sum, const AtomRef &quotient);
+  static std::optional<DimExpr> takeRemainder(const DimExpr &sum);
   static bool holds(const DimExpr &sum, const DimExpr &part);
 };
 

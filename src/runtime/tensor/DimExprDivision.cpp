@@ -93,11 +93,7 @@ DimExpr DimExpr::Division::foldRemainders(DimExpr sum) {
     }
   if (quotients.empty())
     return sum;
-  for (std::vector<AtomRef> *atoms : {&quotients, &remainders}) {
-    std::ranges::sort(*atoms, before);
-    auto same = [](const AtomRef &a, const AtomRef &b) { return Algebra::compare(*a, *b) == 0; };
-    atoms->erase(std::unique(atoms->begin(), atoms->end(), same), atoms->end());
-  }
+  std::ranges::sort(remainders, before);
   try {
     for (const AtomRef &quotient : quotients) {
       if (remainders.empty())
@@ -105,11 +101,14 @@ DimExpr DimExpr::Division::foldRemainders(DimExpr sum) {
       // Of a dividend that is reduced already the remainder is one atom.
       DimExpr rest = modByConstant(quotient->lhs, quotient->rhs.constantPart());
       const AtomRef &remainder = rest.terms()[0].factors[0];
-      if (std::ranges::binary_search(remainders, remainder, before))
-        sum = expandRemainder(sum, *remainder, quotient);
+      auto found = std::ranges::equal_range(remainders, remainder, before);
+      if (found.empty())
+        continue;
+      remainders.erase(found.begin(), found.end());
+      sum = expandRemainder(sum, *remainder, quotient);
     }
-    for (const AtomRef &quotient : quotients)
-      sum = takeRemainders(sum, quotient);
+    while (std::optional<DimExpr> shorter = takeRemainder(sum))
+      sum = *shorter;
   } catch (const Error &) {
     // What gets too large on the way stays as it is: that is right, only longer.
   }
@@ -138,32 +137,27 @@ DimExpr DimExpr::Division::expandRemainder(const DimExpr &sum, const Atom &remai
   return result;
 }
 
-// Every k*R*X - k*d*R*(X // d) as k*R*(X % d). Each step leaves one such quotient less.
-DimExpr DimExpr::Division::takeRemainders(const DimExpr &sum, const AtomRef &quotient) {
-  int64_t divisor = quotient->rhs.constantPart();
-  const DimExpr &dividend = quotient->lhs;
-  DimExpr dividendTerms = Algebra::addScaled(dividend, DimExpr::constant(dividend.offset), -1);
-  DimExpr result = sum;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Term &term : result.terms()) {
+// The first k*R*X - k*d*R*(X // d) as k*R*(X % d): each time there is one quotient less.
+std::optional<DimExpr> DimExpr::Division::takeRemainder(const DimExpr &sum) {
+  for (const Term &term : sum.terms())
+    for (const AtomRef &quotient : term.factors) {
+      if (!isByConstant(*quotient, Kind::FloorDiv))
+        continue;
+      int64_t divisor = quotient->rhs.constantPart();
       if (term.coefficient % divisor != 0)
         continue;
-      auto rest = without(term, *quotient);
-      if (!rest)
-        continue;
-      rest->coefficient = checkedMultiply(term.coefficient / divisor, -1);
-      DimExpr scale = Algebra::fromTerm(std::move(*rest));
-      if (!holds(result, Algebra::product(scale, dividendTerms)))
+      Term rest = *without(term, *quotient);
+      rest.coefficient = checkedMultiply(term.coefficient / divisor, -1);
+      DimExpr scale = Algebra::fromTerm(std::move(rest));
+      const DimExpr &dividend = quotient->lhs;
+      DimExpr open = Algebra::addScaled(dividend, DimExpr::constant(dividend.offset), -1);
+      if (!holds(sum, Algebra::product(scale, open)))
         continue;
       DimExpr other = Algebra::addScaled(modByConstant(dividend, divisor), dividend, -1);
-      result = Algebra::addScaled(Algebra::addScaled(result, Algebra::fromTerm(term), -1),
-                                  Algebra::product(scale, other), 1);
-      changed = true;
-      break;
+      return Algebra::addScaled(Algebra::addScaled(sum, Algebra::fromTerm(term), -1),
+                                Algebra::product(scale, other), 1);
     }
-  }
-  return result;
+  return std::nullopt;
 }
 
 // Whether the part can be taken from the sum without a term changing its sign.

@@ -4,9 +4,9 @@
 
 namespace headrace::script {
 
-/// A size of a script's matrix as far as it is known: not at all, or as a DimExpr. Scripts know
-/// what is linear in the symbols; a product of two of them, and what is too large for any matrix,
-/// counts as not known, so that plans of blocks stay the same whatever is computed from sizes.
+/// A size of a script's matrix as far as it is known: not at all, or as a DimExpr. Known is what is
+/// linear in the symbols and not too large for a matrix. Of anything else, such as the product of
+/// two symbols, the value is taken: a block whose sizes depend on it is planned when it is there.
 class Size {
 public:
   /// Not known.

@@ -157,6 +157,11 @@ TEST(DimExprAlgebra, ProductsOfSumsAreBounded) {
   for (unsigned i = 0; i < 100; ++i)
     sum = sum + s(i);
   errorOf(ErrorKind::Unsupported, [&] { sum *sum; });
+  // Hundreds of quotients, each of which could belong to a remainder.
+  DimExpr quotients;
+  for (int64_t i = 2; i < 400; ++i)
+    quotients = quotients + s(0).floorDiv(c(i)) * c(-i) + s(0);
+  EXPECT_EQ(quotients.evaluate(std::vector<int64_t>{1}), 398);
   DimExpr rests = c(1);
   errorOf(ErrorKind::Unsupported, [&] {
     for (unsigned i = 0; i < 64; ++i)
