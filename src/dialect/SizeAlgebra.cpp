@@ -1,132 +1,150 @@
 #include "dialect/SizeAlgebra.h"
 
 #include "dialect/SymbolicShape.h"
+#include "runtime/system/Error.h"
+#include "runtime/tensor/DimExprNodes.h"
 
-#include "llvm/Support/MathExtras.h"
-
-#include <algorithm>
-#include <map>
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 
 namespace headrace {
 
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// A sum of products: each product's factors, sorted, with its coefficient. An expression that is
-/// neither a sum nor a product counts as one factor.
-using Factors = std::vector<AffineExpr>;
-struct FactorsLess {
-  bool operator()(const Factors &a, const Factors &b) const {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), before);
+/// Converts what occurs several times once: written out, a shared expression can be of any size.
+class FromAffine {
+public:
+  DimExpr convert(AffineExpr expr) {
+    if (auto constant = constantValue(expr))
+      return DimExpr::constant(*constant);
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      return DimExpr::symbol(symbol.getPosition());
+    if (auto found = known.find(expr); found != known.end())
+      return found->second;
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary)
+      throw InternalError("a size depends on something other than symbols");
+    DimExpr result = combine(expr.getKind(), convert(binary.getLHS()), convert(binary.getRHS()));
+    known[expr] = result;
+    return result;
   }
-  /// By structure, not by address: the same program always prints the same.
-  static bool before(AffineExpr a, AffineExpr b) {
-    if (a.getKind() != b.getKind())
-      return a.getKind() > b.getKind();
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(a))
-      return symbol.getPosition() < cast<AffineSymbolExpr>(b).getPosition();
-    if (auto constant = constantValue(a))
-      return *constant < *constantValue(b);
-    auto x = dyn_cast<AffineBinaryOpExpr>(a), y = dyn_cast<AffineBinaryOpExpr>(b);
-    if (!x || x == y)
-      return false;
-    return x.getLHS() != y.getLHS() ? before(x.getLHS(), y.getLHS())
-                                    : before(x.getRHS(), y.getRHS());
+
+private:
+  static DimExpr combine(AffineExprKind kind, const DimExpr &lhs, const DimExpr &rhs) {
+    switch (kind) {
+    case AffineExprKind::Add:
+      return lhs + rhs;
+    case AffineExprKind::Mul:
+      return lhs * rhs;
+    case AffineExprKind::FloorDiv:
+      return lhs.floorDiv(rhs);
+    case AffineExprKind::CeilDiv:
+      return lhs.ceilDiv(rhs);
+    default:
+      return lhs.mod(rhs);
+    }
   }
+
+  llvm::DenseMap<AffineExpr, DimExpr> known;
 };
-using Polynomial = std::map<Factors, int64_t, FactorsLess>;
+
+class ToAffine {
+public:
+  ToAffine(MLIRContext *context, llvm::function_ref<AffineExpr(unsigned)> symbol)
+      : context(context), symbol(symbol) {}
+
+  AffineExpr convert(const DimExpr &size) const {
+    AffineExpr sum = constantDim(0, context);
+    for (const DimExpr::Term &term : size.terms()) {
+      AffineExpr product = constantDim(1, context);
+      for (const auto &factor : term.factors)
+        product = product * convert(*factor);
+      sum = sum + product * term.coefficient;
+    }
+    return sum + size.constantPart();
+  }
+
+private:
+  AffineExpr convert(const DimExpr::Atom &atom) const {
+    switch (atom.kind) {
+    case DimExpr::Atom::Kind::Symbol:
+      return symbol(atom.symbol);
+    case DimExpr::Atom::Kind::FloorDiv:
+      return convert(atom.lhs).floorDiv(convert(atom.rhs));
+    case DimExpr::Atom::Kind::Mod:
+      return convert(atom.lhs) % convert(atom.rhs);
+    default:
+      throw InternalError("a maximum or minimum of sizes is not an affine expression");
+    }
+  }
+
+  MLIRContext *context;
+  llvm::function_ref<AffineExpr(unsigned)> symbol;
+};
 } // namespace
 
-static constexpr size_t kMostTerms = 64;
+DimExpr toDimExpr(AffineExpr expr) { return FromAffine().convert(expr); }
 
-/// Adds scale * p * q to the sum; false where numbers or terms get out of hand.
-static bool addProduct(Polynomial &sum, const Polynomial &p, const Polynomial &q, int64_t scale) {
-  for (const auto &[factors, coefficient] : p)
-    for (const auto &[otherFactors, otherCoefficient] : q) {
-      Factors all(factors);
-      all.insert(all.end(), otherFactors.begin(), otherFactors.end());
-      std::sort(all.begin(), all.end(), FactorsLess::before);
-      int64_t product;
-      int64_t &total = sum[all];
-      if (llvm::MulOverflow(coefficient, otherCoefficient, product) ||
-          llvm::MulOverflow(product, scale, product) || llvm::AddOverflow(total, product, total))
-        return false;
-      if (total == 0)
-        sum.erase(all);
-      if (sum.size() > kMostTerms)
-        return false;
-    }
-  return true;
+AffineExpr toAffineExpr(const DimExpr &size, MLIRContext *context,
+                        llvm::function_ref<AffineExpr(unsigned)> symbol) {
+  return ToAffine(context, symbol).convert(size);
 }
 
-static std::optional<Polynomial> polynomial(AffineExpr expr) {
-  if (auto constant = constantValue(expr))
-    return *constant == 0 ? Polynomial{} : Polynomial{{{}, *constant}};
-  bool isSum = expr.getKind() == AffineExprKind::Add;
-  if (!isSum && expr.getKind() != AffineExprKind::Mul)
-    return Polynomial{{{expr}, 1}};
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  auto lhs = polynomial(binary.getLHS()), rhs = polynomial(binary.getRHS());
-  if (!lhs || !rhs)
+AffineExpr toAffineExpr(const DimExpr &size, MLIRContext *context) {
+  return toAffineExpr(size, context,
+                      [&](unsigned index) { return getAffineSymbolExpr(index, context); });
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// The answer; nullopt where numbers or terms get out of hand on the way to it.
+template <class Answer> static auto attempt(Answer answer) -> std::optional<decltype(answer())> {
+  try {
+    return answer();
+  } catch (const Error &) {
     return std::nullopt;
-  const Polynomial one{{{}, 1}};
-  Polynomial result;
-  bool fits = isSum ? addProduct(result, *lhs, one, 1) && addProduct(result, *rhs, one, 1)
-                    : addProduct(result, *lhs, *rhs, 1);
-  return fits ? std::optional(result) : std::nullopt;
-}
-
-static AffineExpr expression(const Polynomial &p, MLIRContext *context) {
-  AffineExpr sum = constantDim(0, context);
-  for (const auto &[factors, coefficient] : p) {
-    AffineExpr product = constantDim(1, context);
-    for (AffineExpr factor : factors)
-      product = product * factor;
-    sum = sum + product * coefficient;
   }
-  return sum;
-}
-
-/// The quotient of two products, if the second divides the first.
-static std::optional<Polynomial> divideTerm(const Polynomial::value_type &a,
-                                            const Polynomial::value_type &b) {
-  if (a.second % b.second != 0 || !std::includes(a.first.begin(), a.first.end(), b.first.begin(),
-                                                 b.first.end(), FactorsLess::before))
-    return std::nullopt;
-  Factors rest;
-  std::set_difference(a.first.begin(), a.first.end(), b.first.begin(), b.first.end(),
-                      std::back_inserter(rest), FactorsLess::before);
-  return Polynomial{{rest, a.second / b.second}};
 }
 
 AffineExpr normalized(AffineExpr expr) {
-  unsigned symbols = 0;
-  expr.walk([&](AffineExpr part) {
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
-      symbols = std::max(symbols, symbol.getPosition() + 1);
-  });
-  expr = simplifyAffineExpr(expr, 0, symbols);
-  if (expr.isPureAffine())
+  if (!isa<AffineBinaryOpExpr>(expr))
     return expr;
-  auto sum = polynomial(expr);
-  return sum ? expression(*sum, expr.getContext()) : expr;
+  return attempt([&] { return toAffineExpr(toDimExpr(expr), expr.getContext()); }).value_or(expr);
+}
+
+bool sameSize(AffineExpr a, AffineExpr b) {
+  if (a == b || (constantValue(a) && constantValue(b)))
+    return a == b;
+  return attempt([&] { return toDimExpr(a) - toDimExpr(b); }) == DimExpr();
 }
 
 std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
-  auto rest = polynomial(a), divisor = polynomial(b);
-  if (!rest || !divisor || divisor->empty())
+  auto quotient = attempt([&] { return toDimExpr(a).exactQuotient(toDimExpr(b)); });
+  if (!quotient || !*quotient)
     return std::nullopt;
-  // Long division; whatever order the terms are taken in, no remainder means an exact quotient.
-  Polynomial quotient;
-  const Polynomial one{{{}, 1}};
-  for (size_t i = 0; i < kMostTerms && !rest->empty(); ++i) {
-    auto term = divideTerm(*rest->rbegin(), *divisor->rbegin());
-    if (!term || !addProduct(quotient, *term, one, 1) || !addProduct(*rest, *term, *divisor, -1))
-      return std::nullopt;
-  }
-  if (!rest->empty())
-    return std::nullopt;
-  return expression(quotient, a.getContext());
+  return toAffineExpr(**quotient, a.getContext());
+}
+
+bool isNonNegative(AffineExpr expr) {
+  return attempt([&] { return toDimExpr(expr).isNonNegative(); }).value_or(false);
+}
+
+std::optional<DimExpr::Bound> boundOfNonNegative(AffineExpr expr) {
+  return attempt([&] { return toDimExpr(expr).boundOfNonNegative(); }).value_or(std::nullopt);
+}
+
+std::optional<int64_t> valueWhereAllAre(AffineExpr expr, int64_t symbol) {
+  return attempt([&] {
+    DimExpr size = toDimExpr(expr);
+    std::vector<unsigned> used = size.symbols();
+    return size.evaluate(std::vector<int64_t>(used.empty() ? 0 : used.back() + 1, symbol));
+  });
 }
 
 static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
@@ -142,13 +160,6 @@ static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
 bool isManageable(AffineExpr expr, int64_t mostAbsolute) {
   int budget = 256;
   return isWithin(expr, mostAbsolute, budget);
-}
-
-bool isNonNegative(AffineExpr expr) {
-  if (auto constant = constantValue(expr))
-    return *constant >= 0;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return !binary || (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
 }
 
 } // namespace headrace

@@ -1,6 +1,5 @@
 #include "dialect/SymbolicShape.h"
 
-#include "dialect/SizeAlgebra.h"
 #include "runtime/system/Error.h"
 
 #include "mlir/IR/Builders.h"
@@ -94,10 +93,6 @@ AffineExpr byteCount(RankedTensorType type) {
          static_cast<int64_t>(sizeOf(toDType(type.getElementType())));
 }
 
-bool sameSize(AffineExpr a, AffineExpr b) {
-  return a == b || constantValue(normalized(a - b)) == 0;
-}
-
 std::optional<SymbolicShape> broadcastShapes(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
   if (a.size() < b.size())
     std::swap(a, b);
@@ -120,29 +115,6 @@ std::string shapeText(ArrayRef<AffineExpr> dims) {
   llvm::raw_string_ostream os(text);
   llvm::interleave(dims, os, [&](AffineExpr dim) { os << dim; }, "x");
   return text;
-}
-
-DimExpr toDimExpr(AffineExpr expr) {
-  if (auto constant = constantValue(expr))
-    return DimExpr::constant(*constant);
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return DimExpr::symbol(symbol.getPosition());
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  DimExpr lhs = toDimExpr(binary.getLHS()), rhs = toDimExpr(binary.getRHS());
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return lhs + rhs;
-  case AffineExprKind::Mul:
-    return lhs * rhs;
-  case AffineExprKind::FloorDiv:
-    return lhs.floorDiv(rhs);
-  case AffineExprKind::CeilDiv:
-    return lhs.ceilDiv(rhs);
-  case AffineExprKind::Mod:
-    return lhs.mod(rhs);
-  default:
-    throw InternalError("a size depends on something other than symbols");
-  }
 }
 
 DType toDType(Type type) {

@@ -2,8 +2,8 @@
 // encoding of tensor types.
 #pragma once
 
+#include "dialect/SizeAlgebra.h"
 #include "runtime/tensor/DType.h"
-#include "runtime/tensor/DimExpr.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -36,16 +36,12 @@ mlir::AffineExpr byteCount(mlir::RankedTensorType type);
 /// A map of no dimensions over the symbols used.
 mlir::AffineMap symbolMap(llvm::ArrayRef<mlir::AffineExpr> exprs, mlir::MLIRContext *context);
 
-/// Whether the two are the same size for every value of the symbols, as far as algebra tells.
-bool sameSize(mlir::AffineExpr a, mlir::AffineExpr b);
 /// NumPy's broadcast of two shapes; nullopt where a pair of dimensions does not fit.
 std::optional<SymbolicShape> broadcastShapes(llvm::ArrayRef<mlir::AffineExpr> a,
                                              llvm::ArrayRef<mlir::AffineExpr> b);
 
 /// "s0x3x224x224" for messages.
 std::string shapeText(llvm::ArrayRef<mlir::AffineExpr> dims);
-
-DimExpr toDimExpr(mlir::AffineExpr expr);
 
 /// Element types. Booleans are i1; unsigned integers are MLIR's unsigned types.
 DType toDType(mlir::Type type);

@@ -1,9 +1,6 @@
 #include "frontend/common/Symbols.h"
 
-#include "dialect/SizeAlgebra.h"
 #include "runtime/system/Text.h"
-
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -20,54 +17,16 @@ AffineExpr Symbols::get(const std::string &name) {
   return getAffineSymbolExpr(position, context);
 }
 
-namespace {
-/// scale * core + offset, where the core is neither a sum nor a multiple.
-struct LinearSize {
-  AffineExpr core;
-  int64_t scale = 1, offset = 0;
-};
-} // namespace
-
-static std::optional<LinearSize> linear(AffineExpr expr) {
-  bool isSum = expr.getKind() == AffineExprKind::Add;
-  if (!isSum && expr.getKind() != AffineExprKind::Mul)
-    return LinearSize{expr};
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  auto constant = constantValue(binary.getRHS());
-  auto inner = constant ? linear(binary.getLHS()) : std::nullopt;
-  if (!inner)
-    return std::nullopt;
-  if (isSum)
-    inner->offset += *constant;
-  else
-    *inner = {inner->core, inner->scale * *constant, inner->offset * *constant};
-  return inner;
-}
-
 bool Symbols::requireNonNegative(AffineExpr expr) {
-  expr = normalized(expr);
-  if (auto constant = constantValue(expr))
+  if (auto constant = constantValue(normalized(expr)))
     return *constant >= 0;
-  auto size = linear(expr);
-  if (!size || size->scale == 0)
+  auto bound = boundOfNonNegative(expr);
+  if (!bound)
     return false;
-  // The core is at least, or at most, this.
-  bool isLeast = size->scale > 0;
-  int64_t bound = isLeast ? llvm::divideCeilSigned(-size->offset, size->scale)
-                          : llvm::divideFloorSigned(size->offset, -size->scale);
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(size->core)) {
-    int64_t &low = least[symbol.getPosition()], &high = most[symbol.getPosition()];
-    (isLeast ? low : high) = isLeast ? std::max(low, bound) : std::min(high, bound);
-    return low <= high;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(size->core);
-  auto divisor = binary ? constantValue(binary.getRHS()) : std::nullopt;
-  if (!divisor || *divisor <= 0 || size->core.getKind() != AffineExprKind::FloorDiv)
-    return false;
-  // e floordiv d >= b is e >= d * b; e floordiv d <= b is e <= d * b + d - 1.
-  AffineExpr inner = binary.getLHS();
-  return requireNonNegative(isLeast ? inner - *divisor * bound
-                                    : *divisor * bound + (*divisor - 1) - inner);
+  int64_t &low = least[bound->symbol], &high = most[bound->symbol];
+  (bound->isLeast ? low : high) =
+      bound->isLeast ? std::max(low, bound->value) : std::min(high, bound->value);
+  return low <= high;
 }
 
 bool Symbols::hasRanges() const {

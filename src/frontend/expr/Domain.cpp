@@ -11,9 +11,9 @@ namespace headrace::expr {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-std::optional<AffineExpr> SizeTable::tryConvert(const Expr &size) {
+std::optional<DimExpr> SizeTable::valueOf(const Expr &size) {
   if (size.op() == Op::Number && !isFloat(size.dtype()))
-    return constantDim(size->integer, context);
+    return DimExpr::constant(size->integer);
   if (size.op() == Op::Size) {
     auto [entry, isNew] = known.try_emplace(size->size->name, size->size.get());
     if (entry->second != size->size.get())
@@ -23,20 +23,20 @@ std::optional<AffineExpr> SizeTable::tryConvert(const Expr &size) {
     AffineExpr symbol = symbols.get(size->size->name);
     if (isNew)
       symbols.requireNonNegative(symbol - size->size->least);
-    return symbol;
+    return toDimExpr(symbol);
   }
-  SmallVector<AffineExpr> operands;
+  SmallVector<DimExpr> operands;
   for (const Expr &operand : size.operands()) {
     if (!isInteger(operand.dtype()))
       return std::nullopt;
-    auto converted = tryConvert(operand);
-    if (!converted)
+    auto value = valueOf(operand);
+    if (!value)
       return std::nullopt;
-    operands.push_back(*converted);
+    operands.push_back(*value);
   }
   switch (size.op()) {
   case Op::Neg:
-    return -operands[0];
+    return DimExpr() - operands[0];
   case Op::Add:
     return operands[0] + operands[1];
   case Op::Sub:
@@ -44,17 +44,22 @@ std::optional<AffineExpr> SizeTable::tryConvert(const Expr &size) {
   case Op::Mul:
     return operands[0] * operands[1];
   case Op::FloorDiv:
-    if (auto divisor = constantValue(operands[1]); divisor && *divisor > 0)
-      return operands[0].floorDiv(*divisor);
+    if (operands[1].asConstant().value_or(0) > 0)
+      return operands[0].floorDiv(operands[1]);
     return std::nullopt;
   default:
     return std::nullopt;
   }
 }
 
+std::optional<AffineExpr> SizeTable::tryConvert(const Expr &size) {
+  auto value = valueOf(size);
+  return value ? std::optional(toAffineExpr(*value, context)) : std::nullopt;
+}
+
 AffineExpr SizeTable::convert(const Expr &size) {
   if (auto converted = tryConvert(size))
-    return normalized(*converted);
+    return *converted;
   throw Error(ErrorKind::Unsupported,
               "size " + size.text() + ": expected sums, products and quotients by whole numbers");
 }
@@ -146,7 +151,7 @@ std::optional<LinearIndex> Domain::linear(const Expr &index) const {
     return index.dtype() == DType::I64 ? linear(operands[0]) : std::nullopt;
   default:
     if (auto size = sizeTable.tryConvert(index)) {
-      result.offset = normalized(*size);
+      result.offset = *size;
       return result;
     }
     return std::nullopt;
@@ -188,7 +193,7 @@ bool Domain::isNonNegative(AffineExpr expr, bool hasPoint) const {
   SmallVector<AffineExpr> shifted;
   for (auto [i, least] : llvm::enumerate(known.minima()))
     shifted.push_back(getAffineSymbolExpr(i, context) + least);
-  return headrace::isNonNegative(normalized(expr.replaceSymbols(shifted)));
+  return headrace::isNonNegative(expr.replaceSymbols(shifted));
 }
 
 } // namespace headrace::expr

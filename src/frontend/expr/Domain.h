@@ -21,6 +21,8 @@ public:
   mlir::AffineExpr convert(const Expr &size);
 
 private:
+  std::optional<DimExpr> valueOf(const Expr &size);
+
   Symbols &symbols;
   mlir::MLIRContext *context;
   std::map<std::string, const SizeInfo *> known;

@@ -76,22 +76,29 @@ OpenSize GraphBuilder::symbol(const std::string &name) {
 }
 
 Size GraphBuilder::arithmetic(const std::string &function, const Size &a, const Size &b) {
-  AffineExpr x = impl->get(a), y = impl->get(b);
-  if (function == "add")
-    return impl->add(normalized(x + y));
-  if (function == "sub")
-    return impl->add(normalized(x - y));
-  if (function == "mul")
-    return impl->add(normalized(x * y));
-  if (auto divisor = constantValue(y); !divisor || *divisor <= 0)
-    impl->op().fail(ErrorKind::Unsupported, "a size that is divided by the size {0}",
-                    impl->op().text({y}));
-  if (function == "floordiv")
-    return impl->add(normalized(x.floorDiv(y)));
-  if (function == "ceildiv")
-    return impl->add(normalized(x.ceilDiv(y)));
-  if (function == "mod")
-    return impl->add(normalized(x % y));
+  try {
+    DimExpr x = toDimExpr(impl->get(a)), y = toDimExpr(impl->get(b));
+    auto add = [&](const DimExpr &size) {
+      return impl->add(toAffineExpr(size, impl->context.get()));
+    };
+    if (function == "add")
+      return add(x + y);
+    if (function == "sub")
+      return add(x - y);
+    if (function == "mul")
+      return add(x * y);
+    if (y.asConstant().value_or(0) <= 0)
+      throw Error(ErrorKind::Unsupported,
+                  "a size that is divided by the size " + impl->op().text({impl->get(b)}));
+    if (function == "floordiv")
+      return add(x.floorDiv(y));
+    if (function == "ceildiv")
+      return add(x.ceilDiv(y));
+    if (function == "mod")
+      return add(x.mod(y));
+  } catch (const Error &error) {
+    impl->op().fail(error.kind(), "{0}", error.what());
+  }
   throw InternalError("no function of sizes is called " + function);
 }
 

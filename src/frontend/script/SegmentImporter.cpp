@@ -76,10 +76,9 @@ void SegmentImporter::chooseRanks(const Segment &segment) {
 }
 
 AffineExpr SegmentImporter::dim(const Size &size) {
-  AffineExpr expr = constantDim(size.offsetValue(), writer.builder.getContext());
-  for (const Size::Term &term : size.terms())
-    expr = expr + writer.symbols.get("s" + std::to_string(term.symbol)) * term.factor;
-  return expr;
+  return toAffineExpr(size.value(), writer.builder.getContext(), [&](unsigned symbol) {
+    return writer.symbols.get("s" + std::to_string(symbol));
+  });
 }
 
 static double numberOf(const Node &literal) {

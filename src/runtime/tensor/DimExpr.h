@@ -10,11 +10,13 @@
 
 namespace headrace {
 
-/// A size that may depend on symbols. Immutable and cheap to copy.
+/// A size that may depend on symbols: the one algebra of sizes, under the types of the compiler,
+/// the graphs of scripts and the programs that run. Immutable and cheap to copy.
 ///
 /// Kept as a sum of products in a fixed order, so that equal polynomials are equal expressions:
-/// (s + 2 - 3 + 1) == s, (2 * s) / 2 == s. Divisors are taken to be positive where they are not
-/// constant. Arithmetic that overflows, and expressions beyond a few thousand parts, throw Error.
+/// (s + 2 - 3 + 1) == s, (2 * s) / 2 == s. Symbols are taken to be 0 or more, divisors to be
+/// positive where they are not constant. Arithmetic that overflows, and expressions beyond a few
+/// thousand parts, throw Error.
 class DimExpr {
 public:
   /// Zero.
@@ -31,6 +33,9 @@ public:
   DimExpr mod(const DimExpr &divisor) const;
   DimExpr max(const DimExpr &other) const;
   DimExpr min(const DimExpr &other) const;
+  /// The quotient where the division leaves no remainder, whatever the symbols are; nullopt where
+  /// that is not known. Never throws.
+  std::optional<DimExpr> exactQuotient(const DimExpr &divisor) const;
 
   /// The value for these symbols; throws Error on overflow or division by zero.
   int64_t evaluate(std::span<const int64_t> symbols) const;
@@ -40,6 +45,22 @@ public:
   std::optional<unsigned> asSymbol() const;
 
   bool dependsOn(unsigned symbol) const;
+  /// All symbols it depends on, ascending.
+  std::vector<unsigned> symbols() const;
+
+  /// Whether no symbols make it negative, as far as the signs of its parts tell.
+  bool isNonNegative() const;
+  /// Whether no coefficient, here or inside a division, is beyond this.
+  bool hasCoefficientsWithin(int64_t mostAbsolute) const;
+  /// A bound of one symbol, itself included.
+  struct Bound {
+    unsigned symbol;
+    bool isLeast;
+    int64_t value;
+  };
+  /// The bound that holds exactly where the expression is not negative; nullopt where that is not a
+  /// bound of one symbol.
+  std::optional<Bound> boundOfNonNegative() const;
 
   /// E.g. "2*batch + 3"; symbols without a name are s0, s1, ...
   std::string str(std::span<const std::string> names) const;
@@ -48,12 +69,16 @@ public:
 
   friend bool operator==(const DimExpr &a, const DimExpr &b);
 
-private:
+  // The sum, for whoever writes it in another form; DimExprNodes.h has the types.
   struct Atom; // a symbol, or a function that is not a polynomial
   struct Term; // coefficient * atom * atom ...
-  struct Sum;  // terms in order
-  using AtomRef = std::shared_ptr<const Atom>;
+  std::span<const Term> terms() const;
+  int64_t constantPart() const { return offset; }
+
+private:
+  struct Sum; // terms in order
   class Algebra;
+  class Division;
   class Printer;
 
   int64_t offset = 0;

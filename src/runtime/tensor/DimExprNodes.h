@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of DimExpr, for its own source files.
+// What a DimExpr consists of, for its own source files and for conversions into other forms.
 
 #include "runtime/tensor/DimExpr.h"
 
@@ -15,12 +15,16 @@ struct DimExpr::Atom {
 
 struct DimExpr::Term {
   int64_t coefficient;
-  std::vector<AtomRef> factors; // in order, at least one
+  std::vector<std::shared_ptr<const Atom>> factors; // in order, at least one
 };
 
 struct DimExpr::Sum {
   std::vector<Term> terms; // in order, distinct factors, coefficients not 0
   size_t parts;            // of the whole tree, which bounds every walk over it
 };
+
+inline std::span<const DimExpr::Term> DimExpr::terms() const {
+  return sum ? std::span<const Term>(sum->terms) : std::span<const Term>();
+}
 
 } // namespace headrace

@@ -11,11 +11,10 @@ public:
 
   std::string print(const DimExpr &expr) const {
     std::string text;
-    if (expr.sum)
-      for (const Term &term : expr.sum->terms)
-        append(text, term.coefficient, product(term));
-    if (text.empty() || expr.offset != 0)
-      append(text, expr.offset, "");
+    for (const Term &term : expr.terms())
+      append(text, term.coefficient, product(term));
+    if (text.empty() || expr.constantPart() != 0)
+      append(text, expr.constantPart(), "");
     return text;
   }
 
@@ -41,7 +40,7 @@ private:
     // Next to another factor or a coefficient, an operator needs its parentheses.
     bool alone = term.factors.size() == 1 && term.coefficient == 1;
     std::string text;
-    for (const AtomRef &factor : term.factors)
+    for (const auto &factor : term.factors)
       text += (text.empty() ? "" : "*") + print(*factor, alone);
     return text;
   }

@@ -8,8 +8,9 @@ namespace headrace::script {
 
 static void collectSymbols(const Known &known, std::set<int> &used) {
   for (const Size *size : {&known.rows, &known.cols})
-    for (const Size::Term &term : size->terms())
-      used.insert(term.symbol);
+    if (size->known())
+      for (unsigned symbol : size->value().symbols())
+        used.insert(static_cast<int>(symbol));
 }
 
 void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted) {

@@ -133,7 +133,7 @@ void KernelPlan::mergeAxes() {
         });
         if (a == b || !used || !mergeable(a, b))
           continue;
-        sizes[a] = simplifyAffineExpr(sizes[a] * sizes[b], 0, 16);
+        sizes[a] = normalized(sizes[a] * sizes[b]);
         for (OpPlan &plan : plans) {
           if (auto at = llvm::find(plan.axes, b); at != plan.axes.end()) {
             size_t position = at - plan.axes.begin();

@@ -22,10 +22,7 @@ bool isFree(Operation *op) {
 int64_t bytesOf(Value value) {
   constexpr int64_t kGuessedSize = 1 << 10; // of a symbol
   auto type = cast<RankedTensorType>(value.getType());
-  AffineExpr bytes = byteCount(type);
-  SmallVector<AffineExpr> guesses(32, constantDim(kGuessedSize, value.getContext()));
-  auto known = constantValue(simplifyAffineExpr(bytes.replaceSymbols(guesses), 0, 0));
-  return known.value_or(kGuessedSize);
+  return valueWhereAllAre(byteCount(type), kGuessedSize).value_or(kGuessedSize);
 }
 
 /// The stages a recipe speaks of.

@@ -59,6 +59,14 @@ TEST(GraphBuilder, SizesAreComputedWith) {
   EXPECT_NE(messageOf([&] { b->arithmetic("mod", flat, n); }), "");
 }
 
+TEST(GraphBuilder, SizesBeyond64BitsAreRefusedAndNameTheNode) {
+  auto b = builder();
+  b->at("flatten");
+  Size large = b->arithmetic("mul", b->symbol("n"), int64_t(1) << 40);
+  EXPECT_EQ(messageOf([&] { b->arithmetic("mul", large, int64_t(1) << 40); }),
+            "net: 'flatten': a size computed from the input sizes exceeds 64 bits");
+}
+
 TEST(GraphBuilder, NoGradientGoesThroughDetach) {
   auto b = builder();
   Node x = b->input("x", DType::F64, {3});

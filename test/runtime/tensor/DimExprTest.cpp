@@ -1,10 +1,7 @@
 #include "runtime/tensor/DimExpr.h"
 
 #include "runtime/Helpers.h"
-
-#include <array>
-#include <cmath>
-#include <random>
+#include "runtime/tensor/RandomSize.h"
 
 namespace headrace {
 namespace {
@@ -90,65 +87,9 @@ TEST(DimExpr, GrowthIsBounded) {
   });
 }
 
-// A random expression and its value, computed beside it in plain arithmetic.
-class RandomExpr {
-public:
-  explicit RandomExpr(unsigned seed) : random(seed) {
-    for (int64_t &value : symbols)
-      value = pick(1, 9);
-  }
-
-  std::pair<DimExpr, int64_t> make(int depth) {
-    if (depth == 0 || pick(0, 5) == 0) {
-      if (pick(0, 1) == 0) {
-        int64_t value = pick(-6, 6);
-        return {c(value), value};
-      }
-      auto index = static_cast<unsigned>(pick(0, 2));
-      return {s(index), symbols[index]};
-    }
-    auto [a, x] = make(depth - 1);
-    auto [b, y] = make(depth - 1);
-    switch (pick(0, 7)) {
-    case 0:
-      return {a + b, x + y};
-    case 1:
-      return {a - b, x - y};
-    case 2:
-      return {a * b, x * y};
-    case 3:
-      return {a.max(b), std::max(x, y)};
-    case 4:
-      return {a.min(b), std::min(x, y)};
-    default:
-      break;
-    }
-    int64_t d = pick(1, 7) * (pick(0, 3) == 0 ? -1 : 1);
-    double quotient = static_cast<double>(x) / static_cast<double>(d);
-    auto floor = static_cast<int64_t>(std::floor(quotient));
-    switch (pick(0, 2)) {
-    case 0:
-      return {a.floorDiv(c(d)), floor};
-    case 1:
-      return {a.ceilDiv(c(d)), static_cast<int64_t>(std::ceil(quotient))};
-    default:
-      return {a.mod(c(d)), x - floor * d};
-    }
-  }
-
-  std::array<int64_t, 3> symbols{};
-
-private:
-  int64_t pick(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  }
-
-  std::mt19937 random;
-};
-
 TEST(DimExpr, NormalFormKeepsTheValue) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
-    RandomExpr source(seed);
+    RandomSize source(seed);
     auto [expr, value] = source.make(4);
     ASSERT_EQ(expr.evaluate(source.symbols), value) << "seed " << seed << ": " << print(expr);
   }

@@ -158,6 +158,11 @@ TEST(ScriptSize, StaysLinear) {
   EXPECT_FALSE((s * t).known());
   EXPECT_FALSE((Size() + 1).known());
   EXPECT_FALSE((s * (int64_t(1) << 40) * (int64_t(1) << 40)).known());
+  EXPECT_FALSE((Size(int64_t(1) << 50) + 1).known());
+  EXPECT_FALSE((s * (int64_t(1) << 50) + s).known());
+  EXPECT_TRUE((s * (int64_t(1) << 50) - s).known());
+  EXPECT_FALSE(sameSize(Size(), Size()));
+  EXPECT_TRUE(sameSize((s + t) * 2 - s, t * 2 + s));
   EXPECT_EQ((s + s).evaluate(std::vector<int64_t>{21}), 42);
 }
 

@@ -315,8 +315,7 @@ int64_t sizeOrGuess(AffineExpr expr) {
   constexpr int64_t kGuess = 1024, kBatch = 4;
   if (isa<AffineSymbolExpr>(expr))
     return kGuess;
-  SmallVector<AffineExpr> batches(32, constantDim(kBatch, expr.getContext()));
-  return constantValue(simplifyAffineExpr(expr.replaceSymbols(batches), 0, 0)).value_or(kGuess);
+  return valueWhereAllAre(expr, kBatch).value_or(kGuess);
 }
 
 FormOrReason<Schedule> propose(Operation *op, Schedule::Kind kind, bool hasWarpgroups) {

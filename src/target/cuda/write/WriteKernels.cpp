@@ -115,7 +115,7 @@ private:
 
   TensorPlace allocate(AffineExpr bytes) {
     TensorPlace place{TensorPlace::Kind::Workspace, 0, used};
-    used = simplifyAffineExpr(used + bytes.ceilDiv(kAlignment) * kAlignment, 0, 32);
+    used = normalized(used + bytes.ceilDiv(kAlignment) * kAlignment);
     return place;
   }
 
