@@ -25,7 +25,7 @@ STYLE = """
 SMALL = 'class="plain" font-size="11"'
 TITLE = "Times of other systems over those of Headrace"
 LABELS = "Under a model's name stands Headrace's time, beside a bar the ratio and the other system's time."
-TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+TICKS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 class Axis:
@@ -79,11 +79,13 @@ def text(x: float, y: float, words: str, style: str = 'class="plain"') -> str:
 
 
 def heading(run: Run, colours: dict[str, str]) -> str:
-    machine = ", ".join(run.facts[name] for name in ("cpu", "threads", "date") if name in run.facts)
+    said = [run.facts[name] for name in ("cpu", "threads", "date") if name in run.facts]
+    if run.facts.get("measuring") == "quick":
+        said.append("measured quickly, so roughly")
     parts = [
         text(16, 24, TITLE, 'class="strong" font-size="16" font-weight="bold"'),
         text(16, 42, LABELS if colours else "", 'class="faint"'),
-        text(16, 58, machine, 'class="faint"'),
+        text(16, 58, ", ".join(said), 'class="faint"'),
     ]
     x = float(LEFT)
     for peer, colour in colours.items():
@@ -128,7 +130,7 @@ def bar_group(
         )
         anchor = 'text-anchor="end" ' if ratio < 1 else ""
         x = start - 5 if ratio < 1 else end + 5
-        figures = f"{ratio:.2f}x ({time_of(run, model, peer)})"
+        figures = f"{ratio:.{2 if ratio < 100 else 0}f}x ({time_of(run, model, peer)})"
         parts.append(text(x, y + BAR - 3, figures, f"{anchor}{SMALL}"))
         y += BAR + BAR_GAP
     return "\n".join(parts)

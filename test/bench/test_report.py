@@ -117,6 +117,12 @@ def test_the_picture_shows_ratios_and_times(run: report.Run) -> None:
     assert "0.50x (5.00 ms)" in words and "4.00x (40.0 ms)" in words
 
 
+def test_a_quick_run_says_so_in_its_picture(run: report.Run) -> None:
+    assert "roughly" not in plot.svg(run)
+    run.facts["measuring"] = "quick"
+    assert "a &amp; b, measured quickly, so roughly" in plot.svg(run)
+
+
 def test_every_colour_but_those_of_bars_follows_the_page(run: report.Run) -> None:
     picture = plot.svg(run)
     drawn = picture[picture.index("</style>") :]

@@ -128,6 +128,7 @@ def test_arithmetic_of_two() -> None:
         "maximum": torch.maximum,
         "minimum": torch.minimum,
         "atan2": torch.atan2,
+        "hypot": torch.hypot,
         "lerp": lambda a, b: torch.lerp(a.expand(4, 5), b, 0.3),
         "addcmul": lambda a, b: torch.addcmul(a, b, b, value=0.5),
         "addcdiv": lambda a, b: torch.addcdiv(a, b, b + 4, value=0.5),
@@ -139,6 +140,20 @@ def test_arithmetic_of_two() -> None:
         "masked_fill": lambda a, b: a.expand(4, 5).masked_fill(b > 1, -1.0),
     }
     check(functions, normal(4, 1), between(0.5, 2, 5))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
+def test_hypot_at_the_ends_of_its_type(dtype: torch.dtype) -> None:
+    """Squares of these numbers overflow or vanish; an infinite side wins against NaN."""
+    least, most = torch.finfo(dtype).smallest_normal, torch.finfo(dtype).max
+    sides = [0.0, -0.0, least, -2 * least, 3.0, -4.0, most / 4, -most / 2, float("inf")]
+    sides += [-float("inf"), float("nan")]
+    x = torch.tensor(sides, dtype=dtype)
+    a, b = (side.contiguous() for side in torch.meshgrid(x, x, indexing="ij"))
+    expected = torch.hypot(a.double(), b.double()).to(dtype)
+    found = torch.compile(torch.hypot, backend="headrace", fullgraph=True)(a, b)
+    rtol = 4 * torch.finfo(dtype).eps
+    torch.testing.assert_close(found, expected, rtol=rtol, atol=0, equal_nan=True)
 
 
 def test_comparisons_and_logic() -> None:

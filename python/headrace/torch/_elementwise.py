@@ -25,8 +25,8 @@ UNARY = {
 } | {name: name for name in _core.elementary_functions() if hasattr(torch.ops.aten, name)}  # fmt: skip
 ROUNDING = ("floor", "ceil", "round", "trunc")
 BINARY = {
-    "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "remainder": "modulo",
-    "fmod": "remainder", "floor_divide": "floor_divide",
+    "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "hypot": "hypot",
+    "remainder": "modulo", "fmod": "remainder", "floor_divide": "floor_divide",
 }  # fmt: skip
 COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",

@@ -126,6 +126,18 @@ Value isInfinite(ScalarMath &m, ValueRange x) {
   return m.compare(Compare::Equal, m.abs(x[0]), m.number(x[0], INFINITY));
 }
 
+/// sqrt(a^2 + b^2), whose squares neither overflow nor vanish: the greater of both times
+/// sqrt(1 + q^2), q being the quotient of both. It is infinite where either is, whatever the other.
+Value hypotenuse(ScalarMath &m, ValueRange x) {
+  Value a = m.abs(x[0]), b = m.abs(x[1]), zero = m.number(a, 0), one = m.number(a, 1);
+  Value greater = m.max(a, b);
+  Value divisor = m.select(m.compare(Compare::Equal, greater, zero), one, greater);
+  Value quotient = m.div(m.min(a, b), divisor);
+  Value root = m.op<math::SqrtOp>(m.add(one, m.mul(quotient, quotient)));
+  Value infinite = m.op<arith::OrIOp>(isInfinite(m, x[0]), isInfinite(m, x[1]));
+  return m.select(infinite, m.number(a, INFINITY), m.mul(greater, root));
+}
+
 Value negate(ScalarMath &m, ValueRange x) {
   // All bits: a boolean has one.
   return m.op<arith::XOrIOp>(x[0], m.number(x[0], x[0].getType().isInteger(1) ? 1 : -1));
@@ -179,6 +191,7 @@ constexpr NamedFormula kFormulas[] = {
     {"max", 2, false, [](ScalarMath &m, ValueRange x) { return m.max(x[0], x[1]); }},
     {"min", 2, false, [](ScalarMath &m, ValueRange x) { return m.min(x[0], x[1]); }},
     {"atan2", 2, true, apply<math::Atan2Op>},
+    {"hypot", 2, true, hypotenuse},
     {"equal", 2, false, compare<Compare::Equal>},
     {"not_equal", 2, false, compare<Compare::NotEqual>},
     {"less", 2, false, compare<Compare::Less>},

@@ -84,7 +84,7 @@ void Peer::startProcess() {
   ::posix_spawn_file_actions_adddup2(&files, ends[1], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string script = peerScript;
+  std::string script(peerScript());
   std::string python = "python3", command = "-c";
   char *arguments[] = {python.data(), command.data(), script.data(), nullptr};
   int error = ::posix_spawnp(&process, python.c_str(), &files, nullptr, arguments, environ);
