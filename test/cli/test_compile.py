@@ -150,7 +150,7 @@ def test_wrong_usage(tmp_path) -> None:
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
     assert "unknown target 'tpu'" in bad(1, "compile", MODEL, "--target", "tpu")
-    assert "expected a package to write" in bad(
+    assert "expected a package, as object files hold no code for devices" in bad(
         1, "compile", MODEL, "--target", "cuda", "--emit", "so", "-o", tmp_path / "x"
     )
     assert "--emit" in bad(2, "compile", MODEL, "--emit", "exe")

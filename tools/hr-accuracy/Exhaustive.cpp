@@ -84,7 +84,8 @@ void showProgress(const Sweep &sweep, std::future<std::vector<Search<double>>> &
   while (last.wait_for(std::chrono::seconds(5)) != std::future_status::ready) {
     std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     double done = static_cast<double>(std::min(sweep.nextBlock.load(), kBlocks)) / kBlocks;
-    std::fprintf(stderr, "%s: %.0f%% of all f32, %.0f s left\n", sweep.function.name.data(),
+    std::fprintf(stderr, "%.*s: %.0f%% of all f32, %.0f s left\n",
+                 static_cast<int>(sweep.function.name.size()), sweep.function.name.data(),
                  100 * done, done > 0 ? spent.count() * (1 - done) / done : 0.0);
   }
 }

@@ -102,7 +102,9 @@ private:
   }
 
   void branch(std::vector<uint32_t> &open, double paid) {
-    if (steps == 0 || --steps == 0)
+    if (steps > 0)
+      --steps;
+    if (steps == 0)
       return;
     if (open.empty()) {
       if (paid < bestCost) {

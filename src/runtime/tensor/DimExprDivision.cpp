@@ -109,10 +109,10 @@ DimExpr DimExpr::Division::foldRemainders(DimExpr sum) {
     }
     while (std::optional<DimExpr> shorter = takeRemainder(sum))
       sum = *shorter;
+    return sum;
   } catch (const Error &) {
-    // What gets too large on the way stays as it is: that is right, only longer.
+    return sum; // too large on the way: it stays as it is, right, only longer
   }
-  return sum;
 }
 
 // Every k*R*(X % d) as k*R*X - k*d*R*(X // d).

@@ -16,9 +16,10 @@ namespace {
 // --- Output and control ------------------------------------------------------------------------
 
 Value print(HostCall &call) {
-  call.context.print(call.arguments.size() == 1 ? toText(call.arguments[0])
-                                                : format(call.arguments[0].text("print"),
-                                                         std::span(call.arguments).subspan(1)));
+  call.context.print(
+      call.arguments.size() == 1
+          ? toText(call.arguments[0])
+          : script::format(call.arguments[0].text("print"), std::span(call.arguments).subspan(1)));
   return {};
 }
 

@@ -28,7 +28,9 @@ public:
     if (std::error_code error = llvm::sys::fs::createUniqueDirectory("headrace-link", path))
       throw Error(ErrorKind::Io, "cannot make a folder for linking: " + error.message());
   }
-  ~LinkFolder() { llvm::sys::fs::remove_directories(path); }
+  ~LinkFolder() {
+    (void)llvm::sys::fs::remove_directories(path); // the system clears what is left
+  }
   LinkFolder(const LinkFolder &) = delete;
 
   std::string file(const llvm::Twine &name) const { return (path + "/" + name).str(); }

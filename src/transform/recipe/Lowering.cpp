@@ -34,7 +34,7 @@ public:
     for (const Stage &stage : model.getStages())
       if (!stage.place)
         root = &stage;
-    if (!root || !findStages(*root).size())
+    if (!root || findStages(*root).empty())
       return;
     buildNest(*root);
     finish();

@@ -150,7 +150,8 @@ Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
             index.erase();
           }
         Value zero = inner.create<arith::ConstantOp>(loc, inner.getZeroAttr(element));
-        if ((known = slope != nullptr))
+        known = slope != nullptr;
+        if (known)
           change = converted(inner, loc, scaleDerivative(inner, loc, slope, change), element);
         else
           change = zero;

@@ -77,7 +77,7 @@ void separateDestinations(RewriterBase &rewriter, ModuleOp module) {
       if (isDestination(start, use))
         uses.push_back(&use);
     rewriter.setInsertionPoint(start);
-    bool keepsOne = static_cast<size_t>(llvm::range_size(start->getUses())) == uses.size();
+    bool keepsOne = llvm::range_size(start->getUses()) == uses.size();
     for (OpOperand *use : ArrayRef(uses).drop_back(keepsOne && !uses.empty()))
       use->set(rewriter.clone(*start)->getResult(0));
   }

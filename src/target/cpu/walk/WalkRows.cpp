@@ -221,8 +221,7 @@ private:
     SmallVector<Value> result(state), rest(ArrayRef(result).drop_front(wholeCount));
     result.truncate(wholeCount);
     if (axis < 0) {
-      Axes here = at;
-      llvm::append_range(result, body(here, 0, rest));
+      llvm::append_range(result, body(at, 0, rest));
       return result;
     }
     Value size = sizeOf(axis), end = constant(0);
