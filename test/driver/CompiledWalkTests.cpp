@@ -217,5 +217,34 @@ TEST(WalkGroups, NeverWaitForThemselves) {
     p.check({size});
 }
 
+/// Its elements are as far apart as the matrix has columns.
+TEST(WalkGroups, ReadAColumnOfAMatrix) {
+  CompiledProgram p(R"(
+    #x = affine_map<()[s0] -> (s0, 3)>
+    #y = affine_map<()[s0] -> (8, s0, 1)>
+    #column = affine_map<()[s0] -> (s0, 1)>
+    func.func @main(%x: tensor<?x3xi8, #x>, %y: tensor<8x?x1xf64, #y>) -> tensor<8x?x1xf64, #y>
+        attributes {hr.symbols = ["k"]} {
+      %0 = hr.slice %x from affine_map<() -> (0, 2)> steps [1, 1]
+         : (tensor<?x3xi8, #x>) -> tensor<?x1xi8, #column>
+      %1 = hr.map(%0) : (tensor<?x1xi8, #column>) -> tensor<?x1xf64, #column> {
+      ^bb0(%a: i8):
+        %r = arith.sitofp %a : i8 to f64
+        hr.yield %r : f64
+      }
+      %2 = hr.reduce max %1 axes [0] : (tensor<?x1xf64, #column>) -> tensor<1xf64>
+      %3 = hr.map(%1, %2, %y) : (tensor<?x1xf64, #column>, tensor<1xf64>, tensor<8x?x1xf64, #y>)
+         -> tensor<8x?x1xf64, #y> {
+      ^bb0(%a: f64, %b: f64, %c: f64):
+        %r = arith.addf %a, %b : f64
+        %s = arith.addf %r, %c : f64
+        hr.yield %s : f64
+      }
+      return %3 : tensor<8x?x1xf64, #y>
+    })");
+  for (int64_t size : {0, 1, 2, 7, 301})
+    p.check({size});
+}
+
 } // namespace
 } // namespace headrace

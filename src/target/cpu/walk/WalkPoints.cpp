@@ -169,6 +169,15 @@ SmallVector<Value> WalkPoints::indicesOf(WalkOp &op, const WalkPlace &place, Aff
   return indices;
 }
 
+/// Whether neighbours along the last dimension are neighbours in memory; a column of a matrix's
+/// are not.
+static bool isContiguous(Value memory) {
+  int64_t start;
+  SmallVector<int64_t> strides;
+  return succeeded(getStridesAndOffset(cast<MemRefType>(memory.getType()), strides, start)) &&
+         strides.back() == 1;
+}
+
 Value WalkPoints::read(WalkStage &stage, WalkOp &op, Value value, AffineMap map, const WalkRow &row,
                        const Axes &at, int64_t width) {
   const WalkPlace &place = plan.places[value];
@@ -182,7 +191,16 @@ Value WalkPoints::read(WalkStage &stage, WalkOp &op, Value value, AffineMap map,
     b.create<memref::PrefetchOp>(loc, place.memory, ahead, /*isWrite=*/false, /*localityHint=*/3,
                                  /*isDataCache=*/true);
   }
-  return b.create<vector::LoadOp>(loc, VectorType::get({width}, element), place.memory, indices);
+  auto vector = VectorType::get({width}, element);
+  if (isContiguous(place.memory))
+    return b.create<vector::LoadOp>(loc, vector, place.memory, indices);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < width; ++i) {
+    SmallVector<Value> one = indices;
+    one.back() = offset(one.back(), i);
+    elements.push_back(b.create<memref::LoadOp>(loc, place.memory, one));
+  }
+  return b.create<vector::FromElementsOp>(loc, vector, elements);
 }
 
 void WalkPoints::write(WalkStage &stage, WalkOp &op, const WalkRow &row, const Axes &at,
