@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
+from onnx import helper
 
 from cases.operators.case import Case, ints, normal, one
 from cases.operators.compute import compute_cases
@@ -94,3 +96,38 @@ def test_sizes_outside_their_range_are_refused(tmp_path: Path) -> None:
     assert model(normal(2, 16, 4)).shape == (2, 16, 4)
     with pytest.raises(headrace.Error):
         model(normal(2, 17, 4))
+
+
+def test_operators_as_of_the_newest_operator_set(tmp_path: Path) -> None:
+    """SpaceToDepth has a mode, and Mod of floats rounds down unless told otherwise."""
+    x = np.arange(48, dtype=np.float32).reshape(1, 2, 4, 6)
+    blocks = x.reshape(1, 2, 2, 2, 3, 2)
+    a = np.array([5.5, -5.5, 5.5, -5.5, 0, np.inf, 1, -1], np.float32)
+    b = np.array([3, 3, -3, -3, 2, 2, np.inf, np.inf], np.float32)
+    nodes = [
+        helper.make_node("SpaceToDepth", ["x"], ["rows"], blocksize=2),
+        helper.make_node("SpaceToDepth", ["x"], ["columns"], blocksize=2, mode="CRD"),
+        helper.make_node("Mod", ["a", "b"], ["rest"]),
+    ]
+    inputs = {"x": x, "a": a, "b": b}
+    graph = helper.make_graph(
+        nodes,
+        "newest",
+        [helper.make_tensor_value_info(n, 1, list(v.shape)) for n, v in inputs.items()],
+        [helper.make_tensor_value_info(n, 1, None) for n in ("rows", "columns", "rest")],
+    )
+    path = tmp_path / "model.onnx"
+    for opset in (28, 29):
+        version = [helper.make_opsetid("", opset)]
+        onnx.save(helper.make_model(graph, opset_imports=version, ir_version=8), path)
+        if opset == 29:
+            with pytest.raises(headrace.Error, match="7 to 28, found 29"):
+                headrace.load(path)
+            continue
+        rows, columns, rest = headrace.load(path)(**inputs)
+        np.testing.assert_array_equal(rows, blocks.transpose(0, 3, 5, 1, 2, 4).reshape(1, 8, 2, 3))
+        np.testing.assert_array_equal(
+            columns, blocks.transpose(0, 1, 3, 5, 2, 4).reshape(1, 8, 2, 3)
+        )
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(rest, np.mod(a, b))

@@ -7,7 +7,7 @@
 
 namespace headrace::onnx {
 
-inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 22;
+inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 struct Operator {
   const char *opType;

@@ -55,13 +55,14 @@ static void importMean(NodeContext &c) {
   }));
 }
 
-/// Integers: the result has the divisor's sign unless `fmod` asks for C's rule.
+/// The result has the divisor's sign unless `fmod` asks for C's rule, as it must for floats before
+/// version 28.
 static void importMod(NodeContext &c) {
   Value lhs = c.input(0, Accepts::Numbers), rhs = c.checkedDivisor(c.input(1));
   c.checkSameType(0, 1);
   bool isFloat = isa<FloatType>(c.type(0).getElementType());
   bool likeC = c.node.getInt("fmod", 0) != 0;
-  if (isFloat && !likeC)
+  if (isFloat && !likeC && c.opset < 28)
     c.fail(ErrorKind::InvalidModel, "expected attribute 'fmod' to be 1 for floats, found 0");
   c.result(c.map({lhs, rhs}, [&](ScalarMath &m, ValueRange x) {
     return likeC ? m.remainder(x[0], x[1]) : formulas::modulo(m, x[0], x[1]);

@@ -164,7 +164,9 @@ static void importSpaceToDepth(NodeContext &c) {
   AffineExpr b = c.dim(block);
   AffineExpr height = quotient(c, s[2], block), width = quotient(c, s[3], block);
   Value split = c.reshape(input, {s[0], s[1], height, b, width, b});
-  Value moved = c.transpose(split, {0, 3, 5, 1, 2, 4});
+  bool columnFirst = c.node.getString("mode", "DCR") == "CRD";
+  Value moved =
+      columnFirst ? c.transpose(split, {0, 1, 3, 5, 2, 4}) : c.transpose(split, {0, 3, 5, 1, 2, 4});
   c.result(c.reshape(moved, {s[0], s[1] * (block * block), height, width}));
 }
 
