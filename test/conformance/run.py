@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The node cases of the `onnx` package: each compiled, run, and compared with the results that it comes with.
+
+    ./dev conformance [--filter TEXT] [--json FILE] [--write docs/onnx.md] [--jobs N]
+
+Every case runs in a child process, so that a crash or a hang costs one case. A case passes, is wrong, is
+refused (with the reason in words) or crashes; the table counts them per operator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+KINDS = ("pass", "wrong", "refused", "crash")
+SECONDS_FOR_ONE = 60
+
+
+def load_cases() -> dict:
+    """By name. Cases and their data are made in memory, by Python code of the package."""
+    from onnx.backend.test.loader import load_model_tests
+
+    with np.errstate(all="ignore"):
+        return {case.name: case for case in load_model_tests(kind="node")}
+
+
+def operator_of(name: str, cases: dict) -> str:
+    """Cases of functions that are written out have the name of the case with the operator itself."""
+    nodes = cases.get(name.partition("_expanded")[0], cases[name]).model.graph.node
+    return nodes[0].op_type if nodes else "(none)"
+
+
+# In a child
+
+
+def verdict(case) -> tuple[str, str]:
+    import headrace
+
+    try:
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            file.write(case.model.SerializeToString())
+            file.flush()
+            model = headrace.load(file.name)
+            for inputs, expected in case.data_sets:
+                if not all(isinstance(x, (np.ndarray, np.generic)) for x in (*inputs, *expected)):
+                    return "refused", "expected tensors, found sequences or optionals"
+                results = model(*map(np.asarray, inputs))
+                for found, wanted in zip(as_tuple(results), expected):
+                    if reason := difference(case, found, np.asarray(wanted)):
+                        return "wrong", reason
+    except headrace.InternalError as error:
+        return "crash", str(error)
+    except headrace.Error as error:
+        return "refused", str(error).partition(": ")[2]
+    return "pass", ""
+
+
+def as_tuple(results) -> tuple:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def difference(case, found: np.ndarray, wanted: np.ndarray) -> str:
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return f"{found.dtype}{found.shape} in place of {wanted.dtype}{wanted.shape}"
+    if not is_float(wanted.dtype):
+        return "" if np.array_equal(found, wanted) else "other numbers"
+    # Expected data was computed in the type itself, which loses more than we do where it is narrow.
+    narrow = 1e-2 if wanted.dtype.itemsize <= 2 else 0.0
+    close = np.allclose(
+        found.astype(np.float64),
+        wanted.astype(np.float64),
+        rtol=max(case.rtol, narrow),
+        atol=max(case.atol, narrow),
+        equal_nan=True,
+    )
+    return "" if close else "numbers beyond the tolerance"
+
+
+def is_float(dtype: np.dtype) -> bool:
+    return dtype.kind == "f" or dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def serve() -> None:
+    """Answers each line on standard input, a case's name, with a line of verdict."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    cases = load_cases()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(verdict(cases[line.strip()])), flush=True)
+
+
+# In the parent
+
+
+@dataclass
+class Child:
+    process: subprocess.Popen
+
+    @staticmethod
+    def start() -> Child:
+        command = [sys.executable, __file__, "--serve"]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "HEADRACE_THREADS": "1"},
+            text=True,
+        )
+        process.stdout.readline()
+        return Child(process)
+
+    def ask(self, name: str) -> tuple[str, str] | None:
+        """None where it died or took too long; it is over then."""
+        try:
+            self.process.stdin.write(name + "\n")
+            self.process.stdin.flush()
+            ready, _, _ = select.select([self.process.stdout], [], [], SECONDS_FOR_ONE)
+            line = self.process.stdout.readline() if ready else ""
+        except OSError:
+            line = ""
+        if line:
+            kind, reason = json.loads(line)
+            return kind, reason
+        self.process.kill()
+        self.process.wait()
+        return None
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def run_all(names: list[str], jobs: int) -> dict[str, tuple[str, str]]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run_part(part: list[str]) -> dict[str, tuple[str, str]]:
+        child, verdicts = Child.start(), {}
+        for name in part:
+            answer = child.ask(name)
+            verdicts[name] = answer or ("crash", "the process died or took too long")
+            if answer is None:
+                child = Child.start()
+        child.end()
+        return verdicts
+
+    with ThreadPoolExecutor(jobs) as pool:
+        found = {}
+        for part in pool.map(run_part, [names[i::jobs] for i in range(jobs)]):
+            found |= part
+    return found
+
+
+def counted(verdicts: dict[str, tuple[str, str]], cases: dict) -> list[tuple]:
+    """A row for each operator, then one for all."""
+    counts = collections.defaultdict(collections.Counter)
+    for name, (kind, _) in verdicts.items():
+        counts[operator_of(name, cases)][kind] += 1
+    rows = sorted(counts.items()) + [("all", sum(counts.values(), collections.Counter()))]
+    return [(operator, *(count[kind] for kind in KINDS)) for operator, count in rows]
+
+
+def as_text(rows: list[tuple]) -> str:
+    width = max(len(operator) for operator, *_ in rows)
+    lines = [("operator", *KINDS), *rows]
+    return "\n".join(f"{name:{width}}" + "".join(f"{n:>9}" for n in rest) for name, *rest in lines)
+
+
+def write_page(path: Path, rows: list[tuple]) -> None:
+    """Puts the table between the page's two marks."""
+    lines = ["| operator | " + " | ".join(KINDS) + " |", "|---|" + "---|" * len(KINDS)]
+    for name, *numbers in rows:
+        cells = [str(number or "") for number in numbers]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    before, begin, rest = path.read_text().partition("<!-- table: ./dev conformance --write -->\n")
+    _, end, after = rest.partition("<!-- end of table -->\n")
+    path.write_text(before + begin + "\n".join(lines) + "\n" + end + after)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--filter", default="", metavar="TEXT", help="cases whose names hold this")
+    parser.add_argument("--json", metavar="FILE", help="write every case's verdict and reason")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve()
+        return 0
+    cases = load_cases()
+    names = [name for name in cases if arguments.filter in name]
+    if not names:
+        parser.error(f"no case's name holds '{arguments.filter}'")
+    verdicts = run_all(names, min(arguments.jobs, len(names)))
+    rows = counted(verdicts, cases)
+    print(as_text(rows))
+    for name, (kind, reason) in verdicts.items():
+        if kind in ("wrong", "crash"):
+            print(f"{kind}: {name}: {reason}")
+    if arguments.write:
+        write_page(arguments.write, rows)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(
+                {name: {"verdict": k, "reason": r} for name, (k, r) in verdicts.items()}, file
+            )
+    return any(kind in ("wrong", "crash") for kind, _ in verdicts.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

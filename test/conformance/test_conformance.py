@@ -1,0 +1,31 @@
+"""No node case of the `onnx` package is wrong or crashes, and no fewer pass than the page says."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("headrace")
+pytest.importorskip("onnx")
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs" / "onnx.md"
+
+
+def test_node_cases(tmp_path: Path) -> None:
+    results = tmp_path / "verdicts.json"
+    command = [sys.executable, "-W", "ignore", HERE / "run.py", "--json", results]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    verdicts = json.loads(results.read_text())
+    counts = collections.Counter(verdict["verdict"] for verdict in verdicts.values())
+    promised = int(re.search(r"^\| all \| (\d+) ", PAGE.read_text(), re.MULTILINE)[1])
+    assert counts["pass"] >= promised, counts
+    unexplained = [n for n, v in verdicts.items() if v["verdict"] == "refused" and not v["reason"]]
+    assert not unexplained
