@@ -11,7 +11,6 @@
 // Why: the scores are most of what it moves, and a library that computes the whole keeps them in
 // the caches. Where none is chosen, it is expanded again, into what it was.
 // When it hurts: never alone; scores that something else reads as well are left as they are.
-#include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
 

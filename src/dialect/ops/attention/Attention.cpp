@@ -66,8 +66,7 @@ Movement AttentionOp::getMovement() {
 
 namespace {
 
-/// A sum of products over matrices with leading dimensions, by the dimensions of rows, columns and
-/// what is summed over: positions after the leading ones.
+/// The product of matrices with equal leading dimensions; `transposed`: with rhs transposed.
 Value matrixProduct(OpBuilder &b, Location loc, Value lhs, Value rhs, bool transposed) {
   unsigned leading = typeOf(lhs).getRank() - 2, row = leading, column = leading + 1,
            summed = leading + 2;
@@ -98,7 +97,7 @@ Value causalMask(OpBuilder &b, Location loc, AffineExpr queries, AffineExpr keys
   return mask;
 }
 
-Value infinity(OpBuilder &b, Location loc, Type type) {
+Value minusInfinity(OpBuilder &b, Location loc, Type type) {
   const llvm::fltSemantics &format = cast<FloatType>(type).getFloatSemantics();
   return b.create<arith::ConstantOp>(
       loc, b.getFloatAttr(type, APFloat::getInf(format, /*Negative=*/true)));
@@ -114,8 +113,8 @@ Value maskedSoftmax(OpBuilder &b, Location loc, Value scores) {
   });
   Value weights = b.create<SoftmaxOp>(loc, finite, typeOf(scores).getRank() - 1, /*log=*/false);
   return createMap(b, loc, {scores, weights}, [&](OpBuilder &i, ValueRange v) -> Value {
-    Value isOut =
-        i.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, v[0], infinity(i, loc, element));
+    Value isOut = i.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, v[0],
+                                          minusInfinity(i, loc, element));
     return i.create<arith::SelectOp>(loc, isOut, constantLike(i, loc, v[1], 0.0), v[1]);
   });
 }
@@ -138,7 +137,8 @@ FailureOr<Value> AttentionOp::expand(OpBuilder &b) {
     if (getBias())
       score = i.create<arith::AddFOp>(loc, score, v[1]);
     if (getCausal())
-      score = i.create<arith::SelectOp>(loc, v.back(), score, infinity(i, loc, score.getType()));
+      score =
+          i.create<arith::SelectOp>(loc, v.back(), score, minusInfinity(i, loc, score.getType()));
     return score;
   });
   Value weights = getZeroMasked() ? maskedSoftmax(b, loc, scores)
