@@ -387,6 +387,18 @@ EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
         lambda x: torch.where(NO_ROW[0, 0], x, -torch.inf).log_softmax(-1),
         (normal(4, 4),),
     ),
+    "negated rows that see nothing": (
+        lambda x: (-torch.where(NO_ROW[0, 0], x, torch.inf)).softmax(-1),
+        (normal(4, 4),),
+    ),
+    "narrowed rows that see nothing": (
+        lambda x: torch.where(NO_ROW[0, 0], x, -torch.inf).float().softmax(-1).double(),
+        (normal(4, 4),),
+    ),
+    "sum of exponentials of nothing": (
+        lambda x: torch.where(NO_ROW[0, 0], x, -torch.inf).logsumexp(-1),
+        (normal(4, 4),),
+    ),
     "masked softmax": (
         lambda x: torch.where(NO_ROW[1, 0], x * 2, -torch.inf).softmax(-1) @ x,
         (normal(4, 4),),

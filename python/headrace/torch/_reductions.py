@@ -40,7 +40,10 @@ def logical(c: Context, x: Tensor, axes: Axes = None, keep: bool = False) -> Ten
 
 @aten("logsumexp")
 def logsumexp(c: Context, x: Tensor, axes: Axes, keep: bool = False) -> Tensor:
+    # An infinite maximum stays out of the difference, where it would give NaN.
     most = c.builder.detach(reduced(c, "max", x, axes, True))
+    finite = c.map("equal", c.map("sub", most, most), 0)
+    most = c.select(finite, most, 0, c.builder.dtype(x))
     total = reduced(c, "sum", c.map("exp", c.map("sub", x, most)), axes, True)
     result = c.map("add", c.map("log", total), most)
     return c.builder.reshape(result, c.shape)

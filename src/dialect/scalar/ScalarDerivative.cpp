@@ -91,7 +91,18 @@ private:
       return b.createOrFold<arith::DivFOp>(loc, each, c);
     });
   }
-  Value neg(Value a) { return b.createOrFold<arith::NegFOp>(loc, a); }
+  Value neg(Value a) {
+    return throughChoice(b, loc, a, [&](Value each) -> Value {
+      return b.createOrFold<arith::NegFOp>(loc, each);
+    });
+  }
+  /// A choice stays one, so that what multiplies the derivative later still goes into it.
+  template <class Cast> Value cast(Value a, Type type) {
+    if (auto choice = a.getDefiningOp<arith::SelectOp>())
+      return select(choice.getCondition(), cast<Cast>(choice.getTrueValue(), type),
+                    cast<Cast>(choice.getFalseValue(), type));
+    return b.createOrFold<Cast>(loc, type, a);
+  }
   Value square(Value a) { return mul(a, a); }
   Value times(Value a, double factor) { return mul(a, constant(a, factor)); }
   Value oneMinus(Value a) { return sub(constant(a, 1), a); }
@@ -130,7 +141,7 @@ private:
     return llvm::TypeSwitch<Operation *, Value>(op)
         .Case([&](arith::NegFOp) { return neg(dx); })
         .Case<arith::ExtFOp, arith::TruncFOp>(
-            [&](auto cast) -> Value { return b.create<decltype(cast)>(loc, y.getType(), dx); })
+            [&](auto converts) { return cast<decltype(converts)>(dx, y.getType()); })
         .Case([&](math::AbsFOp) {
           Value zero = constant(x, 0);
           Value falls = select(compare(CmpFPredicate::OLT, x, zero), neg(dx), zero);
