@@ -84,6 +84,7 @@ nb::dict explanationToPython(const Explanation &explanation,
 
   nb::dict dict;
   dict["name"] = explanation.name;
+  dict["recipe"] = explanation.recipe;
   dict["symbols"] = explanation.symbols;
   dict["before"] = movementToPython(explanation.before, amount);
   dict["after"] = movementToPython(explanation.after, amount);

@@ -5,6 +5,7 @@
 #include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
+#include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
@@ -81,6 +82,7 @@ LoweredProgram Compiler::lower(ModuleOp program) {
   LoweredProgram result;
   KernelNames names;
   runPhases(program);
+  result.notes.recipe = writtenRecipe(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
   for (Step &step : result.program.steps) {

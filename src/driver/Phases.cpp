@@ -15,7 +15,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-void import(OpPassManager &manager, const Target &, const Settings &) {
+void import(OpPassManager &manager, ModuleOp, const Target &, const Settings &) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel1Pass());
 }
 
@@ -29,11 +29,12 @@ void chooseAttention(OpPassManager &program, const Target &target, StringRef exp
   program.addPass(createChooseExpansionsPass(choice));
 }
 
-void simplify(OpPassManager &manager, const Target &target, const Settings &settings) {
+void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
+              const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ComputeInSinglePassOptions single;
   single.products = !target.machine().isDevice;
-  if (shapesLoops(target, settings)) {
+  if (shapesLoops(module)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
     chooseAttention(program, target, "generated");
     program.addPass(createComputeInSinglePass(single));
@@ -53,9 +54,9 @@ void simplify(OpPassManager &manager, const Target &target, const Settings &sett
   program.addPass(createCSEPass());
 }
 
-void layout(OpPassManager &manager, const Target &target, const Settings &settings) {
+void layout(OpPassManager &manager, ModuleOp module, const Target &, const Settings &) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  if (shapesLoops(target, settings)) {
+  if (shapesLoops(module)) {
     program.addPass(createSeparatePaddingPass());
     program.addPass(createVerifyLevel1Pass());
     return;
@@ -72,10 +73,11 @@ void layout(OpPassManager &manager, const Target &target, const Settings &settin
   program.addPass(createVerifyLevel1Pass());
 }
 
-void kernels(OpPassManager &manager, const Target &target, const Settings &settings) {
+void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
+             const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ChooseExpansionsPassOptions choice;
-  choice.prefer = shapesLoops(target, settings) ? "generated" : settings.expansion;
+  choice.prefer = shapesLoops(module) ? "generated" : settings.expansion;
   choice.target = target.name().str();
   program.addPass(createChooseExpansionsPass(choice));
   // Weights in the order that libraries read them.
@@ -96,7 +98,7 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   program.addPass(createVerifyLevel2Pass());
 }
 
-void schedule(OpPassManager &manager, const Target &target, const Settings &) {
+void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Settings &) {
   manager.addPass(createOutlineKernelsPass());
   target.addSchedulePasses(manager.nest<ModuleOp>());
 }
@@ -105,7 +107,7 @@ void schedule(OpPassManager &manager, const Target &target, const Settings &) {
 // Gradients
 //===--------------------------------------------------------------------------===//
 
-void merge(OpPassManager &manager) {
+void merge(OpPassManager &manager, ModuleOp) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   program.addPass(createVerifyLevel1Pass());
   // Gradients of half precision are computed in single, too. Products stay as narrow as the target
@@ -129,7 +131,7 @@ void differentiate(OpPassManager &manager, const GradientPasses &given) {
   manager.addNestedPass<func::FuncOp>(createDifferentiatePass(options));
 }
 
-void share(OpPassManager &manager) {
+void share(OpPassManager &manager, ModuleOp) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   // Common subexpressions of gradients and their operators: means, sums, maxima.
   program.addPass(createExpandOperatorsPass());
@@ -158,7 +160,7 @@ double now() {
 
 std::vector<Phase> compilerPhases(const Target &target, const Settings &settings) {
   auto with = [&](auto function) {
-    return [=, &target](auto &&program) { function(program, target, settings); };
+    return [=, &target](auto &&...program) { function(program..., target, settings); };
   };
   std::vector<Phase> phases{
       {"import", "level 1: the operators the user wrote", with(import), with(setRecipe), nullptr},
@@ -170,7 +172,7 @@ std::vector<Phase> compilerPhases(const Target &target, const Settings &settings
       {"schedule", "level 3: every kernel outlined, with its recipe", with(schedule),
        with(attachRecipe), with(requireRecipe)}};
   for (const TargetPhase &phase : target.phases()) {
-    auto build = [&](OpPassManager &manager) { phase.build(manager.nest<ModuleOp>(), target); };
+    auto build = [&](OpPassManager &manager, ModuleOp) { phase.build(manager.nest<ModuleOp>(), target); };
     phases.push_back({phase.name, phase.summary, build, nullptr, nullptr});
   }
   return phases;
@@ -180,13 +182,13 @@ std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
   std::vector<Phase> phases{
       {"merge", "level 1: chains of maps as one map each", merge, nullptr, nullptr},
       {"differentiate", "level 1: gradients beside the results",
-       [given](OpPassManager &manager) { differentiate(manager, given); }, nullptr,
+       [given](OpPassManager &manager, ModuleOp) { differentiate(manager, given); }, nullptr,
        given.afterwards},
       {"share", "level 1: common subexpressions of gradients and operators, once", share, nullptr,
        nullptr}};
   if (splits)
     phases.push_back({"split", "level 1: a forward and a backward program",
-                      [given](OpPassManager &manager) { split(manager, given); }, nullptr,
+                      [given](OpPassManager &manager, ModuleOp) { split(manager, given); }, nullptr,
                       nullptr});
   return phases;
 }
@@ -199,8 +201,9 @@ runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName
     if (phase.before)
       phase.before(program);
     PassManager manager(program.getContext(), ModuleOp::getOperationName());
-    phase.build(manager);
+    phase.build(manager, program);
     runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
+    requireChoices(program);
     if (phase.after)
       phase.after(program);
     milliseconds.emplace_back(phase.name.str(), now() - start);

@@ -14,7 +14,7 @@ struct Phase {
   llvm::StringRef name;
   llvm::StringRef summary;
   /// Adds the passes that lead from the phase before to this one.
-  std::function<void(mlir::OpPassManager &)> build;
+  std::function<void(mlir::OpPassManager &, mlir::ModuleOp program)> build;
   /// Checks of the user's settings, and notes of them on the program, before and after the passes.
   /// They throw Error; either may be null.
   std::function<void(mlir::ModuleOp)> before, after;

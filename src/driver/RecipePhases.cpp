@@ -3,6 +3,7 @@
 #include "dialect/Hr.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
+#include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
@@ -11,39 +12,69 @@ using namespace mlir;
 
 namespace headrace {
 
-bool shapesLoops(const Target &target, const Settings &settings) {
-  return !settings.recipe.empty() && target.asHost();
-}
+bool shapesLoops(ModuleOp program) { return entryFunction(program)->hasAttr(kRecipeAttr); }
 
-static bool launchesByRecipe(const Target &target, const Settings &settings) {
-  return !settings.recipe.empty() && target.asDevice();
+/// Whether the program's author named its stages: it was written as tensor expressions.
+static bool hasAuthoredStages(func::FuncOp program) {
+  return llvm::any_of(program.getOps(), [](Operation &op) { return op.hasAttr(kStageAttr); });
 }
 
 void setRecipe(ModuleOp program, const Target &target, const Settings &settings) {
-  if (shapesLoops(target, settings))
-    entryFunction(program)->setAttr(kRecipeAttr,
-                                    StringAttr::get(program.getContext(), settings.recipe));
+  if (settings.recipe.empty())
+    return;
+  ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
+  func::FuncOp entry = entryFunction(program);
+  giveRecipe(entry, recipe);
+  if (!recipe.stages.empty() && target.asHost() && hasAuthoredStages(entry))
+    entry->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), recipe.stages));
 }
 
 void checkRecipe(ModuleOp program) { (void)scheduledProgram(entryFunction(program)); }
 
 void attachRecipe(ModuleOp program, const Target &target, const Settings &settings) {
-  if (launchesByRecipe(target, settings))
-    target.asDevice()->attachRecipe(entryFunction(program), settings.recipe);
+  if (shapesLoops(program) || settings.recipe.empty())
+    return;
+  std::string stages = ProgramRecipe::parse(settings.recipe).stages;
+  if (stages.empty())
+    return;
+  if (const DeviceTarget *device = target.asDevice())
+    device->attachRecipe(entryFunction(program), stages);
+  else
+    attachStepsToKernels(entryFunction(program), Recipe::parse(stages));
 }
 
 void requireRecipe(ModuleOp program, const Target &target, const Settings &settings) {
-  if (!launchesByRecipe(target, settings))
+  if (settings.recipe.empty() || shapesLoops(program))
     return;
   KernelNames names;
   for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
     std::string name = names.next(launch.getName());
     auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
-    if (std::string refused = textAttribute(kernel, kRecipeRefusedAttr); !refused.empty())
-      throw Error(ErrorKind::InvalidArgument,
-                  "recipe, '" +
-                      namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr)));
+    std::string refused = textAttribute(kernel, kRecipeRefusedAttr);
+    if (refused.empty() || kernel->hasAttr(kRecipeChosenAttr))
+      continue;
+    throw Error(ErrorKind::InvalidArgument,
+                target.asDevice()
+                    ? "recipe, '" +
+                          namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))
+                    : "recipe, kernel '" + kernelNameOf(launch) + "': " + refused);
   }
+}
+
+void requireChoices(ModuleOp program) {
+  for (auto function : program.getOps<func::FuncOp>())
+    if (auto refused = function->getAttrOfType<StringAttr>(kRefusedStepAttr))
+      throw Error(ErrorKind::InvalidArgument, refused.str());
+}
+
+std::string writtenRecipe(ModuleOp program) {
+  func::FuncOp entry = entryFunction(program);
+  ProgramRecipe recipe;
+  for (auto launch : entry.getOps<hr::LaunchOp>()) {
+    auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
+    recipe.kernels.push_back({kernelNameOf(launch), textAttribute(kernel, kRecipeAttr)});
+  }
+  return choicesText(entry) + recipe.text();
 }
 
 } // namespace headrace

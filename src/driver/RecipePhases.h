@@ -1,6 +1,9 @@
-// The way of a user's recipe (Settings::recipe) through the phases. A recipe for a processor shapes
-// loops and stands on the entry function; one for a device says how kernels are launched, and
-// stands on the kernels.
+// The way of a user's recipe (Settings::recipe) through the phases.
+//
+// Choices of the program and kernels with their schedules stand on the entry function, where the
+// passes that choose find them (transform/choices). Lines on stages alone speak of what the program
+// has by that name: stages of tensor expressions, which they give loops of their own, or stages of
+// the kernels that were formed.
 #pragma once
 
 #include "driver/Settings.h"
@@ -8,16 +11,22 @@
 
 namespace headrace {
 
-/// Whether the user's recipe decides which loops there are.
-bool shapesLoops(const Target &target, const Settings &settings);
+/// Whether the user's recipe gives the stages that its author wrote loops of their own: nothing
+/// else is done to them then.
+bool shapesLoops(mlir::ModuleOp program);
 
 /// Before the first phase: tells the program of it.
 void setRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// Before kernels are formed: throws Error where a step of it is illegal.
+/// Before kernels are formed: throws Error where a step on the author's stages is illegal.
 void checkRecipe(mlir::ModuleOp program);
-/// Before kernels are scheduled, on a device: tells them of it.
+/// Before kernels are scheduled: tells them what is said of their stages.
 void attachRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
 /// After that: throws Error where a kernel refused what it says.
 void requireRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
+/// After every phase: throws Error where a pass refused a step.
+void requireChoices(mlir::ModuleOp program);
+
+/// The recipe of a program that is scheduled: every choice, every kernel.
+std::string writtenRecipe(mlir::ModuleOp program);
 
 } // namespace headrace

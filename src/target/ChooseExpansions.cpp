@@ -12,6 +12,7 @@
 // call; the estimates account for both.
 #include "target/Passes.h"
 #include "target/Target.h"
+#include "transform/choices/Choices.h"
 
 using namespace mlir;
 
@@ -37,9 +38,32 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
         if (expansion->applies(op, machine))
           candidates[op].push_back(expansion);
     });
+    Choices choices(getOperation());
     IRRewriter rewriter(&getContext());
-    for (auto &[op, expansions] : candidates)
-      chooser->choose(op, expansions).rewrite(op, machine, rewriter);
+    for (auto &[op, expansions] : candidates) {
+      const Expansion &chosen = choose(op, expansions, *chooser, choices);
+      choices.note("expand", op, chosen.name());
+      chosen.rewrite(op, machine, rewriter);
+    }
+    if (only.empty())
+      choices.finish({"expand"});
+  }
+
+private:
+  /// As the program's recipe says, or the chooser.
+  static const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates,
+                                 const ExpansionChooser &chooser, Choices &choices) {
+    std::optional<std::string> given = choices.wanted("expand", op);
+    if (!given)
+      return chooser.choose(op, candidates);
+    std::string names;
+    for (const Expansion *candidate : candidates) {
+      if (candidate->name() == *given)
+        return *candidate;
+      names += (names.empty() ? "" : ", ") + candidate->name().str();
+    }
+    choices.refuse("expand", op, "expected one that applies: " + names);
+    return chooser.choose(op, candidates);
   }
 };
 

@@ -30,6 +30,7 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
   for (const Symbol &symbol : program.symbols)
     result.symbols.push_back(symbol.name);
   result.before = notes.before;
+  result.recipe = notes.recipe;
   result.after = movementOf(program);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];

@@ -36,6 +36,9 @@ struct Explanation {
   /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
   int64_t peakBytes = -1;
   int64_t constantBytes = 0;
+  /// The program's recipe: every choice of the compiler, as text that it follows when it is given
+  /// back; empty for a program compiled elsewhere.
+  std::string recipe;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
@@ -47,6 +50,7 @@ struct ProgramNotes {
   };
   MovementReport before;
   std::vector<StepNote> steps;
+  std::string recipe;
 };
 
 /// Puts both together; the phases are left to the caller.

@@ -215,6 +215,30 @@ void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel
   kernel->setAttr(kRecipeAttr, b.getStringAttr(recipe.text()));
 }
 
+/// Names the kernels of each group: by its root, and with a number where rows are combined in a
+/// second one.
+class NamedKernels : public OpBuilder::Listener {
+public:
+  void begin(StringRef operatorName) {
+    name = operatorName.str();
+    count = 0;
+  }
+
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (!isa<hr::KernelOp>(op))
+      return;
+    std::string own = count == 0 ? name : name + "/combine";
+    if (count > 1)
+      own += "." + std::to_string(count - 1);
+    ++count;
+    op->setAttr(kKernelAttr, StringAttr::get(op->getContext(), own));
+  }
+
+private:
+  std::string name;
+  int count = 0;
+};
+
 struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
@@ -233,13 +257,19 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       func.emitError(error.what());
       return signalPassFailure();
     }
-    SmallVector<KernelGroup> groups =
-        partition(func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
+    Choices choices(func);
+    SmallVector<KernelGroup> groups = partition(
+        func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared, choices);
+    NamedKernels named;
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
-      OpBuilder b(group.root());
+      OpBuilder b(group.root(), &named);
+      named.begin(choices.nameOf(group.namesake()));
       if (group.isStructured()) {
-        for (auto [op, result] : buildKernel(b, group, machine)) {
+        Packing packing = givenPacking(group.namesake(), choices);
+        SmallVector<Replacement> results = buildKernel(b, group, machine, packing);
+        notePacking(group.namesake(), packing, choices);
+        for (auto [op, result] : results) {
           if (group.keepsAxes())
             attachRecipe(kernelOf(result), group, *model);
           op->getResult(0).replaceAllUsesWith(result);
@@ -271,6 +301,40 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       if (device)
         names.name(kernel);
     });
+    choices.finish({"pack"});
+    giveSchedules(func, choices);
+  }
+
+private:
+  static Packing givenPacking(Operation *op, Choices &choices) {
+    Packing packing;
+    int64_t columns = 0;
+    if (std::optional<std::string> wanted = choices.wanted("pack", op)) {
+      if (StringRef(*wanted).getAsInteger(10, columns) || columns < 1)
+        choices.refuse("pack", op, "expected a number of columns, 1 for none");
+      else
+        packing.wanted = columns;
+    }
+    return packing;
+  }
+
+  static void notePacking(Operation *op, const Packing &packing, Choices &choices) {
+    if (!packing.refusal.empty())
+      choices.refuse("pack", op, packing.refusal);
+    if (packing.columns > 0)
+      choices.note("pack", op, std::to_string(packing.columns));
+  }
+
+  /// Kernels that the recipe has a schedule for.
+  static void giveSchedules(func::FuncOp program, Choices &choices) {
+    llvm::StringSet<> existing;
+    program.walk([&](hr::KernelOp kernel) {
+      StringRef name = kernel->getAttrOfType<StringAttr>(kKernelAttr).getValue();
+      existing.insert(name);
+      if (std::optional<std::string> schedule = choices.scheduleOf(name))
+        kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), *schedule));
+    });
+    choices.finishKernels([&](StringRef name) { return existing.contains(name); });
   }
 };
 

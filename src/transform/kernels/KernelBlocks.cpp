@@ -99,7 +99,8 @@ Value KernelWriter::combined(const OpPlan &plan, Value partial) {
   auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
                                     /*keep_dims=*/false);
   KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), KernelGroup::Loops::Whole);
-  Value result = buildKernel(b, small, machine).front().second;
+  Packing none;
+  Value result = buildKernel(b, small, machine, none).front().second;
   all.erase();
   return result;
 }

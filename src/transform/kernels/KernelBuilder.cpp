@@ -220,9 +220,9 @@ hr::KernelOp KernelWriter::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> r
   SmallVector<AffineExpr> cost{bytesRead, bytesWritten, operations};
   if (plans.size() > 1)
     cost.push_back(normalized(bytesApart - bytesRead - bytesWritten));
-  hr::OperatorInterface root = group.root(), named = group.anchor() ? group.anchor() : root;
+  hr::OperatorInterface root = group.root();
   auto kernel = b.create<hr::KernelOp>(
-      root->getLoc(), results, inputs, b.getStringAttr(kernelName(named)),
+      root->getLoc(), results, inputs, b.getStringAttr(kernelName(group.namesake())),
       b.getStrArrayAttr(nameRefs), AffineMapAttr::get(symbolMap(cost, context)));
   if (group.keepsAxes()) {
     SmallVector<std::string> inputNames;
@@ -303,8 +303,8 @@ SmallVector<Replacement> KernelWriter::build() {
 }
 
 SmallVector<Replacement> buildKernel(OpBuilder &builder, const KernelGroup &group,
-                                     const Machine &machine) {
-  return KernelWriter(builder, group, machine).build();
+                                     const Machine &machine, Packing &packing) {
+  return KernelWriter(builder, group, machine, packing).build();
 }
 
 } // namespace headrace

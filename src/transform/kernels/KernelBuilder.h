@@ -3,6 +3,7 @@
 
 #include "analysis/Machine.h"
 #include "transform/kernels/KernelGroup.h"
+#include "transform/kernels/KernelPlan.h"
 
 namespace headrace {
 
@@ -18,6 +19,6 @@ using Replacement = std::pair<mlir::Operation *, mlir::Value>;
 /// constant weights are split into register tiles and the weights packed accordingly, which is
 /// done once, at compile time.
 llvm::SmallVector<Replacement> buildKernel(mlir::OpBuilder &builder, const KernelGroup &group,
-                                           const Machine &machine);
+                                           const Machine &machine, Packing &packing);
 
 } // namespace headrace

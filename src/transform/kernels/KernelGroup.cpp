@@ -33,7 +33,8 @@ bool isReadInPlace(hr::SliceOp slice) {
   });
 }
 
-KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops) : loops(loops) {
+KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops, std::optional<Walk> given)
+    : loops(loops), walkIsGiven(given) {
   structured = root.isStructured() && !doesNothing(root);
   if (!structured) {
     operators.push_back(root);
@@ -41,20 +42,29 @@ KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops) : loops(loops)
   }
   Movement m = root.getMovement();
   add(root, m, resolveRoot(m));
+  if (given && given->dim && domainOf(root)[*given->dim].isAxis())
+    givenWalk = domainOf(root)[*given->dim].getId();
   if (loops == Loops::Shared)
     walkFromRoot();
 }
 
-bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
-  if (keepsAxes() || !structured || !hasRoomFor(1) || !op.isStructured() || doesNothing(op))
-    return false;
+Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
+  if (keepsAxes())
+    return Verdict::no("the kernel's loops are as a recipe says");
+  if (!structured || !op.isStructured() || doesNothing(op))
+    return Verdict::no("its movement, or the kernel's, is irregular");
+  if (!hasRoomFor(1))
+    return Verdict::no("the kernel holds as many operators as it may");
   KernelGroup before = *this;
+  Verdict verdict = Verdict::no("others read it as well, and the kernel cannot walk rows of it");
   if (!walk && !escapes) {
     Movement m = op.getMovement();
     std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-    if (domain && pays(op, *domain, perRow)) {
+    verdict = domain ? pays(op, *domain, perRow)
+                     : Verdict::no("it is computed along other axes than the kernel's");
+    if (verdict) {
       add(op, m, *domain);
-      return true;
+      return verdict;
     }
     *this = before;
   }
@@ -65,10 +75,10 @@ bool KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
       continue;
     walk = axis;
     if (place(op))
-      return true;
+      return Verdict::yes();
     *this = before;
   }
-  return false;
+  return verdict;
 }
 
 bool KernelGroup::hasRoomFor(size_t more) const {
@@ -247,10 +257,10 @@ uint64_t KernelGroup::copiesOf(Operation *op) const {
 }
 
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
-bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const {
+Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
     if (ref.isUnknown())
-      return false;
+      return Verdict::no("the kernel reads it in several orders, or through a window");
   llvm::SmallDenseSet<int> covered;
   for (AxisRef ref : domain)
     if (ref.isAxis())
@@ -262,11 +272,13 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow
   if (isAnchor(op)) {
     // An anchor takes element-wise work on its own result, in its own order, as an epilogue.
     if (anchorOp || rootReduces)
-      return false;
-    return llvm::all_of(operators, [&](hr::OperatorInterface user) {
+      return Verdict::no("the kernel is built around a reduction already");
+    bool isEpilogue = llvm::all_of(operators, [&](hr::OperatorInterface user) {
       return isElementwise(user) && readsInPlace(user, op->getResult(0)) &&
              llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
     });
+    return Verdict::yesIf(isEpilogue,
+                          "only element-wise work in its own order and shape can follow it");
   }
   // Axes of the values the group keeps; a producer that lacks one would be computed again and
   // again along it, except per row in a kernel that walks rows.
@@ -276,20 +288,24 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow
       kept.insert(i);
   bool full = llvm::all_of(kept, [&](int axis) { return covered.contains(axis); });
   if (anchorOp)
-    return full && isElementwise(op) &&
-           llvm::all_of(covered, [&](int axis) { return kept.contains(axis); });
+    return Verdict::yesIf(
+        full && isElementwise(op) &&
+            llvm::all_of(covered, [&](int axis) { return kept.contains(axis); }),
+        "it would be computed again and again inside the kernel's product, window or sum");
   if (rootReduces)
-    return (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
-           covered.size() == axes.size();
+    return Verdict::yesIf(
+        (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
+            covered.size() == axes.size(),
+        "the kernel's reduction takes element-wise work over all its axes only");
 
   bool hasReduction = perRow || llvm::any_of(operators, [](hr::OperatorInterface other) {
                         return isa<hr::ReduceOp>(other.getOperation());
                       });
   if (!hasReduction)
-    return full;
+    return Verdict::yesIf(full, "it would be computed again along an axis that it lacks");
   constexpr uint64_t kMostCopies = 64;
   if (copiesOf(op) > kMostCopies)
-    return false;
+    return Verdict::no("it is read in so many ways that the kernel would repeat it too often");
 
   // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
   ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
@@ -310,15 +326,18 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow
       continue;
     bool isRowAxis = rowAxes.contains(ref.getId());
     if (isRowAxis && inRow)
-      return false;
+      return Verdict::no("the kernel's rows do not lie along its last axes");
     inRow |= !isRowAxis;
     if (!isRowAxis)
       rowElements *= constantValue(axes[ref.getId()].size).value_or(1 << 12);
   }
   constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
-  return rowElements <= kRowLimit &&
-         llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
-         !isa<hr::TransposeOp>(op.getOperation());
+  if (rowElements > kRowLimit)
+    return Verdict::no("rows are too long to be kept in cache between passes over them");
+  return Verdict::yesIf(
+      llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
+          !isa<hr::TransposeOp>(op.getOperation()),
+      "it would be computed again for every row, or transposes rows");
 }
 
 } // namespace headrace

@@ -13,6 +13,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "transform/choices/Verdict.h"
 
 namespace headrace {
 
@@ -52,16 +53,21 @@ public:
     Whole,  // the same, as one loop nest in any case: it never walks
     Own,    // as a recipe says: every operator walks axes of its own, neither merged nor split
   };
+  /// Along which axis a group may walk, where that is given: a dimension of its root, or none.
+  struct Walk {
+    std::optional<unsigned> dim;
+  };
   /// A group of one operator.
-  explicit KernelGroup(hr::OperatorInterface root, Loops loops = Loops::Shared);
+  explicit KernelGroup(hr::OperatorInterface root, Loops loops = Loops::Shared,
+                       std::optional<Walk> given = std::nullopt);
 
-  /// Adds a producer of which the group reads the result; false (and no change) where its loops
-  /// cannot be shared or sharing would not pay. `escapes`: others read the result as well;
+  /// Adds a producer of which the group reads the result, unless its loops cannot be shared or
+  /// sharing would not pay: nothing changes then. `escapes`: others read the result as well;
   /// `perRow`: it is among what findRowWork found.
-  bool tryJoin(hr::OperatorInterface op, bool escapes, bool perRow);
-  /// Takes over the operators of a group that reads the same rows; false (and no change) where they
-  /// cannot walk together.
-  bool tryMerge(const KernelGroup &other);
+  Verdict tryJoin(hr::OperatorInterface op, bool escapes, bool perRow);
+  /// Takes over the operators of a group that reads the same rows, unless they cannot walk
+  /// together: nothing changes then.
+  Verdict tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
 
@@ -69,6 +75,8 @@ public:
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
   /// there is none.
   hr::OperatorInterface anchor() const { return anchorOp; }
+  /// The operator that the kernel is called after: what it is built around.
+  hr::OperatorInterface namesake() const { return anchorOp ? anchorOp : root(); }
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
   bool isStructured() const { return structured; }
@@ -96,15 +104,15 @@ private:
   void assign(mlir::Value value, const Refs &refs);
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
-  bool pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const;
+  Verdict pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const;
   uint64_t copiesOf(mlir::Operation *op) const;
   /// Deciding on one more operator and compiling it take time in proportion to those that are
   /// there; beyond some hundreds a store and a load cost less than either.
   bool hasRoomFor(size_t more) const;
 
   void walkFromRoot();
-  bool place(hr::OperatorInterface op);
-  bool mergeElementwise(const KernelGroup &other);
+  Verdict place(hr::OperatorInterface op);
+  Verdict mergeElementwise(const KernelGroup &other);
   bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
   bool canWalkAlong(int axis) const;
   bool follows(int a, int b) const;
@@ -118,6 +126,8 @@ private:
   hr::OperatorInterface anchorOp;
   std::optional<int> walk;
   Loops loops;
+  bool walkIsGiven = false;
+  std::optional<int> givenWalk; // the only axis it may walk along; none where it may not
   bool structured = false;
 };
 

@@ -9,8 +9,8 @@ using utils::IteratorType;
 
 namespace headrace {
 
-KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine)
-    : group(group), machine(machine), context(group.root()->getContext()) {
+KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine, Packing &packing)
+    : group(group), machine(machine), packing(packing), context(group.root()->getContext()) {
   for (const Axis &axis : group.getAxes())
     sizes.push_back(axis.size);
   planOperators();
@@ -18,6 +18,8 @@ KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine)
     mergeAxes();
     splitFeatures();
   }
+  if (packing.wanted && packing.columns == 0 && packing.refusal.empty())
+    packing.refusal = "it has no constant weights that could be packed";
   orderAxes();
 }
 
@@ -180,6 +182,11 @@ void KernelPlan::splitFeatures() {
     return;
   int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   int64_t tile = chooseFeatureTile(machine.packedLanes(elementBytes), *features);
+  if (packing.wanted && *features % *packing.wanted != 0)
+    packing.refusal = "there are " + std::to_string(*features) + " columns, which is no multiple";
+  else if (packing.wanted)
+    tile = *packing.wanted == 1 ? 0 : *packing.wanted;
+  packing.columns = std::max<int64_t>(tile, 1);
   if (tile == 0)
     return;
 

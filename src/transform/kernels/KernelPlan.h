@@ -26,6 +26,13 @@ struct ViewDim {
 };
 using View = llvm::SmallVector<ViewDim>;
 
+/// Of how many columns the tiles are that constant weights are packed in.
+struct Packing {
+  std::optional<int64_t> wanted; // 1: they are not packed; nothing: as the machine's vectors are
+  int64_t columns = 0;           // what was chosen; 0 where there is nothing to pack
+  std::string refusal;           // why not as wanted
+};
+
 class KernelPlan {
 public:
   struct Access {
@@ -51,7 +58,7 @@ public:
     bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
   };
 
-  KernelPlan(const KernelGroup &group, const Machine &machine);
+  KernelPlan(const KernelGroup &group, const Machine &machine, Packing &packing);
 
 protected:
   llvm::SmallVector<mlir::AffineExpr> sizesOf(const Access &access) const;
@@ -65,6 +72,7 @@ protected:
 
   const KernelGroup &group;
   const Machine &machine;
+  Packing &packing;
   mlir::MLIRContext *context;
   llvm::SmallVector<mlir::AffineExpr> sizes; // of each axis
   std::vector<OpPlan> plans;                 // in program order

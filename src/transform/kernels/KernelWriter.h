@@ -10,8 +10,9 @@ namespace headrace {
 
 class KernelWriter : private KernelPlan {
 public:
-  KernelWriter(mlir::OpBuilder &b, const KernelGroup &group, const Machine &machine)
-      : KernelPlan(group, machine), b(b) {}
+  KernelWriter(mlir::OpBuilder &b, const KernelGroup &group, const Machine &machine,
+               Packing &packing)
+      : KernelPlan(group, machine, packing), b(b) {}
 
   llvm::SmallVector<Replacement> build();
 

@@ -15,6 +15,7 @@
 // be found equal in the kernel. Kernels with equal bodies share one module: a network repeats its
 // blocks, and compiling is what takes time. Modules are compiled independently, so on all cores.
 #include "transform/Passes.h"
+#include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -170,6 +171,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       auto launch = b.create<hr::LaunchOp>(kernel.getLoc(), kernel.getResultTypes(),
                                            kernel.getInputs(), symbol, kernel.getNameAttr(),
                                            kernel.getOperatorsAttr(), kernel.getCostAttr());
+      if (Attribute name = kernel->getAttr(kKernelAttr))
+        launch->setAttr(kKernelAttr, name);
       kernel.replaceAllUsesWith(launch.getResults());
       kernel.erase();
     }

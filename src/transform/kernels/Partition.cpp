@@ -2,6 +2,7 @@
 
 #include "transform/recipe/KernelModel.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -25,6 +26,8 @@ int64_t bytesOf(Value value) {
   return valueWhereAllAre(byteCount(type), kGuessedSize).value_or(kGuessedSize);
 }
 
+constexpr StringLiteral kNothing = "nothing"; // walk relu1 along nothing
+
 /// The stages a recipe speaks of.
 llvm::StringSet<> stagesOf(const Recipe &recipe) {
   llvm::StringSet<> names;
@@ -39,15 +42,20 @@ llvm::StringSet<> stagesOf(const Recipe &recipe) {
 class Partitioner {
 public:
   Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
-              KernelGroup::Loops loops)
-      : body(function.getBody().front()), schedule(schedule), loops(loops),
+              KernelGroup::Loops loops, Choices &choices)
+      : body(function.getBody().front()), schedule(schedule), loops(loops), choices(choices),
         scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), rowWork(findRowWork(body)) {}
 
   SmallVector<KernelGroup> run() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (auto candidate = dyn_cast<hr::OperatorInterface>(&op); candidate && !isFree(&op))
         assign(candidate);
+    checkFusions();
+    noteFusions();
+    mergeAsGiven();
     mergeAll();
+    noteWalks();
+    choices.finish({"fuse", "separate", "walk"});
     return inOrder();
   }
 
@@ -55,22 +63,119 @@ private:
   void assign(hr::OperatorInterface op) {
     if (std::string stage = stageOf(op).str(); scheduled.contains(stage))
       return assignAsScheduled(op, stage);
+    std::optional<std::string> into = choices.wanted("fuse", op);
+    if (into)
+      fusions.insert({op, {*into, Verdict::no("neither of the two reads the other's result")}});
+    if (choices.wanted("separate", op) || isRootByRecipe(op)) {
+      separated.insert(op);
+      return startGroup(op);
+    }
+    llvm::SmallSetVector<size_t, 4> readers = readersOf(op);
+    for (size_t reader : readers)
+      if (isMeantFor(op, into, reader)) {
+        Verdict verdict = tryJoin(op, reader);
+        if (verdict)
+          return;
+        for (Operation *other : groups[reader].getOperators())
+          noteRefusal(other, verdict);
+        noteRefusal(op, verdict);
+      }
+    // Kernels that the recipe speaks of take nothing that it has other plans for.
+    bool isPlanned = into || choices.isKernel(op);
+    for (size_t reader : readers)
+      if (!(isPlanned && isGiven(groups[reader])) && tryJoin(op, reader))
+        return;
+    startGroup(op);
+  }
+
+  void startGroup(hr::OperatorInterface op) {
+    groupOf[op] = groups.size();
+    groups.emplace_back(op, loops, givenWalk(op));
+  }
+
+  /// A kernel is called after what it is built around: an operator that the recipe calls a kernel
+  /// is that, or computes its result.
+  bool isRootByRecipe(Operation *op) const { return choices.isKernel(op) && !isAnchor(op); }
+
+  /// Whether the recipe puts the operator and the group into one kernel.
+  bool isMeantFor(Operation *op, const std::optional<std::string> &into, size_t reader) const {
+    const OperatorNames &names = choices.operators();
+    return llvm::any_of(groups[reader].getOperators(), [&](Operation *member) {
+      if (into && names.means(*into, member))
+        return true;
+      auto fusion = fusions.find(member);
+      return fusion != fusions.end() &&
+             (into ? fusion->second.into == *into : names.means(fusion->second.into, op));
+    });
+  }
+
+  void noteRefusal(Operation *op, Verdict verdict) {
+    if (auto fusion = fusions.find(op); fusion != fusions.end())
+      fusion->second.verdict = verdict;
+  }
+
+  void checkFusions() {
+    const OperatorNames &names = choices.operators();
+    for (auto &[op, fusion] : fusions) {
+      auto isMeant = [&](Operation *other) { return names.means(fusion.into, other); };
+      if (!names.isKnown(fusion.into))
+        choices.refuse("fuse", op,
+                       "there is no operator '" + fusion.into + "' at that point; there are " +
+                           names.similarTo(fusion.into));
+      else if (llvm::none_of(groups[groupOf.lookup(op)].getOperators(), isMeant))
+        choices.refuse("fuse", op, fusion.verdict.reason());
+    }
+  }
+
+  void noteFusions() {
+    for (const KernelGroup &group : groups)
+      for (Operation *op : group.getOperators())
+        if (op != group.namesake())
+          choices.note("fuse", op, choices.nameOf(group.namesake()));
+  }
+
+  /// Whether the recipe says what the group's kernel is built of.
+  bool isGiven(const KernelGroup &group) const {
+    return llvm::any_of(group.getOperators(), [&](Operation *member) {
+      auto fusion = fusions.find(member);
+      return choices.isKernel(member) ||
+             (fusion != fusions.end() && choices.isKernel(fusion->second.into));
+    });
+  }
+
+  llvm::SmallSetVector<size_t, 4> readersOf(Operation *op) const {
     llvm::SmallSetVector<size_t, 4> readers;
     for (Operation *user : op->getUsers())
       if (auto found = groupOf.find(user); found != groupOf.end())
         readers.insert(found->second);
-    for (size_t reader : readers) {
-      bool escapes = llvm::any_of(op->getUsers(),
-                                  [&](Operation *user) { return !groups[reader].contains(user); });
-      if (escapes && reaches(usersOutside(op, reader), reader))
-        continue;
-      if (groups[reader].tryJoin(op, escapes, rowWork.contains(op))) {
-        groupOf[op] = reader;
-        return;
-      }
+    return readers;
+  }
+
+  Verdict tryJoin(hr::OperatorInterface op, size_t reader) {
+    bool escapes = llvm::any_of(op->getUsers(),
+                                [&](Operation *user) { return !groups[reader].contains(user); });
+    if (escapes && reaches(usersOutside(op, reader), reader))
+      return Verdict::no("the kernel would wait for its own result");
+    Verdict verdict = groups[reader].tryJoin(op, escapes, rowWork.contains(op));
+    if (verdict)
+      groupOf[op] = reader;
+    return verdict;
+  }
+
+  std::optional<KernelGroup::Walk> givenWalk(hr::OperatorInterface op) {
+    std::optional<std::string> axis = choices.wanted("walk", op);
+    if (!axis)
+      return std::nullopt;
+    if (*axis == kNothing)
+      return KernelGroup::Walk{};
+    std::string known;
+    for (unsigned dim = 0; dim < op.getMovement().domain.size(); ++dim) {
+      if (axisName(op, dim) == *axis)
+        return KernelGroup::Walk{dim};
+      known += (known.empty() ? "" : ", ") + axisName(op, dim);
     }
-    groupOf[op] = groups.size();
-    groups.emplace_back(op, loops);
+    choices.refuse("walk", op, "expected one of the axes " + known + ", or nothing");
+    return std::nullopt;
   }
 
   void assignAsScheduled(hr::OperatorInterface op, const std::string &stage) {
@@ -186,7 +291,8 @@ private:
   void mergeAll() {
     std::set<size_t> pending;
     for (size_t i = 0; i < groups.size(); ++i)
-      pending.insert(i);
+      if (groupOf.lookup(groups[i].root()) == i)
+        pending.insert(i);
     while (!pending.empty()) {
       size_t later = *pending.begin();
       pending.erase(pending.begin());
@@ -201,20 +307,64 @@ private:
   }
 
   std::optional<size_t> mergeIntoEarlier(size_t later) {
-    for (size_t earlier : neighbours(later)) {
-      if (earlier > later || !mergingPays(groups[earlier], groups[later]))
-        continue;
-      // Ways through other groups come last: looking for them walks the program.
-      KernelGroup both = groups[earlier];
-      if (!both.tryMerge(groups[later]) || reachesThroughOthers(earlier, later) ||
-          reachesThroughOthers(later, earlier))
-        continue;
-      groups[earlier] = std::move(both);
-      for (hr::OperatorInterface op : groups[later].getOperators())
-        groupOf[op] = earlier;
-      return earlier;
-    }
+    if (separated.contains(groups[later].root()) || choices.isKernel(groups[later].namesake()))
+      return std::nullopt;
+    for (size_t earlier : neighbours(later))
+      if (earlier < later && mergingPays(groups[earlier], groups[later]) &&
+          tryMerge(earlier, later))
+        return earlier;
     return std::nullopt;
+  }
+
+  /// In the order of the recipe: what a kernel takes depends on what it holds.
+  void mergeAsGiven() {
+    for (const ProgramStep &step : choices.take("merge")) {
+      std::optional<size_t> earlier = kernelOf(step.object), later = kernelOf(step.subject);
+      if (!earlier || !later) {
+        choices.refuse(step, "there is no kernel '" + (earlier ? step.subject : step.object) + "'");
+        continue;
+      }
+      if (*earlier >= *later)
+        choices.refuse(step, *earlier == *later
+                                 ? "they are one kernel already"
+                                 : "the other way round: the kernel that comes later takes over");
+      else if (Verdict verdict = tryMerge(*earlier, *later); !verdict)
+        choices.refuse(step, verdict.reason());
+    }
+  }
+
+  std::optional<size_t> kernelOf(StringRef name) const {
+    for (const auto &[i, group] : llvm::enumerate(groups))
+      if (groupOf.lookup(group.root()) == i && choices.operators().means(name, group.namesake()))
+        return i;
+    return std::nullopt;
+  }
+
+  Verdict tryMerge(size_t earlier, size_t later) {
+    // Ways through other groups come last: looking for them walks the program.
+    KernelGroup both = groups[earlier];
+    if (Verdict verdict = both.tryMerge(groups[later]); !verdict)
+      return verdict;
+    if (reachesThroughOthers(earlier, later) || reachesThroughOthers(later, earlier))
+      return Verdict::no("the kernel would wait for its own result");
+    // The recipe names both: whoever follows it starts from two kernels as well.
+    choices.note("separate", groups[later].root());
+    choices.note("merge", groups[later].namesake(), choices.nameOf(groups[earlier].namesake()));
+    groups[earlier] = std::move(both);
+    for (hr::OperatorInterface op : groups[later].getOperators())
+      groupOf[op] = earlier;
+    return Verdict::yes();
+  }
+
+  void noteWalks() {
+    for (const auto &[i, group] : llvm::enumerate(groups)) {
+      hr::OperatorInterface root = group.root();
+      if (groupOf.lookup(root) != i || !group.walkAxis())
+        continue;
+      for (auto [dim, ref] : llvm::enumerate(group.domainOf(root)))
+        if (ref == AxisRef::axis(*group.walkAxis()))
+          choices.note("walk", root, axisName(root, dim));
+    }
   }
 
   /// Every group after those it reads from.
@@ -245,18 +395,27 @@ private:
   Block &body;
   const std::optional<LoopModel> &schedule;
   KernelGroup::Loops loops;
+  Choices &choices;
   llvm::StringSet<> scheduled;
   llvm::StringMap<size_t> scheduledGroup;
   llvm::DenseSet<Operation *> rowWork;
   SmallVector<KernelGroup> groups;
   llvm::DenseMap<Operation *, size_t> groupOf;
+  /// Operators that the recipe gives a kernel of their own, and those that it fuses into the kernel
+  /// of another, with the reason where that is not possible.
+  struct Fusion {
+    std::string into;
+    Verdict verdict;
+  };
+  llvm::DenseSet<Operation *> separated;
+  llvm::MapVector<Operation *, Fusion> fusions;
 };
 
 } // namespace
 
 SmallVector<KernelGroup> partition(func::FuncOp function, const std::optional<LoopModel> &schedule,
-                                   KernelGroup::Loops loops) {
-  return Partitioner(function, schedule, loops).run();
+                                   KernelGroup::Loops loops, Choices &choices) {
+  return Partitioner(function, schedule, loops, choices).run();
 }
 
 } // namespace headrace

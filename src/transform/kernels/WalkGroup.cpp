@@ -138,7 +138,8 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// Whether all operators can walk along the axis, none of them reading what another combines over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
-  return structured && loops == Loops::Shared && rowsFit(axis) &&
+  return structured && loops == Loops::Shared && (!walkIsGiven || givenWalk == axis) &&
+         rowsFit(axis) &&
          llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
@@ -239,55 +240,60 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 
 /// Adds an operator to a walking group, by its result where the group reads it, else by what it
 /// reads. Its operands from the group must be there row by row, so not combined over all rows.
-bool KernelGroup::place(hr::OperatorInterface op) {
+Verdict KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   Movement m = op.getMovement();
-  auto refused = [&] {
+  auto refused = [&](StringLiteral reason) {
     *this = std::move(before);
-    return false;
+    return Verdict::no(reason);
   };
   bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });
   std::optional<Refs> domain;
   if (isRead) {
     ArrayRef<AxisRef> refs = values.find(op->getResult(0))->second;
     if (llvm::any_of(refs, [](AxisRef ref) { return ref.isUnknown(); }))
-      return refused();
+      return refused("the kernel reads it in several orders, or through a window");
     domain = resolveDomain(op, m, /*walking=*/true);
   } else {
     domain = resolveThroughOperands(op, m);
   }
-  if (!domain || !walksAlong(op, *domain, *walk) || (isRead && combinesAlong(m, *domain, *walk)))
-    return refused();
+  if (!domain || !walksAlong(op, *domain, *walk))
+    return refused("it cannot be computed for some rows at a time along the axis that is walked");
+  if (isRead && combinesAlong(m, *domain, *walk))
+    return refused("it combines all rows, and the kernel reads its result");
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     Operation *producer = operand.getDefiningOp();
     if (!producer || !contains(producer))
       continue;
     if (accumulates(producer) ||
         !sameAxes(operandRefs(op, m, operand, map, *domain), values.find(operand)->second))
-      return refused();
+      return refused("it reads a result of the kernel that is not there row by row");
   }
   add(op, m, *domain);
-  return rowsFit(*walk) || refused();
+  return rowsFit(*walk) ? Verdict::yes() : refused("rows would be too long to stay in cache");
 }
 
 /// Functions over the same points become one loop nest with several results.
-bool KernelGroup::mergeElementwise(const KernelGroup &other) {
+Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
   auto isFunction = [](hr::OperatorInterface op) { return isElementwise(op.getOperation()); };
   auto sameExtent = [](const Axis &a, const Axis &b) { return sameSize(a.size, b.size); };
   if (!llvm::all_of(operators, isFunction) || !llvm::all_of(other.operators, isFunction) ||
       axes.size() != other.axes.size() ||
       !std::equal(axes.begin(), axes.end(), other.axes.begin(), sameExtent) ||
       domainOf(root()) != other.domainOf(other.root()))
-    return false;
+    return Verdict::no("both must be functions over the same points");
   for (hr::OperatorInterface op : other.operators)
     add(op, op.getMovement(), Refs(other.domainOf(op)));
-  return true;
+  return Verdict::yes();
 }
 
-bool KernelGroup::tryMerge(const KernelGroup &other) {
-  if (!structured || !other.structured || keepsAxes() || other.keepsAxes() ||
-      !hasRoomFor(other.operators.size()))
-    return false;
+Verdict KernelGroup::tryMerge(const KernelGroup &other) {
+  if (!structured || !other.structured)
+    return Verdict::no("the movement of one is irregular");
+  if (keepsAxes() || other.keepsAxes())
+    return Verdict::no("the loops of one are as a recipe says");
+  if (!hasRoomFor(other.operators.size()))
+    return Verdict::no("together they hold more operators than a kernel may");
   if (loops == Loops::Whole)
     return mergeElementwise(other);
   KernelGroup before = *this;
@@ -307,12 +313,13 @@ bool KernelGroup::tryMerge(const KernelGroup &other) {
     *this = before;
     return false;
   };
+  constexpr StringLiteral kReason = "they cannot walk the same rows together";
   if (walk)
-    return mergeAlong(*walk);
+    return Verdict::yesIf(mergeAlong(*walk), kReason);
   for (int axis = 0; axis < static_cast<int>(before.axes.size()); ++axis)
     if (canWalkAlong(axis) && mergeAlong(axis))
-      return true;
-  return false;
+      return Verdict::yes();
+  return Verdict::no(kReason);
 }
 
 } // namespace headrace

@@ -160,7 +160,13 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
     if (!getOperation().getBody().hasOneBlock())
       return;
     Block &block = getOperation().getBody().front();
-    LayoutRewriter(block, chooseChannelsLast(block)).run();
+    llvm::DenseMap<Operation *, LayoutRole> chosen;
+    {
+      Choices choices(getOperation());
+      chosen = chooseChannelsLast(block, choices);
+      choices.finish({"layout"});
+    }
+    LayoutRewriter(block, chosen).run();
     RewritePatternSet patterns(&getContext());
     populateMovementSimplifications(patterns);
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))

@@ -23,12 +23,17 @@ namespace {
 /// once, however many ask for it.
 class LayoutGraph {
 public:
-  explicit LayoutGraph(Block &block) {
+  LayoutGraph(Block &block, Choices &choices) : choices(choices) {
     for (Operation &op : block)
       if (LayoutRole role = layoutRole(&op); role.flexible) {
         int node = nodes[&op] = cut.addNode();
-        if (role.wantsLast)
+        std::optional<std::string> given = choices.wanted("layout", &op);
+        if (given && *given != kLast && *given != kFirst)
+          choices.refuse("layout", &op, "expected channels-last or channels-first");
+        if (given ? *given == kLast : role.wantsLast)
           cut.addEdge(node, channelsLast, MinimumCut::kUncut);
+        else if (given)
+          cut.addEdge(asWritten, node, MinimumCut::kUncut);
       }
     for (BlockArgument argument : block.getArguments())
       addValue(argument);
@@ -40,13 +45,17 @@ public:
   llvm::DenseMap<Operation *, LayoutRole> solve() {
     std::vector<bool> stays = cut.sourceSide(asWritten, channelsLast);
     llvm::DenseMap<Operation *, LayoutRole> chosen;
-    for (auto [op, node] : nodes)
+    for (auto [op, node] : nodes) {
+      choices.note("layout", op, stays[node] ? kFirst : kLast);
       if (!stays[node])
         chosen[op] = layoutRole(op);
+    }
     return chosen;
   }
 
 private:
+  static constexpr StringLiteral kLast = "channels-last", kFirst = "channels-first";
+
   /// Elements that a transpose between the layouts moves; one where it moves none, so that layouts
   /// do not change without need.
   static int64_t costOf(Value value, int64_t rank) {
@@ -107,13 +116,14 @@ private:
 
   MinimumCut cut;
   int asWritten = cut.addNode(), channelsLast = cut.addNode();
-  llvm::DenseMap<Operation *, int> nodes;
+  llvm::MapVector<Operation *, int> nodes;
+  Choices &choices;
 };
 
 } // namespace
 
-llvm::DenseMap<Operation *, LayoutRole> chooseChannelsLast(Block &block) {
-  return LayoutGraph(block).solve();
+llvm::DenseMap<Operation *, LayoutRole> chooseChannelsLast(Block &block, Choices &choices) {
+  return LayoutGraph(block, choices).solve();
 }
 
 } // namespace headrace

@@ -2,6 +2,7 @@
 // transposed.
 #pragma once
 
+#include "transform/choices/Choices.h"
 #include "transform/layout/OperatorBuilders.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -11,7 +12,9 @@ namespace headrace {
 /// The role of an operator in this program: what is known at compile time is left as it is.
 LayoutRole layoutRole(mlir::Operation *op);
 
-/// The operators of a block that should work channels last, and their roles.
-llvm::DenseMap<mlir::Operation *, LayoutRole> chooseChannelsLast(mlir::Block &block);
+/// The operators of a block that should work channels last, and their roles; as the program's
+/// recipe says of those that it names.
+llvm::DenseMap<mlir::Operation *, LayoutRole> chooseChannelsLast(mlir::Block &block,
+                                                                 Choices &choices);
 
 } // namespace headrace

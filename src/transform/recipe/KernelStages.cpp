@@ -1,6 +1,7 @@
 #include "transform/recipe/KernelStages.h"
 
 #include "runtime/system/Error.h"
+#include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
@@ -139,6 +140,43 @@ std::vector<std::string> stageNames(func::FuncOp program) {
   for (const NamedStage &stage : namedStages(program))
     names.push_back(stage.inProgram);
   return names;
+}
+
+void attachStepsToKernels(func::FuncOp program, const Recipe &recipe) {
+  llvm::MapVector<Operation *, Recipe> recipes;
+  for (RecipeStep step : recipe.steps) {
+    std::string known;
+    hr::KernelOp found;
+    for (auto kernel : program.getOps<hr::KernelOp>()) {
+      Block &body = kernel.getBody().front();
+      std::string name = kernelNameOf(kernel);
+      std::string root;
+      SmallVector<Value> results = resultsOf(body);
+      if (results.size() == 1 && results.front().getDefiningOp())
+        root = stageOf(results.front().getDefiningOp());
+      for (Operation *op : stagesOf(body)) {
+        std::string stage = stageOf(op).str();
+        std::string inProgram = stage == root ? name : name + "/" + stage;
+        known += (known.empty() ? "'" : ", '") + inProgram + "'";
+        if (inProgram != step.stage && name + "/" + stage != step.stage)
+          continue;
+        found = kernel;
+        step.stage = stage;
+        if (step.kind == RecipeStep::Kind::ComputeAt && StringRef(step.target).starts_with(name))
+          step.target = step.target == name ? root : step.target.substr(name.size() + 1);
+        break;
+      }
+      if (found)
+        break;
+    }
+    if (!found)
+      throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) +
+                                                  ": there is no stage '" + step.stage +
+                                                  "'; there are " + known);
+    recipes[found].steps.push_back(step);
+  }
+  for (auto &[kernel, steps] : recipes)
+    kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), steps.text()));
 }
 
 void attachToKernels(func::FuncOp program, ArrayRef<StageLine> lines) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dialect/Hr.h"
+#include "transform/recipe/Recipe.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,6 +43,11 @@ std::string namedInProgram(llvm::StringRef text, const std::string &kernel, llvm
 
 /// The names of all stages of a program's kernels.
 std::vector<std::string> stageNames(mlir::func::FuncOp program);
+
+/// Writes each kernel's steps on it, with its own names of stages: `relu1` is the stage that
+/// computes the result of kernel relu1, `relu1/conv` another of its stages. Throws `Error` where
+/// there is no such stage.
+void attachStepsToKernels(mlir::func::FuncOp program, const Recipe &recipe);
 
 /// A recipe's line on one stage, to be given to the kernel it is in.
 struct StageLine {

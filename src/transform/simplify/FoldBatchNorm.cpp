@@ -17,9 +17,9 @@
 // alive, which is why the convolution must have no other user.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
+#include "transform/choices/Choices.h"
+#include "transform/choices/Verdict.h"
 #include "transform/layout/OperatorBuilders.h"
-
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -80,21 +80,41 @@ BiasedConv findConv(hr::BatchNormOp norm) {
   return {};
 }
 
-struct FoldBatchNorm : OpRewritePattern<hr::BatchNormOp> {
-  using OpRewritePattern::OpRewritePattern;
+class BatchNormFolder {
+public:
+  explicit BatchNormFolder(Choices &choices) : choices(choices) {}
 
-  LogicalResult matchAndRewrite(hr::BatchNormOp norm, PatternRewriter &rewriter) const override {
+  void visit(hr::BatchNormOp norm, RewriterBase &rewriter) {
+    if (choices.wanted("leave", norm))
+      return choices.note("leave", norm);
     auto [conv, bias] = findConv(norm);
+    Verdict verdict = canFold(norm, conv);
+    std::optional<std::string> into = choices.wanted("fold", norm);
+    if (into && verdict && !choices.operators().means(*into, conv))
+      verdict = Verdict::no("it reads the result of another convolution");
+    if (into && !verdict)
+      choices.refuse("fold", norm, verdict.reason());
+    if (verdict)
+      fold(norm, conv, bias, rewriter);
+  }
+
+private:
+  static Verdict canFold(hr::BatchNormOp norm, hr::ConvOp conv) {
     if (!conv || !conv->hasOneUse() || conv.getLayout() != norm.getLayout())
-      return rewriter.notifyMatchFailure(norm, "expects a convolution used by nothing else");
+      return Verdict::no("it does not follow a convolution that nothing else reads");
     if (!isKnown(conv.getFilter()))
-      return rewriter.notifyMatchFailure(norm, "expects a constant filter");
+      return Verdict::no("the filter is not constant");
     Type element = cast<RankedTensorType>(norm.getType()).getElementType();
     for (Value parameter : norm.getOperands().drop_front())
       if (!isKnown(parameter) ||
           cast<RankedTensorType>(parameter.getType()).getElementType() != element)
-        return rewriter.notifyMatchFailure(norm, "expects constant parameters of the same type");
+        return Verdict::no("its parameters are not constants of its type");
+    return Verdict::yes();
+  }
 
+  void fold(hr::BatchNormOp norm, hr::ConvOp conv, Value bias, RewriterBase &rewriter) {
+    rewriter.setInsertionPoint(norm);
+    choices.note("fold", norm, choices.nameOf(conv));
     Location loc = norm.getLoc();
     Value factor = channelFactor(rewriter, norm);
     Value shift = channelShift(rewriter, norm, factor, bias);
@@ -113,15 +133,17 @@ struct FoldBatchNorm : OpRewritePattern<hr::BatchNormOp> {
     Value image = rewriter.create<hr::ConvOp>(conv.getLoc(), conv.getInput(), filter,
                                               conv.getStrides(), conv.getDilations(),
                                               conv.getPads(), conv.getGroups(), conv.getLayout());
+    Operation *before = norm.getInput().getDefiningOp();
     rewriter.replaceOp(norm,
                        createMap(rewriter, loc, {image, reshaped(rewriter, loc, shift, beside)},
                                  [&](OpBuilder &b, ValueRange v) -> Value {
                                    return b.create<arith::AddFOp>(loc, v[0], v[1]);
                                  }));
-    return success();
+    rewriter.eraseOp(before);
+    if (before != conv)
+      rewriter.eraseOp(conv);
   }
 
-private:
   /// scale / sqrt(variance + epsilon)
   static Value channelFactor(OpBuilder &builder, hr::BatchNormOp norm) {
     Location loc = norm.getLoc();
@@ -148,14 +170,18 @@ private:
       return b.create<arith::AddFOp>(loc, v[0], b.create<arith::MulFOp>(loc, distance, v[2]));
     });
   }
+
+  Choices &choices;
 };
 
 struct FoldBatchNormPass : impl::FoldBatchNormPassBase<FoldBatchNormPass> {
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FoldBatchNorm>(&getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    Choices choices(getOperation());
+    BatchNormFolder folder(choices);
+    IRRewriter rewriter(&getContext());
+    for (auto norm : llvm::make_early_inc_range(getOperation().getOps<hr::BatchNormOp>()))
+      folder.visit(norm, rewriter);
+    choices.finish({"fold", "leave"});
   }
 };
 

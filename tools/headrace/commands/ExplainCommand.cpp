@@ -1,5 +1,6 @@
 // headrace explain: what the compiler makes of a model, and what that saves.
 #include "driver/Model.h"
+#include "runtime/system/AtomicWrite.h"
 
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
@@ -24,6 +25,7 @@ struct ExplainOptions {
   GradientOptions gradients;
   bool phases = false;
   bool recipes = false;
+  std::string recipeOut;
 };
 
 void printPhases(const ExplainOptions &options) {
@@ -98,8 +100,10 @@ int explainModel(const ExplainOptions &options) {
     explanation = model->explain(sizes);
   }
   Sizes open = openSizes(explanation, *model, sizes);
+  if (!options.recipeOut.empty())
+    writeFileAtomically(options.recipeOut, {std::as_bytes(std::span(explanation.recipe))});
   if (options.recipes)
-    printRecipes(explanation);
+    fmt::print("{}", explanation.recipe);
   else if (options.json)
     printJson(explanation, open);
   else
@@ -119,7 +123,14 @@ void addExplainCommand(CLI::App &app, Action &action) {
       command->add_option("--to", options->phase, "Print the program after this phase instead")
           ->type_name("PHASE");
   command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
-  command->add_flag("--recipes", options->recipes, "Print how the loops of every kernel run")
+  command
+      ->add_flag("--recipes", options->recipes,
+                 "Print the recipe: every choice of the compiler, and how the loops of each kernel run")
+      ->excludes(phase);
+  command
+      ->add_option("--recipe-out", options->recipeOut,
+                   "Write the recipe into this file; --recipe follows it")
+      ->type_name("FILE")
       ->excludes(phase);
   command
       ->add_flag("--phases", options->phases,

@@ -154,6 +154,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"before", movementJson(explanation.before, amounts)},
           {"after", movementJson(explanation.after, amounts)},
           {"kernels", kernels},
+          {"recipe", explanation.recipe},
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
           {"phases", phases}};
@@ -174,12 +175,6 @@ DimExpr bytesOf(const std::vector<TensorSpec> &specs) {
 }
 
 } // namespace
-
-void printRecipes(const Explanation &explanation) {
-  for (const KernelReport &kernel : explanation.kernels)
-    if (!kernel.recipe.empty())
-      fmt::print("# {}\n{}\n", kernel.name, kernel.recipe);
-}
 
 void printTables(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);

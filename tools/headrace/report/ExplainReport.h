@@ -16,8 +16,6 @@ struct GradientExplanation {
 };
 
 void printTables(const Explanation &explanation, const Sizes &sizes);
-/// The recipe of every kernel, as text that can be edited.
-void printRecipes(const Explanation &explanation);
 void printJson(const Explanation &explanation, const Sizes &sizes);
 
 void printTables(const GradientExplanation &explanation, const Sizes &sizes);

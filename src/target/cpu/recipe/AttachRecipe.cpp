@@ -36,13 +36,15 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
       module->setAttr(kLoopsAttr, b.getStringAttr("blocks of rows"));
       return;
     }
-    if (!module->hasAttr(kRecipeAttr)) {
-      Machine machine;
-      machine.vectorBytes = vectorBytes;
-      machine.vectorRegisters = vectorRegisters;
-      module->setAttr(kRecipeAttr, b.getStringAttr(chooseCpuRecipe(kernel, machine).text()));
+    Machine machine;
+    machine.vectorBytes = vectorBytes;
+    machine.vectorRegisters = vectorRegisters;
+    auto chosen = b.getStringAttr(chooseCpuRecipe(kernel, machine).text());
+    if (!module->hasAttr(kRecipeAttr))
+      module->setAttr(kRecipeAttr, chosen);
+    // One that was written by the compiler before is its choice still.
+    if (module->getAttr(kRecipeAttr) == chosen)
       module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
-    }
     LoopModel model = modelOfKernel(kernel);
     try {
       model.apply(Recipe::parse(module->getAttrOfType<StringAttr>(kRecipeAttr).getValue()));

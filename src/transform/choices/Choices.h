@@ -1,0 +1,75 @@
+// What a program's recipe says, and what the compiler chose, for the passes that choose.
+//
+// Both stand on the program's function: `hr.given` and `hr.given_kernels` hold what the user's
+// recipe says and no pass has followed yet, `hr.choices` what was chosen so far. A pass asks
+// `wanted` before it chooses, and notes what it chose. A step that cannot be followed is refused
+// with the reason, on the function too (`hr.refused_step`); the driver tells the user.
+#pragma once
+
+#include "transform/choices/OperatorNames.h"
+#include "transform/choices/ProgramRecipe.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+inline constexpr llvm::StringLiteral kChoicesAttr = "hr.choices";
+inline constexpr llvm::StringLiteral kRefusedStepAttr = "hr.refused_step";
+/// On a kernel and its launch: the operator that it is called after in recipes.
+inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
+
+/// Puts what a recipe says on the program, for the passes to follow.
+void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
+
+class Choices {
+public:
+  explicit Choices(mlir::func::FuncOp program);
+  Choices(const Choices &) = delete;
+  /// Writes the choices on the program.
+  ~Choices();
+
+  const OperatorNames &operators() const { return names; }
+  /// The name of an operator as it was when the pass began.
+  llvm::StringRef nameOf(mlir::Operation *op) const { return names.of(op); }
+
+  /// The object that a step with this verb gives to the operator; nothing where none speaks of it.
+  std::optional<std::string> wanted(llvm::StringRef verb, mlir::Operation *op);
+  /// All steps with this verb, in their order, for a pass that follows them in that order.
+  std::vector<ProgramStep> take(llvm::StringRef verb);
+  /// Whether the recipe speaks of a kernel that is called after this operator.
+  bool isKernel(mlir::Operation *op) const { return isKernel(names.of(op)); }
+  bool isKernel(llvm::StringRef name) const;
+  /// The schedule of that kernel; nothing where the recipe gives none.
+  std::optional<std::string> scheduleOf(llvm::StringRef kernel);
+
+  void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
+  /// The step with this verb on the operator cannot be followed.
+  void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);
+  void refuse(const ProgramStep &step, const llvm::Twine &reason);
+  /// Refuses steps with these verbs that no operator was found for.
+  void finish(llvm::ArrayRef<llvm::StringLiteral> verbs);
+  /// Refuses kernels that there are none of.
+  void finishKernels(llvm::function_ref<bool(llvm::StringRef)> exists);
+
+private:
+  struct Given : ProgramStep {
+    bool followed = false;
+  };
+  Given *find(llvm::StringRef verb, mlir::Operation *op);
+  void refuse(int line, const llvm::Twine &reason);
+
+  mlir::func::FuncOp program;
+  OperatorNames names;
+  std::vector<Given> given;
+  std::vector<ProgramRecipe::Kernel> kernels;
+  llvm::StringMap<size_t> kernelByName;
+  std::vector<std::string> made;
+};
+
+/// The name of a kernel, from its `hr.kernel` or launch.
+std::string kernelNameOf(mlir::Operation *kernel);
+
+/// The choices that were made so far, as steps of a recipe.
+std::string choicesText(mlir::func::FuncOp program);
+
+} // namespace headrace

@@ -1,0 +1,52 @@
+// A program's recipe: the compiler's choices from the simplification of operators to the schedules
+// of kernels, as text.
+//
+//   fold bn1 into conv1          # a normalization moves into weights;   leave bn1: it does not
+//   layout conv1 channels-last   # or channels-first
+//   expand gemm1 as openblas     # by a library's routine, or as generated
+//   fuse conv1 into relu1        # computed in the kernel of relu1;      separate conv1: in its own
+//   walk relu1 along d0          # its kernel goes through blocks of rows;  along nothing: it does not
+//   merge mean1 into sum1        # two kernels in one
+//   pack gemm1 by 32             # constant weights in tiles of so many columns; by 1: as they are
+//   kernel relu1:                # there is such a kernel, with this schedule
+//     map: parallel d0           #   (a recipe of its loops, Recipe.h; automatic where none is given)
+//
+// The compiler writes one that says all, and follows one that says less: what it does not name
+// stays automatic. An operator is called as its node; where several come from one node, `node/kind`
+// is one of them, and the node's own name means all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// One choice: "fuse conv1 into relu1".
+struct ProgramStep {
+  std::string verb, subject;
+  std::string object; // empty where the verb takes none
+  int line = 0;       // where it stands in a text; 0 where it was not read from one
+
+  std::string text() const;
+};
+
+struct ProgramRecipe {
+  /// A kernel that there is to be, and the lines of its schedule.
+  struct Kernel {
+    std::string name, schedule;
+    int line = 0;
+  };
+
+  std::vector<ProgramStep> steps;
+  std::vector<Kernel> kernels;
+  /// Lines on stages that stand under no kernel, each where it stood; empty where there are none.
+  std::string stages;
+
+  std::string text() const;
+  /// Throws `Error` (line and column, what was expected, what was found). Lines of schedules are
+  /// read by those who follow them.
+  static ProgramRecipe parse(std::string_view text);
+};
+
+} // namespace headrace
