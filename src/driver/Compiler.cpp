@@ -5,7 +5,6 @@
 #include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
-#include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"

@@ -155,6 +155,21 @@ std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
   return symbols;
 }
 
+static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source, Settings settings,
+                                                        const Sizes &key) {
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
+  bool isGeneral = llvm::none_of(key, [](auto size) { return size.has_value(); });
+  try {
+    return Compiler(source.context, settings, source.name).compile(*program);
+  } catch (const Error &) {
+    if (isGeneral || settings.recipe.empty())
+      throw;
+  }
+  // A recipe speaks of sizes of 2 or more: loops over one element or none are others.
+  settings.recipe.clear();
+  return compileVersion(source, settings, key);
+}
+
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
   if (impl->packaged)
     return impl->packaged->find(inputs);
@@ -169,8 +184,7 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     return known;
   LevelOneProgram &source = impl->sourceFor("its program");
   CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
-  auto executable = Compiler(source.context, impl->settings, impl->name).compile(*program);
+  auto executable = compileVersion(source, impl->settings, key);
   impl->keep(key, executable);
   return executable;
 }

@@ -172,7 +172,9 @@ std::vector<Phase> compilerPhases(const Target &target, const Settings &settings
       {"schedule", "level 3: every kernel outlined, with its recipe", with(schedule),
        with(attachRecipe), with(requireRecipe)}};
   for (const TargetPhase &phase : target.phases()) {
-    auto build = [&](OpPassManager &manager, ModuleOp) { phase.build(manager.nest<ModuleOp>(), target); };
+    auto build = [&](OpPassManager &manager, ModuleOp) {
+      phase.build(manager.nest<ModuleOp>(), target);
+    };
     phases.push_back({phase.name, phase.summary, build, nullptr, nullptr});
   }
   return phases;

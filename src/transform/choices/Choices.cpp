@@ -48,8 +48,7 @@ void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
   writeKernels(program, recipe.kernels);
 }
 
-Choices::Choices(func::FuncOp program)
-    : program(program), names(program.getBody().front()) {
+Choices::Choices(func::FuncOp program) : program(program), names(program.getBody().front()) {
   if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenAttr))
     for (auto entry : entries.getAsRange<ArrayAttr>())
       given.push_back({{wordOf(entry, 1), wordOf(entry, 2), wordOf(entry, 3), lineOf(entry)}});
@@ -126,8 +125,9 @@ void Choices::refuse(const ProgramStep &step, const Twine &reason) {
 
 void Choices::refuse(int line, const Twine &reason) {
   if (!program->hasAttr(kRefusedStepAttr))
-    program->setAttr(kRefusedStepAttr,
-                     StringAttr::get(program.getContext(), "recipe, line " + Twine(line) + ": " + reason));
+    program->setAttr(
+        kRefusedStepAttr,
+        StringAttr::get(program.getContext(), "recipe, line " + Twine(line) + ": " + reason));
 }
 
 void Choices::finish(ArrayRef<StringLiteral> verbs) {
@@ -145,10 +145,11 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
 void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
   for (const ProgramRecipe::Kernel &kernel : kernels)
     if (!exists(kernel.name))
-      refuse(kernel.line, names.isKnown(kernel.name)
-                              ? "'" + kernel.name + "' does not compute the result of a kernel"
-                              : "there is no operator '" + kernel.name + "'; there are " +
-                                    names.similarTo(kernel.name));
+      refuse(kernel.line,
+             names.isKnown(kernel.name)
+                 ? "no kernel is called '" + kernel.name + "': it is computed in another"
+                 : "there is no operator '" + kernel.name + "'; there are " +
+                       names.similarTo(kernel.name));
   kernels.clear();
 }
 

@@ -13,9 +13,10 @@ struct Verb {
   bool takesObject;
 };
 
-constexpr Verb kVerbs[] = {{"fold", "into", true},    {"leave", "", false},   {"layout", "", true},
-                           {"expand", "as", true},    {"fuse", "into", true}, {"separate", "", false},
-                           {"walk", "along", true},   {"merge", "into", true}, {"pack", "by", true}};
+constexpr Verb kVerbs[] = {
+    {"fold", "into", true},  {"leave", "", false},    {"layout", "", true},
+    {"expand", "as", true},  {"fuse", "into", true},  {"separate", "", false},
+    {"walk", "along", true}, {"merge", "into", true}, {"pack", "by", true}};
 
 const Verb *findVerb(std::string_view name) {
   for (const Verb &verb : kVerbs)

@@ -5,11 +5,12 @@
 //   layout conv1 channels-last   # or channels-first
 //   expand gemm1 as openblas     # by a library's routine, or as generated
 //   fuse conv1 into relu1        # computed in the kernel of relu1;      separate conv1: in its own
-//   walk relu1 along d0          # its kernel goes through blocks of rows;  along nothing: it does not
-//   merge mean1 into sum1        # two kernels in one
-//   pack gemm1 by 32             # constant weights in tiles of so many columns; by 1: as they are
-//   kernel relu1:                # there is such a kernel, with this schedule
-//     map: parallel d0           #   (a recipe of its loops, Recipe.h; automatic where none is given)
+//   walk relu1 along d0          # its kernel goes through blocks of rows;  along nothing: it does
+//   not merge mean1 into sum1        # two kernels in one pack gemm1 by 32             # constant
+//   weights in tiles of so many columns; by 1: as they are kernel relu1:                # there is
+//   such a kernel, with this schedule
+//     map: parallel d0           #   (a recipe of its loops, Recipe.h; automatic where none is
+//     given)
 //
 // The compiler writes one that says all, and follows one that says less: what it does not name
 // stays automatic. An operator is called as its node; where several come from one node, `node/kind`

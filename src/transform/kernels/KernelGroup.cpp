@@ -293,10 +293,9 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
             llvm::all_of(covered, [&](int axis) { return kept.contains(axis); }),
         "it would be computed again and again inside the kernel's product, window or sum");
   if (rootReduces)
-    return Verdict::yesIf(
-        (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
-            covered.size() == axes.size(),
-        "the kernel's reduction takes element-wise work over all its axes only");
+    return Verdict::yesIf((isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
+                              covered.size() == axes.size(),
+                          "the kernel's reduction takes element-wise work over all its axes only");
 
   bool hasReduction = perRow || llvm::any_of(operators, [](hr::OperatorInterface other) {
                         return isa<hr::ReduceOp>(other.getOperation());
@@ -334,10 +333,9 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
   constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
   if (rowElements > kRowLimit)
     return Verdict::no("rows are too long to be kept in cache between passes over them");
-  return Verdict::yesIf(
-      llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
-          !isa<hr::TransposeOp>(op.getOperation()),
-      "it would be computed again for every row, or transposes rows");
+  return Verdict::yesIf(llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
+                            !isa<hr::TransposeOp>(op.getOperation()),
+                        "it would be computed again for every row, or transposes rows");
 }
 
 } // namespace headrace

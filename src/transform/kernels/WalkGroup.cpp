@@ -139,8 +139,7 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
   return structured && loops == Loops::Shared && (!walkIsGiven || givenWalk == axis) &&
-         rowsFit(axis) &&
-         llvm::all_of(operators, [&](hr::OperatorInterface op) {
+         rowsFit(axis) && llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
                llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });

@@ -124,8 +124,9 @@ void addExplainCommand(CLI::App &app, Action &action) {
           ->type_name("PHASE");
   command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
   command
-      ->add_flag("--recipes", options->recipes,
-                 "Print the recipe: every choice of the compiler, and how the loops of each kernel run")
+      ->add_flag(
+          "--recipes", options->recipes,
+          "Print the recipe: every choice of the compiler, and how the loops of each kernel run")
       ->excludes(phase);
   command
       ->add_option("--recipe-out", options->recipeOut,

@@ -34,6 +34,10 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
       module->setAttr(kKindAttr, b.getStringAttr("walk"));
       module->setAttr(kLoopsAttr, b.getStringAttr("blocks of rows"));
+      if (module->hasAttr(kRecipeAttr))
+        module->setAttr(
+            kRecipeRefusedAttr,
+            b.getStringAttr("it walks blocks of rows, which have no schedule of their own"));
       return;
     }
     Machine machine;

@@ -1,0 +1,62 @@
+#include "runtime/system/Error.h"
+#include "transform/choices/ProgramRecipe.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+const char *kWhole = "fold bn1 into conv1\n"
+                     "leave bn2\n"
+                     "layout conv1/conv channels-last\n"
+                     "expand gemm as openblas\n"
+                     "fuse relu1 into conv1/conv\n"
+                     "separate conv1/pad\n"
+                     "walk sum along d0\n"
+                     "merge mean into sum\n"
+                     "pack gemm by 32\n"
+                     "kernel conv1/conv:\n"
+                     "  map: parallel d0\n"
+                     "  conv: compute_at map d0\n"
+                     "kernel sum:\n";
+
+std::string errorOf(const std::string &text) {
+  try {
+    (void)ProgramRecipe::parse(text);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ProgramRecipe, TextIsWhatWasRead) { EXPECT_EQ(ProgramRecipe::parse(kWhole).text(), kWhole); }
+
+TEST(ProgramRecipe, StepsKnowTheirLines) {
+  ProgramRecipe recipe = ProgramRecipe::parse("# layouts\n\nlayout a channels-first # why\n");
+  ASSERT_EQ(recipe.steps.size(), 1u);
+  EXPECT_EQ(recipe.steps[0].line, 3);
+  EXPECT_EQ(recipe.steps[0].subject, "a");
+  EXPECT_EQ(recipe.steps[0].object, "channels-first");
+}
+
+TEST(ProgramRecipe, LinesOnStagesStayWhereTheyStand) {
+  ProgramRecipe recipe =
+      ProgramRecipe::parse("separate a\nfuse: parallel d0\nkernel b:\n  c: unroll d1\n");
+  EXPECT_EQ(recipe.stages, "\nfuse: parallel d0\n\n\n");
+  ASSERT_EQ(recipe.kernels.size(), 1u);
+  EXPECT_EQ(recipe.kernels[0].schedule, "c: unroll d1\n");
+  EXPECT_TRUE(ProgramRecipe::parse(kWhole).stages.empty());
+}
+
+TEST(ProgramRecipe, ErrorsSayWhereAndWhatWasExpected) {
+  EXPECT_EQ(errorOf("fuse a onto b\n"), "recipe, line 1, column 8: expected 'into', found 'onto'");
+  EXPECT_EQ(errorOf("\npack a by\n"),
+            "recipe, line 2, column 10: expected a name or a number, found the end of the line");
+  EXPECT_EQ(errorOf("separate a b\n"),
+            "recipe, line 1, column 12: expected the end of the line, found 'b'");
+  EXPECT_EQ(errorOf("kernel a\n"),
+            "recipe, line 1, column 8: expected a kernel's name and ':', found 'a'");
+}
+
+} // namespace
+} // namespace headrace
