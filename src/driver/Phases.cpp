@@ -83,10 +83,8 @@ void kernels(OpPassManager &manager, const Target &target, const Settings &setti
   if (target.machine().isDevice)
     program.addPass(createReadNarrowPass());
   FormKernelsPassOptions options;
-  options.vectorBytes = target.machine().vectorBytes;
-  options.vectorRegisters = target.machine().vectorRegisters;
+  options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;
-  options.device = target.machine().isDevice;
   program.addPass(createFormKernelsPass(options));
   // Functions of several operators meet in one body now.
   program.addPass(createSimplifyScalarsPass());
@@ -146,6 +144,7 @@ void split(OpPassManager &manager, const GradientPasses &given) {
   program.addPass(createCSEPass());
   SplitGradientPassOptions options;
   options.budget = given.budget;
+  options.target = given.target;
   manager.addPass(createSplitGradientPass(options));
 }
 

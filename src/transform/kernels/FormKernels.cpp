@@ -220,11 +220,9 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    Machine machine;
-    machine.vectorBytes = vectorBytes;
-    machine.vectorRegisters = vectorRegisters;
+    Machine machine = machineOfTarget(target);
     machine.sharedVectorBytes = sharedVectorBytes;
-    machine.isDevice = device;
+    bool device = machine.isDevice;
     DeviceNames names(func);
     std::optional<LoopModel> model;
     try {
@@ -233,8 +231,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       func.emitError(error.what());
       return signalPassFailure();
     }
-    SmallVector<KernelGroup> groups =
-        partition(func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared);
+    SmallVector<KernelGroup> groups = partition(func, model, machine);
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
       OpBuilder b(group.root());

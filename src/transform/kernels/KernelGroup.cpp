@@ -1,5 +1,7 @@
 #include "transform/kernels/KernelGroup.h"
 
+#include "analysis/OperatorWork.h"
+
 using namespace mlir;
 using utils::IteratorType;
 
@@ -303,6 +305,8 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow
   dropReduced(op, domain);
   for (hr::OperatorInterface other : operators)
     dropReduced(other, domains.find(other)->second);
+  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
+  NominalSizes sizes = nominalSizes(rootOp);
   bool inRow = false;
   int64_t rowElements = 1;
   for (AxisRef ref : rootDomain) {
@@ -313,9 +317,8 @@ bool KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow
       return false;
     inRow |= !isRowAxis;
     if (!isRowAxis)
-      rowElements *= constantValue(axes[ref.getId()].size).value_or(1 << 12);
+      rowElements = std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, sizes));
   }
-  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
   return rowElements <= kRowLimit &&
          llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
          !isa<hr::TransposeOp>(op.getOperation());
