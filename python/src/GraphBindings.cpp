@@ -57,7 +57,7 @@ void registerGraph(nb::module_ &module) {
   (void)nb::class_<OpenSize>(module, "OpenSize");
   nb::class_<GraphBuilder>(module, "GraphBuilder")
       .def("at", &GraphBuilder::at)
-      .def("symbol", &GraphBuilder::symbol)
+      .def("symbol", &GraphBuilder::symbol, nb::arg("name"), nb::arg("expected") = 0)
       .def("arithmetic", &GraphBuilder::arithmetic)
       .def("input", [](GraphBuilder &b, const std::string &name, const std::string &type,
                        const Sizes &sizes) { return b.input(name, dtypeNamed(type), sizes); })

@@ -1,6 +1,10 @@
-// The machine model that loop shapes are chosen with: caches, registers, vectors. Filled in by a
-// target.
+// The machine that code is made for, as passes see it: caches, registers, vectors, and what work
+// costs. Filled in by a target; passes name the target and get it whole.
 #pragma once
+
+#include "analysis/cost/CostModel.h"
+
+#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,12 +27,25 @@ struct Machine {
   /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
   /// cache or by packing weights for registers, and operands are read in any order.
   bool isDevice = false;
+  /// Its speeds, and how long work takes at them.
+  Rates rates;
+  std::shared_ptr<const CostModel> cost;
 
   int64_t lanes(int64_t elementBytes) const { return vectorBytes / elementBytes; }
   int64_t packedLanes(int64_t elementBytes) const {
     return std::max(vectorBytes, sharedVectorBytes) / elementBytes;
   }
+  /// Takes the rates, and the analytic model over them.
+  void setRates(Rates given) {
+    rates = std::move(given);
+    cost = makeRooflineModel(rates);
+  }
 };
+
+/// The machine of a target of this name, as `--target` has it. Throws Error where there is none.
+const Machine &machineOfTarget(llvm::StringRef target);
+/// Says where `machineOfTarget` finds them; targets do that when the program starts.
+void provideMachines(const Machine &(*find)(llvm::StringRef target));
 
 /// How many features (columns of constant weights) one register tile spans: a divisor of `features`
 /// that makes good vectors of so many elements; 0 where there is none.

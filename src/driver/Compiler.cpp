@@ -6,6 +6,7 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
+#include "driver/machine/Predict.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/recipe/KernelModel.h"
@@ -167,6 +168,11 @@ LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
     if (step.kind == Step::Kind::Kernel)
       step.symbol = symbols.lookup(step.symbol);
   return result;
+}
+
+std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
+  runPhases(program, "schedule");
+  return predictSteps(buildProgram(entryFunction(program)), program, target, symbols, threads);
 }
 
 Explanation Compiler::explain(ModuleOp program) {

@@ -43,6 +43,10 @@ public:
   /// memory.
   LoweredProgram compileAhead(mlir::ModuleOp program, AheadCode &code);
 
+  /// Microseconds of each step by the target's cost model, on so many threads; runs the phases up
+  /// to `schedule`.
+  std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
+
   /// A report of what the compiler made of `program`; runs all phases.
   Explanation explain(mlir::ModuleOp program);
 

@@ -113,13 +113,14 @@ void dropValues(func::FuncOp function) {
 /// The phases of the program's gradient. Weights are arguments while it is differentiated, so that
 /// nothing folds them away.
 std::vector<Phase> phasesOf(LevelOneProgram &program, const GradientOptions &options,
-                            Direction direction) {
+                            Direction direction, const std::string &target = "cpu") {
   func::FuncOp function = entryFunction(*program.module);
   auto weights = std::make_shared<LiftedWeights>(function);
   GradientPasses passes;
   passes.inputs = findInputs(function, program.name, options.wrt, *weights);
   passes.seedScalars = direction == Direction::Joint;
   passes.budget = options.memoryBudget.value_or(-1);
+  passes.target = target;
   if (options.wrt.empty() && llvm::none_of(function.getArgumentTypes(), [](Type type) {
         return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
       }))
@@ -170,16 +171,18 @@ LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &o
 }
 
 std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
-                                      Direction direction, StringRef phase) {
+                                      Direction direction, StringRef phase,
+                                      const std::string &target) {
   if (llvm::none_of(gradientPhases({}, direction == Direction::Apart),
                     [&](const Phase &known) { return known.name == phase; }))
     return std::nullopt;
-  runPhases(phasesOf(program, options, direction), *program.module, program.name, phase);
+  runPhases(phasesOf(program, options, direction, target), *program.module, program.name, phase);
   return printed(*program.module);
 }
 
-SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options) {
-  runPhases(phasesOf(joint, options, Direction::Apart), *joint.module, joint.name);
+SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options,
+                              const std::string &target) {
+  runPhases(phasesOf(joint, options, Direction::Apart, target), *joint.module, joint.name);
   SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}};
   func::FuncOp forward = entryFunction(*result.forward.module);
   func::FuncOp backward = entryFunction(*result.backward.module);

@@ -16,14 +16,16 @@ struct SplitProgram {
   std::vector<std::string> computedAgain;
 };
 
-/// The same as two programs (see Model::forwardAndBackward).
-SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options);
+/// The same as two programs (see Model::forwardAndBackward), for a target.
+SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options,
+                              const std::string &target = "cpu");
 
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };
 
 /// The program's text after a phase of its gradient; nullopt where that is no such phase.
 std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
-                                      Direction direction, llvm::StringRef phase);
+                                      Direction direction, llvm::StringRef phase,
+                                      const std::string &target = "cpu");
 
 } // namespace headrace

@@ -170,13 +170,18 @@ static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source,
   return compileVersion(source, settings, key);
 }
 
+/// Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
+static Sizes versionFor(std::span<const int64_t> symbols) {
+  Sizes key;
+  for (int64_t size : symbols)
+    key.push_back(size < 2 ? std::optional(size) : std::nullopt);
+  return key;
+}
+
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
   if (impl->packaged)
     return impl->packaged->find(inputs);
-  // Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
-  Sizes key;
-  for (int64_t size : bind(inputs))
-    key.push_back(size < 2 ? std::optional(size) : std::nullopt);
+  Sizes key = versionFor(bind(inputs));
   if (auto known = impl->find(key))
     return known;
   std::lock_guard lock(*impl->compileLock);
@@ -239,12 +244,26 @@ std::string Model::gradientIr(const std::string &phase, const GradientOptions &o
   {
     std::lock_guard lock(*impl->compileLock);
     CompilerSection section;
-    if (auto text = headrace::gradientIr(copied(source), options, Direction::Apart, phase))
+    if (auto text = headrace::gradientIr(copied(source), options, Direction::Apart, phase,
+                                         impl->settings.target))
       return *text;
   }
   ForwardBackward pair = forwardAndBackward(options);
   return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
          pair.backward->ir(phase, sizes);
+}
+
+std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
+  LevelOneProgram &source = impl->sourceFor("times that are expected");
+  std::vector<int64_t> symbols = bind(inputs), open;
+  Sizes key = versionFor(symbols);
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (!key[i])
+      open.push_back(symbols[i]);
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
+  return Compiler(source.context, impl->settings, impl->name).predict(*program, open, threads);
 }
 
 Explanation Model::explain(const Sizes &sizes) {
@@ -293,8 +312,8 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   auto model = derived(differentiated(copied(source), options), impl->settings);
   model->impl->compileLock = impl->compileLock;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->impl->gradientIr = [before, options](const std::string &phase) {
-    return headrace::gradientIr(copied(*before), options, Direction::Joint, phase);
+  model->impl->gradientIr = [before, options, target = impl->settings.target](const std::string &phase) {
+    return headrace::gradientIr(copied(*before), options, Direction::Joint, phase, target);
   };
   return model;
 }
@@ -303,7 +322,7 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  SplitProgram split = splitByDirection(copied(source), options);
+  SplitProgram split = splitByDirection(copied(source), options, impl->settings.target);
   ForwardBackward result{derived(std::move(split.forward), impl->settings),
                          derived(std::move(split.backward), impl->settings), std::move(split.kept),
                          std::move(split.computedAgain)};

@@ -31,8 +31,8 @@ struct GradientOptions {
   std::vector<std::string> wrt;
   /// Whether the program's own outputs stand before the gradients.
   bool values = true;
-  /// Forward and backward: most bytes kept between them beyond inputs and outputs (sizes that are
-  /// open count as 16); nullopt: what is fastest.
+  /// Forward and backward: most bytes kept between them beyond inputs and outputs (open sizes count
+  /// as what they are expected to be, see NominalSizes.h); nullopt: what is fastest.
   std::optional<int64_t> memoryBudget;
 };
 
@@ -82,6 +82,9 @@ public:
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
+  /// Microseconds that the cost model expects of each step of the program that serves these inputs,
+  /// on so many threads. Throws Error for a package, which holds compiled code only.
+  std::vector<double> predict(std::span<const Tensor> inputs, int threads);
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
   /// for every other of floating-point type there is one more input, NAME.grad. Throws Error where

@@ -85,10 +85,8 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   if (target.machine().isDevice)
     program.addPass(createReadNarrowPass());
   FormKernelsPassOptions options;
-  options.vectorBytes = target.machine().vectorBytes;
-  options.vectorRegisters = target.machine().vectorRegisters;
+  options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;
-  options.device = target.machine().isDevice;
   program.addPass(createFormKernelsPass(options));
   // Functions of several operators meet in one body now.
   program.addPass(createSimplifyScalarsPass());
@@ -148,6 +146,7 @@ void split(OpPassManager &manager, const GradientPasses &given) {
   program.addPass(createCSEPass());
   SplitGradientPassOptions options;
   options.budget = given.budget;
+  options.target = given.target;
   manager.addPass(createSplitGradientPass(options));
 }
 

@@ -31,6 +31,8 @@ struct GradientPasses {
   bool seedScalars = true;
   /// Most bytes kept between forward and backward program; -1: what is fastest.
   int64_t budget = -1;
+  /// The machine that costs are of, by its target.
+  std::string target = "cpu";
   /// Once the program is differentiated; may be null.
   std::function<void(mlir::ModuleOp)> afterwards;
 };

@@ -19,6 +19,12 @@ struct TargetKind {
   std::unique_ptr<const Target> (*make)(StringRef fullName, StringRef processor);
 };
 
+/// Passes of other components ask for machines by the names of targets.
+[[maybe_unused]] const bool machinesProvided = [] {
+  provideMachines([](StringRef name) -> const Machine & { return findTarget(name).machine(); });
+  return true;
+}();
+
 constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
 
 } // namespace

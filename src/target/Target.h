@@ -29,6 +29,12 @@ public:
   virtual ~Target() = default;
   virtual llvm::StringRef name() const = 0;
   virtual const Machine &machine() const = 0;
+  /// How long work takes on it.
+  const CostModel &costModel() const { return *machine().cost; }
+  /// What a scheduled kernel does, for these values of the symbols; its first accesses to operands
+  /// apart. `operations` are those of all its operators.
+  virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
+                      double operations) const = 0;
   /// Ways to compute contractions and convolutions, generated code (which always can) first.
   virtual llvm::ArrayRef<const Expansion *> expansions() const = 0;
   /// Dialects and interface implementations its passes need.

@@ -51,11 +51,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "partitions operators into kernels (level 2)";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">,
+    Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"",
+           "whose machine, as of --target; a device: no walking, no packing">,
     Option<"sharedVectorBytes", "shared-vector-bytes", "int64_t", "0",
-           "width of the vectors that weights are packed for, if wider">,
-    Option<"device", "device", "bool", "false", "for a device: no walking, no packing">
+           "width of the vectors that weights are packed for, if wider">
   ];
 }
 
@@ -90,7 +89,8 @@ def SplitGradientPass : Pass<"split-gradient", "::mlir::ModuleOp"> {
   let summary = "splits a differentiated program into a forward and a backward one";
   let options = [
     Option<"budget", "budget", "int64_t", "-1",
-           "most bytes kept between the two beyond inputs and outputs; negative: the fastest">
+           "most bytes kept between the two beyond inputs and outputs; negative: the fastest">,
+    Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"", "whose machine, as of --target">
   ];
 }
 

@@ -94,6 +94,7 @@ int runCommandLine(int argc, char **argv) {
   addBenchCommand(app, action);
   addExplainCommand(app, action);
   addExploreCommand(app, action);
+  addMachineCommand(app, action);
   addVtaCommand(app, action);
   addRewriteCommand(app, action);
   try {

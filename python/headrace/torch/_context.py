@@ -65,6 +65,7 @@ class Context:
         self.node: fx.Node | None = None
         self.values: dict[fx.Node, Any] = {}  # of the nodes before it
         self._sizes: dict[sympy.Expr, Size] = {}
+        self._examples: dict[str, int] = {}
         self.dimensions: set[sympy.Symbol] = set()  # symbols that are sizes of inputs
         self.size_inputs: dict[sympy.Expr, Any] = {}  # other numbers that are computed with
         self._size_tensors: dict[sympy.Expr, Tensor] = {}
@@ -102,6 +103,7 @@ class Context:
 
     def size(self, size: Any) -> Size:
         if isinstance(size, torch.SymInt):
+            self._note_examples(size.node.shape_env)
             size = size.node.shape_env.simplify(size.node.expr)
         if isinstance(size, (int, sympy.Integer)):
             return int(size)
@@ -111,9 +113,16 @@ class Context:
             self._sizes[size] = self._translate(size)
         return self._sizes[size]
 
+    def _note_examples(self, environment: Any) -> None:
+        """What sizes were in the call that is traced; PyTorch renamed the table of them."""
+        for name in ("backed_var_to_val", "var_to_val"):
+            for symbol, value in (getattr(environment, name, None) or {}).items():
+                if isinstance(value, (int, sympy.Integer)) and value > 0:
+                    self._examples[str(symbol)] = int(value)
+
     def _translate(self, expr: sympy.Expr) -> Size:
         if isinstance(expr, sympy.Symbol):
-            return self.builder.symbol(str(expr))
+            return self.builder.symbol(str(expr), self._examples.get(str(expr), 0))
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp > 0:
             return self._fold("mul", [expr.base] * int(expr.exp))
         functions = {"Add": "add", "Mul": "mul", "FloorDiv": "floordiv", "CleanDiv": "floordiv",

@@ -1,5 +1,6 @@
 #include "frontend/common/ProgramWriter.h"
 
+#include "dialect/ExpectedSizes.h"
 #include "dialect/Hr.h"
 #include "runtime/system/Error.h"
 
@@ -47,6 +48,8 @@ OwningOpRef<ModuleOp> ProgramWriter::finish() {
     function->setAttr(kSymbolMinAttr, builder.getDenseI64ArrayAttr(symbols.minima()));
     function->setAttr(kSymbolMaxAttr, builder.getDenseI64ArrayAttr(symbols.maxima()));
   }
+  if (llvm::any_of(symbols.expected(), [](int64_t size) { return size > 0; }))
+    function->setAttr(kExpectedSizesAttr, builder.getDenseI64ArrayAttr(symbols.expected()));
   if (failed(verify(*module)))
     throw InternalError("the imported program is malformed: " + diagnostics);
   return std::move(module);

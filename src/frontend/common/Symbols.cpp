@@ -1,5 +1,6 @@
 #include "frontend/common/Symbols.h"
 
+#include "analysis/cost/NominalSizes.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -13,8 +14,14 @@ AffineExpr Symbols::get(const std::string &name) {
     symbolNames.push_back(name);
     least.push_back(0);
     most.push_back(std::numeric_limits<int64_t>::max());
+    expectedSizes.push_back(NominalSizes::fromName(name));
   }
   return getAffineSymbolExpr(position, context);
+}
+
+void Symbols::expect(const std::string &name, int64_t size) {
+  (void)get(name);
+  expectedSizes[llvm::find(symbolNames, name) - symbolNames.begin()] = size;
 }
 
 bool Symbols::requireNonNegative(AffineExpr expr) {

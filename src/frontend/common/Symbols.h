@@ -15,6 +15,8 @@ public:
 
   /// The size of that name, a new one at first.
   mlir::AffineExpr get(const std::string &name);
+  /// Tells what the size is expected to be, about.
+  void expect(const std::string &name, int64_t size);
   bool contains(const std::string &name) const { return llvm::is_contained(symbolNames, name); }
 
   /// Restricts the program to sizes where the expression is not negative; false where that cannot
@@ -24,6 +26,8 @@ public:
   const std::vector<std::string> &names() const { return symbolNames; }
   llvm::ArrayRef<int64_t> minima() const { return least; }
   llvm::ArrayRef<int64_t> maxima() const { return most; }
+  /// What each is expected to be, as told or by its name; 0 where nothing is known.
+  llvm::ArrayRef<int64_t> expected() const { return expectedSizes; }
   bool hasRanges() const;
 
   /// For messages, with the user's names: "batch x 3 x 224".
@@ -32,7 +36,7 @@ public:
 private:
   mlir::MLIRContext *context;
   std::vector<std::string> symbolNames;
-  std::vector<int64_t> least, most;
+  std::vector<int64_t> least, most, expectedSizes;
 };
 
 } // namespace headrace

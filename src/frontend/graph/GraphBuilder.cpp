@@ -71,7 +71,9 @@ void GraphBuilder::at(const std::string &node) { impl->subject = node; }
 // Sizes and the program's face
 //===--------------------------------------------------------------------------===//
 
-OpenSize GraphBuilder::symbol(const std::string &name) {
+OpenSize GraphBuilder::symbol(const std::string &name, int64_t expected) {
+  if (expected > 0)
+    impl->writer.symbols.expect(name, expected);
   return std::get<OpenSize>(impl->add(impl->writer.symbols.get(name)));
 }
 

@@ -50,7 +50,8 @@ public:
   void at(const std::string &node);
 
   // Sizes
-  OpenSize symbol(const std::string &name);
+  /// `expected`: what it will be, about; 0 where that is not known.
+  OpenSize symbol(const std::string &name, int64_t expected = 0);
   /// "add", "sub", "mul", "floordiv", "ceildiv", "mod" of two sizes.
   Size arithmetic(const std::string &function, const Size &a, const Size &b);
 

@@ -17,6 +17,7 @@ public:
 
   OwningOpRef<ModuleOp> run(const Segment &segment) {
     chooseRanks(segment);
+    expectedSizes = segment.expectedSizes;
     for (int input : segment.inputs)
       values[input] = writer.addInput("v" + std::to_string(input), inputType(input));
     for (int symbol : segment.hiddenSymbols)
@@ -60,6 +61,7 @@ private:
   ProgramWriter writer;
   mlir::Type f64;
   std::map<int, Value> values;
+  std::vector<int64_t> expectedSizes;
   /// Columns that are kept as matrices, because they are repeated over one.
   std::set<int> wide;
 };
@@ -77,7 +79,10 @@ void SegmentImporter::chooseRanks(const Segment &segment) {
 
 AffineExpr SegmentImporter::dim(const Size &size) {
   return toAffineExpr(size.value(), writer.builder.getContext(), [&](unsigned symbol) {
-    return writer.symbols.get("s" + std::to_string(symbol));
+    std::string name = "s" + std::to_string(symbol);
+    if (symbol < expectedSizes.size())
+      writer.symbols.expect(name, expectedSizes[symbol]);
+    return writer.symbols.get(name);
   });
 }
 

@@ -10,6 +10,8 @@ struct Segment {
   std::vector<int> inputs, outputs;
   /// Symbols that no input's sizes show: the program has an operand of `symbol` x 0 for each.
   std::vector<int> hiddenSymbols;
+  /// Values of the graph's symbols when it was planned: about what they will be.
+  std::vector<int64_t> expectedSizes;
 };
 
 /// Fills in the inputs and outputs of the segment; `wanted` tells which nodes are read outside.

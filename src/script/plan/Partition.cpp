@@ -194,6 +194,7 @@ void planSegments(BlockPlan &plan, std::span<const int64_t> symbols, Worth worth
     if (segment.nodes.empty())
       continue;
     closeSegment(dag, segment, wanted);
+    segment.expectedSizes.assign(symbols.begin(), symbols.end());
     plan.steps.push_back({-1, static_cast<int>(plan.segments.size()), {}});
     plan.segments.push_back({std::move(segment), nullptr, nullptr});
   }

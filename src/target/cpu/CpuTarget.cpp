@@ -4,6 +4,7 @@
 #include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/code/CodeGen.h"
+#include "target/cpu/cost/KernelWork.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "transform/Passes.h"
 
@@ -70,8 +71,7 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
   manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
   manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
   CpuCheckKernelPassOptions options;
-  options.vectorBytes = target.machine().vectorBytes;
-  options.vectorRegisters = target.machine().vectorRegisters;
+  options.target = target.name().str();
   manager.addPass(createCpuCheckKernelPass(options));
   manager.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
 }
@@ -120,6 +120,9 @@ public:
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return processor.machine; }
+  Work workOf(ModuleOp kernel, ArrayRef<int64_t> symbols, double operations) const override {
+    return workOfCpuKernel(kernel, symbols, operations, machine());
+  }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {
         &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
@@ -139,8 +142,7 @@ public:
 
   void addSchedulePasses(OpPassManager &manager) const override {
     CpuAttachRecipePassOptions options;
-    options.vectorBytes = machine().vectorBytes;
-    options.vectorRegisters = machine().vectorRegisters;
+    options.target = fullName;
     manager.addPass(createCpuAttachRecipePass(options));
   }
 

@@ -7,8 +7,7 @@ include "mlir/Pass/PassBase.td"
 def CpuAttachRecipePass : Pass<"cpu-attach-recipe", "::mlir::ModuleOp"> {
   let summary = "chooses a kernel's schedule and writes its recipe";
   let options = [
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+    Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"", "whose machine, as of --target">
   ];
 }
 
@@ -50,8 +49,7 @@ def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {
 def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
   let summary = "notes where a kernel's inner loops fell out of registers";
   let options = [
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "how many there are">
+    Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"", "whose machine, as of --target">
   ];
 }
 

@@ -1,12 +1,14 @@
 // CUDA as a target: its passes, in order.
 #include "target/cuda/CudaTarget.h"
 
+#include "analysis/OperatorWork.h"
 #include "runtime/cuda/Device.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/ThreadPool.h"
+#include "target/cuda/DeviceRates.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/code/DeviceMath.h"
 #include "target/cuda/code/Launches.h"
@@ -60,10 +62,18 @@ public:
     description.vectorBytes = 16;
     description.vectorRegisters = 64;
     description.isDevice = true;
+    description.setRates(cuda::deviceRates(this->architecture.name));
   }
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
+  /// Kernels read and write once what they need; all processors share them.
+  Work workOf(ModuleOp, ArrayRef<int64_t>, double operations) const override {
+    Work work;
+    work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});
+    work.parts = description.rates.threads;
+    return work;
+  }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {&cuda::generatedContraction(),
                                            &cuda::generatedConvolution(), &generatedAttention(),

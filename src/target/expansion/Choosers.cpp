@@ -11,13 +11,16 @@ public:
   const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates) const override {
     auto here = llvm::to_vector(
         llvm::make_filter_range(candidates, [](const Expansion *e) { return e->isHere(); }));
-    return **llvm::min_element(here, [&](const Expansion *a, const Expansion *b) {
-      return a->estimate(op, machine) < b->estimate(op, machine);
-    });
+    auto time = [&](const Expansion *expansion) {
+      return machine.cost->microseconds(expansion->work(op, machine),
+                                        machine.isDevice ? machine.rates.threads : 1);
+    };
+    return **llvm::min_element(
+        here, [&](const Expansion *a, const Expansion *b) { return time(a) < time(b); });
   }
 
 private:
-  Machine machine;
+  const Machine &machine;
 };
 
 class FixedChooser final : public ExpansionChooser {

@@ -16,8 +16,8 @@ public:
   virtual bool applies(mlir::Operation *op, const Machine &machine) const = 0;
   /// Whether its library is here, where the program may be going to run.
   virtual bool isHere() const { return true; }
-  /// Estimated microseconds, on one core or on the whole device.
-  virtual double estimate(mlir::Operation *op, const Machine &machine) const = 0;
+  /// What it does to compute this operator, and what its neighbours do besides because of it.
+  virtual Work work(mlir::Operation *op, const Machine &machine) const = 0;
   /// Puts the operator into the form this expansion needs on such a machine.
   virtual void rewrite(mlir::Operation *op, const Machine &machine,
                        mlir::RewriterBase &rewriter) const = 0;
@@ -34,7 +34,8 @@ public:
                                   llvm::ArrayRef<const Expansion *> candidates) const = 0;
 };
 
-/// The one with the least estimated time, of those that are here.
+/// The one that takes the least time by the machine's cost model, on one core or on the whole
+/// device, of those that are here.
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine);
 /// The one of this name where it applies, else the first.
 std::unique_ptr<ExpansionChooser> makeFixedChooser(llvm::StringRef name);

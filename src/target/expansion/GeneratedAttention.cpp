@@ -1,5 +1,5 @@
 // Attention as its products and softmax, each computed as the target computes those.
-#include "target/expansion/Estimates.h"
+#include "analysis/OperatorWork.h"
 #include "target/expansion/Expansion.h"
 
 using namespace mlir;
@@ -12,19 +12,20 @@ public:
   StringRef name() const override { return "generated"; }
   bool applies(Operation *op, const Machine &) const override { return isa<hr::AttentionOp>(op); }
 
-  double estimate(Operation *operation, const Machine &machine) const override {
+  Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::AttentionOp>(operation);
-    // Scores are written, read, written as weights and read again; few of them stay in the caches.
+    NominalSizes sizes = nominalSizes(op);
+    Work work = workOf(op, sizes);
+    work.kernelCalls = 3;
+    // Scores are written, read, written as weights and read again.
     SymbolicShape scores = shapeOf(op.getQuery());
     scores.back() = shapeOf(op.getKey())[scores.size() - 2];
-    double bytes = sizeOrGuess(elementCount(scores, op.getContext())) *
-                   op.getType().getElementTypeBitWidth() / 8;
-    double moved = bytes > kCachedBytes ? 4 * bytes : 0;
-    return 2 * computeMicroseconds(op, machine, /*efficiency=*/0.9) + moved / kBytesPerMicrosecond;
+    double count = static_cast<double>(nominal(elementCount(scores, op.getContext()), sizes));
+    double bytes = count * op.getType().getElementTypeBitWidth() / 8;
+    work.move(4 * bytes, 2 * bytes);
+    work.arithmetic.push_back({OperationKind::Elementary, rateType(op.getType()), count});
+    return work;
   }
-
-  /// Bytes that caches keep from one kernel to the next.
-  static constexpr double kCachedBytes = 8 << 20;
 
   void rewrite(Operation *op, const Machine &, RewriterBase &rewriter) const override {
     rewriter.setInsertionPoint(op);

@@ -1,7 +1,5 @@
 #include "target/expansion/LibraryContraction.h"
 
-#include "target/expansion/Estimates.h"
-
 using namespace mlir;
 
 namespace headrace {
@@ -37,8 +35,24 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
       rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
 }
 
-double LibraryContraction::unfusedBytes(hr::ContractOp op) {
-  return op->hasOneUse() ? 2 * bytesOf(op.getResult()) : 0;
+Work LibraryContraction::libraryWork(Operation *op, const ProductShape &shape) {
+  NominalSizes sizes = nominalSizes(op);
+  Work work;
+  work.kernelCalls = 0;
+  work.libraryCalls = 1;
+  work.librarySide = shape.side();
+  work.arithmetic.push_back(
+      {OperationKind::Product, rateType(op->getOperand(0).getType()), shape.operations()});
+  work.parts = shape.batch * std::ceil(shape.rows / 64) * std::ceil(shape.columns / 64);
+  double result = nominalBytes(op->getResult(0), sizes), whole = result;
+  for (Value operand : op->getOperands())
+    whole += nominalBytes(operand, sizes);
+  work.move(whole, whole);
+  if (op->hasOneUse()) {
+    work.move(2 * result, 2 * result);
+    work.kernelCalls = 1;
+  }
+  return work;
 }
 
 } // namespace headrace

@@ -2,6 +2,7 @@
 
 #include "analysis/MatrixProduct.h"
 #include "target/expansion/Expansion.h"
+#include "target/expansion/ProductShape.h"
 
 namespace headrace {
 
@@ -11,11 +12,13 @@ public:
   void rewrite(mlir::Operation *operation, const Machine &machine,
                mlir::RewriterBase &rewriter) const final;
 
+  /// One call of a library that computes the operator as this product; what follows it is a kernel
+  /// of its own.
+  static Work libraryWork(mlir::Operation *op, const ProductShape &shape);
+
 protected:
   /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
   virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
-  /// Further bytes that the kernel after it moves, as it is not fused.
-  static double unfusedBytes(hr::ContractOp op);
 };
 
 } // namespace headrace

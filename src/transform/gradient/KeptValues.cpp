@@ -9,6 +9,7 @@
 // bytes between those.
 #include "transform/gradient/KeptValues.h"
 
+#include "analysis/OperatorWork.h"
 #include "transform/gradient/MinimumCut.h"
 #include "transform/kernels/KernelGroup.h"
 
@@ -17,18 +18,34 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-constexpr int64_t kNominalSize = 16;     // of a symbol: costs are only compared
-constexpr double kOperationsPerByte = 8; // that a machine computes while it moves one
-constexpr int64_t kMostCost = int64_t(1) << 40;
+/// Costs are picoseconds on all cores: a minimum cut wants whole numbers.
+constexpr int64_t kMostCost = int64_t(1) << 44;
 
-int64_t evaluated(AffineExpr expr) {
-  SmallVector<int64_t> sizes(64, kNominalSize);
-  return std::clamp<int64_t>(toDimExpr(expr).evaluate({sizes.data(), sizes.size()}), 0, kMostCost);
-}
+class Costs {
+public:
+  Costs(func::FuncOp program, const Machine &machine)
+      : machine(machine), sizes(nominalSizes(program)) {}
 
-int64_t bytesOf(Value value) {
-  return evaluated(byteCount(cast<RankedTensorType>(value.getType())));
-}
+  int64_t bytesOf(Value value) const {
+    return static_cast<int64_t>(
+        std::min(nominalBytes(value, sizes), static_cast<double>(NominalSizes::kMost)));
+  }
+  /// Bytes on their way to memory, or back: between the two programs caches do not keep them.
+  int64_t ofMoving(double bytes) const {
+    return timeOf(bytes / machine.rates.bytesPerMicrosecond(kInMemory, machine.rates.threads));
+  }
+  int64_t ofComputing(Operation *op) const;
+
+private:
+  static constexpr double kInMemory = 1e12;
+  static int64_t timeOf(double microseconds) {
+    return std::clamp<int64_t>(static_cast<int64_t>(std::min(microseconds * 1e6, 1e18)), 1,
+                               kMostCost);
+  }
+
+  const Machine &machine;
+  NominalSizes sizes;
+};
 
 bool isMovedByNothing(Operation *op) {
   auto viewed = dyn_cast<hr::OperatorInterface>(op);
@@ -38,31 +55,20 @@ bool isMovedByNothing(Operation *op) {
 /// Element-wise work joins the kernels of its users: computing it again moves nothing.
 bool fusesAnyway(Operation *op) { return isa<hr::MapOp>(op) || isMovedByNothing(op); }
 
-/// Elementary functions take many operations.
-int64_t scalarOperations(hr::MapOp map) {
-  int64_t count = 0;
-  for (Operation &op : map.getBody().front().without_terminator())
-    if (isa<math::MathDialect>(op.getDialect()) && !isa<math::AbsFOp, math::FmaOp>(op))
-      count += 12;
-    else
-      count += isa<arith::DivFOp>(op) ? 4 : !isa<arith::ConstantOp, hr::SizeOp>(op);
-  return count;
-}
-
-int64_t costOfComputing(Operation *op) {
+int64_t Costs::ofComputing(Operation *op) const {
   if (isMovedByNothing(op))
     return 1;
-  Movement movement = cast<hr::OperatorInterface>(op).getMovement();
-  if (auto map = dyn_cast<hr::MapOp>(op))
-    movement.operationsPerPoint = scalarOperations(map);
-  double cost =
-      static_cast<double>(evaluated(movement.operations(op->getContext()))) / kOperationsPerByte;
-  if (!fusesAnyway(op)) {
-    cost += 2.0 * static_cast<double>(bytesOf(op->getResult(0)));
-    for (Value operand : op->getOperands())
-      cost += static_cast<double>(bytesOf(operand));
+  Work work = workOf(cast<hr::OperatorInterface>(op), sizes);
+  work.kernelCalls = 0;
+  if (fusesAnyway(op)) {
+    work.streams.clear();
+  } else {
+    // The result is written, and read by what needs it.
+    work.move(nominalBytes(op->getResult(0), sizes), 0);
+    for (Work::Stream &stream : work.streams)
+      stream.workingSet = kInMemory;
   }
-  return std::clamp<int64_t>(static_cast<int64_t>(cost), 1, kMostCost);
+  return timeOf(machine.cost->microseconds(work, machine.rates.threads));
 }
 
 /// Whether the forward program writes the value to memory for itself: it comes from, or goes to,
@@ -139,8 +145,10 @@ llvm::DenseSet<Value> GradientGraph::dependsOnSeeds(func::FuncOp joint, unsigned
   return late;
 }
 
-GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned outputs) {
+GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned outputs,
+                                const Machine &machine) {
   GradientGraph graph;
+  Costs costs(joint, machine);
   Operation *ret = joint.getBody().front().getTerminator();
   auto returned = [&](Value value, unsigned first, unsigned count) {
     return llvm::is_contained(ret->getOperands().slice(first, count), value);
@@ -152,9 +160,10 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
   auto add = [&](Value value) {
     Node node;
     node.value = value;
-    node.bytes = bytesOf(value);
+    node.bytes = costs.bytesOf(value);
     node.free = isa<BlockArgument>(value) || returned(value, 0, outputs);
-    node.keeping = node.free || isInMemory(value, late) ? node.bytes : 2 * node.bytes;
+    node.keeping =
+        costs.ofMoving((node.free || isInMemory(value, late) ? 1 : 2) * static_cast<double>(node.bytes));
     // Of a value and its views, the value.
     if (isa_and_nonnull<hr::ReshapeOp, hr::CheckOp>(value.getDefiningOp()))
       node.keeping += 2;
@@ -164,7 +173,7 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
         });
     if (Operation *producer = value.getDefiningOp()) {
       // A value that the forward program does not need itself is computed once, in either program.
-      node.computing = forward.contains(value) ? costOfComputing(producer) : 1;
+      node.computing = forward.contains(value) ? costs.ofComputing(producer) : 1;
       for (Value operand : producer->getOperands())
         if (auto found = positions.find(operand); found != positions.end())
           node.operands.push_back(found->second);

@@ -2,6 +2,7 @@
 // (rematerialization).
 #pragma once
 
+#include "analysis/Machine.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 
@@ -18,8 +19,8 @@ struct GradientGraph {
     /// Positions of the operands of its operator in the list.
     llvm::SmallVector<int> operands;
     int64_t bytes = 0;
-    /// Costs in bytes moved: to have it in memory for the backward program, and to compute it
-    /// again there.
+    /// Costs in picoseconds: to have it in memory for the backward program, and to compute it again
+    /// there.
     int64_t keeping = 0, computing = 0;
     /// An input or an output: in memory whether the backward program needs it or not.
     bool free = false;
@@ -27,7 +28,8 @@ struct GradientGraph {
   };
   std::vector<Node> nodes; // in program order
 
-  static GradientGraph of(mlir::func::FuncOp joint, unsigned inputs, unsigned outputs);
+  static GradientGraph of(mlir::func::FuncOp joint, unsigned inputs, unsigned outputs,
+                          const Machine &machine);
   /// The values that depend on the arguments from number `inputs` on.
   static llvm::DenseSet<mlir::Value> dependsOnSeeds(mlir::func::FuncOp joint, unsigned inputs);
 };

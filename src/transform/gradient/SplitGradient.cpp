@@ -13,6 +13,7 @@
 // Operators that depend on gradients of results run backward. Of the other values that they need,
 // each is kept or computed again (rematerialized; KeptValues.cpp decides), right before its first
 // use, so that it lives shortly. Constants are in both.
+#include "dialect/ExpectedSizes.h"
 #include "transform/Passes.h"
 #include "transform/gradient/Gradient.h"
 #include "transform/gradient/KeptValues.h"
@@ -48,8 +49,8 @@ public:
     outputs = counts[1];
   }
 
-  void run(std::optional<int64_t> budget) {
-    GradientGraph graph = GradientGraph::of(joint, inputs, outputs);
+  void run(std::optional<int64_t> budget, const Machine &machine) {
+    GradientGraph graph = GradientGraph::of(joint, inputs, outputs, machine);
     kept = chooseKeptValues(graph, budget);
     bindSymbols();
     // Results that hold kept values; the others are added.
@@ -119,7 +120,8 @@ private:
     auto function = b.create<func::FuncOp>(joint.getLoc(), name,
                                            b.getFunctionType(arguments.types, results.types));
     for (StringRef key :
-         {StringRef(kSymbolsAttr), StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr)})
+         {StringRef(kSymbolsAttr), StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr),
+          StringRef(kExpectedSizesAttr)})
       if (Attribute attribute = joint->getAttr(key))
         function->setAttr(key, attribute);
     function.setAllArgAttrs(arguments.attributes);
@@ -214,7 +216,8 @@ struct SplitGradientPass : impl::SplitGradientPassBase<SplitGradientPass> {
       getOperation().emitError("expected a differentiated program @main");
       return signalPassFailure();
     }
-    Splitter(joint).run(budget < 0 ? std::nullopt : std::optional<int64_t>(budget));
+    Splitter(joint).run(budget < 0 ? std::nullopt : std::optional<int64_t>(budget),
+                        machineOfTarget(target));
   }
 };
 

@@ -244,11 +244,9 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    Machine machine;
-    machine.vectorBytes = vectorBytes;
-    machine.vectorRegisters = vectorRegisters;
+    Machine machine = machineOfTarget(target);
     machine.sharedVectorBytes = sharedVectorBytes;
-    machine.isDevice = device;
+    bool device = machine.isDevice;
     DeviceNames names(func);
     std::optional<LoopModel> model;
     try {
@@ -258,8 +256,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       return signalPassFailure();
     }
     Choices choices(func);
-    SmallVector<KernelGroup> groups = partition(
-        func, model, device ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared, choices);
+    SmallVector<KernelGroup> groups = partition(func, model, machine, choices);
     NamedKernels named;
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {

@@ -1,5 +1,7 @@
 #include "transform/kernels/KernelGroup.h"
 
+#include "analysis/OperatorWork.h"
+
 using namespace mlir;
 using utils::IteratorType;
 
@@ -318,6 +320,8 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
   dropReduced(op, domain);
   for (hr::OperatorInterface other : operators)
     dropReduced(other, domains.find(other)->second);
+  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
+  NominalSizes sizes = nominalSizes(rootOp);
   bool inRow = false;
   int64_t rowElements = 1;
   for (AxisRef ref : rootDomain) {
@@ -328,9 +332,8 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
       return Verdict::no("the kernel's rows do not lie along its last axes");
     inRow |= !isRowAxis;
     if (!isRowAxis)
-      rowElements *= constantValue(axes[ref.getId()].size).value_or(1 << 12);
+      rowElements = std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, sizes));
   }
-  constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
   if (rowElements > kRowLimit)
     return Verdict::no("rows are too long to be kept in cache between passes over them");
   return Verdict::yesIf(llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&

@@ -14,6 +14,7 @@
 // A value that a kernel yields twice becomes one result: functions that differ in the program may
 // be found equal in the kernel. Kernels with equal bodies share one module: a network repeats its
 // blocks, and compiling is what takes time. Modules are compiled independently, so on all cores.
+#include "dialect/ExpectedSizes.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
@@ -161,6 +162,9 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       if (!symbol) {
         b.setInsertionPointToEnd(program.getBody());
         ModuleOp module = outline(b, kernel, symbolFor(kernel.getName()));
+        if (Attribute sizes =
+                kernel->getParentOfType<func::FuncOp>()->getAttr(kExpectedSizesAttr))
+          module->setAttr(kExpectedSizesAttr, sizes);
         module->remove();
         symbols.insert(module); // makes the name unique
         auto func = *module.getOps<func::FuncOp>().begin();

@@ -1,5 +1,6 @@
 #include "transform/kernels/Partition.h"
 
+#include "analysis/OperatorWork.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -20,12 +21,6 @@ bool isFree(Operation *op) {
   return isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op) || (slice && isReadInPlace(slice));
 }
 
-int64_t bytesOf(Value value) {
-  constexpr int64_t kGuessedSize = 1 << 10; // of a symbol
-  auto type = cast<RankedTensorType>(value.getType());
-  return valueWhereAllAre(byteCount(type), kGuessedSize).value_or(kGuessedSize);
-}
-
 constexpr StringLiteral kNothing = "nothing"; // walk relu1 along nothing
 
 /// The stages a recipe speaks of.
@@ -42,8 +37,10 @@ llvm::StringSet<> stagesOf(const Recipe &recipe) {
 class Partitioner {
 public:
   Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
-              KernelGroup::Loops loops, Choices &choices)
-      : body(function.getBody().front()), schedule(schedule), loops(loops), choices(choices),
+              const Machine &machine, Choices &choices)
+      : body(function.getBody().front()), schedule(schedule), machine(machine),
+        loops(machine.isDevice ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared),
+        sizes(nominalSizes(function)), choices(choices),
         scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), rowWork(findRowWork(body)) {}
 
   SmallVector<KernelGroup> run() {
@@ -230,34 +227,50 @@ private:
   struct Traffic {
     llvm::SmallSetVector<Value, 8> reads;
     llvm::SmallSetVector<Value, 8> computes;
-    int64_t bytes = 0;
+    Work work;
   };
   Traffic trafficOf(const KernelGroup &group) const {
     Traffic traffic;
+    double whole = 0;
+    auto move = [&](Value value) {
+      traffic.work.move(nominalBytes(value, sizes), 0);
+      whole += traffic.work.streams.back().bytes;
+    };
     for (hr::OperatorInterface op : group.getOperators()) {
       traffic.computes.insert(op->getResult(0));
       if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(user); }))
-        traffic.bytes += bytesOf(op->getResult(0));
+        move(op->getResult(0));
       for (Value operand : op->getOperands())
         if (!operand.getDefiningOp() || !group.contains(operand.getDefiningOp()))
           if (traffic.reads.insert(operand))
-            traffic.bytes += bytesOf(operand);
+            move(operand);
     }
+    for (Work::Stream &stream : traffic.work.streams)
+      stream.workingSet = whole;
     return traffic;
   }
 
-  /// Whether reading shared values once saves a good part of what the smaller kernel moves.
+  /// Whether reading shared values once saves a good part of the time in which the smaller kernel
+  /// moves its data.
   bool mergingPays(const KernelGroup &a, const KernelGroup &b) const {
-    constexpr int64_t kWorthwhilePart = 8;
+    constexpr double kWorthwhilePart = 8;
     Traffic ofA = trafficOf(a), ofB = trafficOf(b);
-    int64_t saved = 0;
+    const Traffic &smaller = ofA.work.bytes() < ofB.work.bytes() ? ofA : ofB;
+    Work saved;
+    auto save = [&](Value value) {
+      saved.move(nominalBytes(value, sizes), smaller.work.bytes());
+    };
     for (Value value : ofA.reads)
       if (ofB.reads.contains(value) || ofB.computes.contains(value))
-        saved += bytesOf(value);
+        save(value);
     for (Value value : ofB.reads)
       if (ofA.computes.contains(value))
-        saved += bytesOf(value);
-    return saved * kWorthwhilePart >= std::min(ofA.bytes, ofB.bytes);
+        save(value);
+    // The call is saved in either case, and does not decide.
+    saved.kernelCalls = 0;
+    Work moved = smaller.work;
+    moved.kernelCalls = 0;
+    return machine.cost->microseconds(saved) * kWorthwhilePart >= machine.cost->microseconds(moved);
   }
 
   /// Groups that read or compute what this one reads, and those that read what it computes. A value
@@ -394,7 +407,9 @@ private:
 
   Block &body;
   const std::optional<LoopModel> &schedule;
+  const Machine &machine;
   KernelGroup::Loops loops;
+  NominalSizes sizes;
   Choices &choices;
   llvm::StringSet<> scheduled;
   llvm::StringMap<size_t> scheduledGroup;
@@ -414,8 +429,8 @@ private:
 } // namespace
 
 SmallVector<KernelGroup> partition(func::FuncOp function, const std::optional<LoopModel> &schedule,
-                                   KernelGroup::Loops loops, Choices &choices) {
-  return Partitioner(function, schedule, loops, choices).run();
+                                   const Machine &machine, Choices &choices) {
+  return Partitioner(function, schedule, machine, choices).run();
 }
 
 } // namespace headrace

@@ -1,6 +1,7 @@
 // Decides which operators become one kernel.
 #pragma once
 
+#include "analysis/Machine.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/KernelGroup.h"
 #include "transform/recipe/LoopModel.h"
@@ -13,12 +14,13 @@ namespace headrace {
 ///
 /// Walks the program backwards; a producer joins the kernel of its users where the group accepts it
 /// (KernelGroup says when loops can be shared). One that others read as well may join too and is
-/// stored besides. Then groups that read the same values are merged where the bytes that saves are
-/// worth it. No two groups ever wait for each other. The stages that a recipe speaks of are grouped
-/// as it says, and with nothing else; all others have `loops`. Choices that the program's recipe
-/// gives (fuse, separate, walk, merge, kernels) come first, and those that are made are noted.
+/// stored besides. Then groups that read the same values are merged where the time that saves, by
+/// the machine's cost model, is worth it. No two groups ever wait for each other. The stages that a
+/// recipe speaks of are grouped as it says, and with nothing else; all others walk in blocks of
+/// rows where they can, but on a device. Choices that the program's recipe gives (fuse, separate,
+/// walk, merge, kernels) come first, and those that are made are noted.
 llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function,
                                          const std::optional<LoopModel> &schedule,
-                                         KernelGroup::Loops loops, Choices &choices);
+                                         const Machine &machine, Choices &choices);
 
 } // namespace headrace

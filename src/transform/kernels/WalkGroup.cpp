@@ -1,6 +1,7 @@
 // Which operators can walk blocks of rows together: the part of KernelGroup for groups with several
 // results and with reductions over all rows.
 #include "analysis/MatrixProduct.h"
+#include "analysis/OperatorWork.h"
 #include "transform/kernels/KernelGroup.h"
 
 using namespace mlir;
@@ -9,7 +10,6 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-constexpr int64_t kGuessedSize = 1 << 12;     // of an axis known only at run time
 constexpr int64_t kLongestRow = 1 << 16;      // elements of a row that is kept in cache
 constexpr int64_t kFewestRows = 64;           // what is worth being cut into blocks
 constexpr int64_t kFewestPoints = 1 << 15;    // of a reduction that all threads share
@@ -18,7 +18,10 @@ constexpr int64_t kMostBlocks = 64;           // enough to share evenly among ma
 constexpr int64_t kBlocksOfUnknownCells = 16; // partial results of unknown size take memory
 constexpr int64_t kPointsPerBlock = 1 << 14;  // less is not worth a cell of its own
 
-int64_t sizeOrGuess(AffineExpr size) { return constantValue(size).value_or(kGuessedSize); }
+/// A product of sizes, as far as sizes go.
+int64_t saturating(int64_t a, int64_t b) {
+  return b > 0 && a > NominalSizes::kMost / b ? NominalSizes::kMost : a * b;
+}
 
 /// Vectors of booleans are packed bits in registers and bytes in memory; bf16 and unsigned numbers
 /// have no vector arithmetic.
@@ -115,14 +118,15 @@ SmallVector<int> KernelGroup::rowAxes(int axis) const {
 /// Whether there are enough rows along the axis, short enough to stay in cache.
 bool KernelGroup::rowsFit(int axis) const {
   SmallVector<int> rows = rowAxes(axis);
+  NominalSizes sizes = nominalSizes(root());
   int64_t count = 1;
   for (int each : rows)
-    count *= sizeOrGuess(axes[each].size);
+    count = saturating(count, nominal(axes[each].size, sizes));
   return count >= kFewestRows && llvm::all_of(operators, [&](hr::OperatorInterface op) {
            int64_t length = 1;
            for (AxisRef ref : domains.find(op)->second)
              if (ref.isAxis() && !llvm::is_contained(rows, ref.getId()))
-               length *= sizeOrGuess(axes[ref.getId()].size);
+               length = saturating(length, nominal(axes[ref.getId()].size, sizes));
            return length <= kLongestRow;
          });
 }
@@ -158,9 +162,10 @@ void KernelGroup::walkFromRoot() {
   hr::OperatorInterface op = root();
   if (!isa<hr::ReduceOp, hr::ContractOp>(op.getOperation()))
     return;
+  NominalSizes sizes = nominalSizes(op);
   int64_t points = 1, cells = 1;
   for (const Axis &axis : axes) {
-    points *= sizeOrGuess(axis.size);
+    points = saturating(points, nominal(axis.size, sizes));
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
@@ -174,10 +179,11 @@ void KernelGroup::walkFromRoot() {
 }
 
 int64_t KernelGroup::walkBlocks() const {
+  NominalSizes sizes = nominalSizes(root());
   int64_t points = 1;
   bool knownCells = true;
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    points *= sizeOrGuess(axis.size);
+    points = saturating(points, nominal(axis.size, sizes));
     knownCells &= static_cast<int>(i) == *walk || constantValue(axis.size).has_value();
   }
   if (!knownCells)

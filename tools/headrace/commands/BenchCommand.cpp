@@ -1,4 +1,5 @@
 // headrace bench: times a model, alone or in turns with peers, and kernel by kernel.
+#include "package/Package.h"
 #include "runtime/program/Devices.h"
 #include "runtime/system/ThreadPool.h"
 
@@ -161,10 +162,14 @@ private:
     });
     std::vector<std::string> notes = executable->stepNotes();
     notes.resize(steps.size());
+    std::vector<std::optional<double>> predicted(steps.size());
+    if (!Package::isNamedLikeOne(options.model.path))
+      std::ranges::copy(model->predict(inputs, result.threads), predicted.begin());
     for (size_t s = 0; s < steps.size(); ++s)
-      result.kernels.push_back({steps[s].name, steps[s].operators, notes[s],
-                                summarize(std::move(stepTimes[s])).median, bytesOf(steps[s]),
-                                steps[s].cost.operations.evaluate(sizes)});
+      result.kernels.push_back({steps[s].name, steps[s].operators,
+                                steps[s].kind == Step::Kind::Library ? steps[s].symbol : "", notes[s],
+                                summarize(std::move(stepTimes[s])).median, predicted[s],
+                                bytesOf(steps[s]), steps[s].cost.operations.evaluate(sizes)});
   }
 
   const BenchOptions &options;
@@ -205,7 +210,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
       ->check(CLI::Range(1, 1000000).description(""))
       ->capture_default_str();
   command->add_flag("--profile", options->profile,
-                    "Show time, bytes and operations of every kernel");
+                    "Show time, predicted time, bytes and operations of every kernel");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Examples:\n"
                   "  headrace bench examples/digits/digits.onnx --size batch=64 --profile\n"

@@ -2,6 +2,7 @@
 
 #include "report/Table.h"
 #include "report/Text.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,7 @@ void printKernels(const BenchResult &result) {
   using Align = Table::Align;
   Table table({{"kernel", Align::Left},
                {"time"},
+               {"predicted"},
                {"share"},
                {"bytes"},
                {"operations"},
@@ -49,6 +51,7 @@ void printKernels(const BenchResult &result) {
                {"operators", Align::Left}});
   for (const KernelTiming &kernel : result.kernels)
     table.add({kernel.name, duration(kernel.microseconds),
+               kernel.predicted ? duration(*kernel.predicted) : "",
                fmt::format("{:.1f}%", total > 0 ? 100 * kernel.microseconds / total : 0),
                withPrefix(static_cast<double>(kernel.bytes), "B"),
                withPrefix(static_cast<double>(kernel.operations), ""),
@@ -58,9 +61,21 @@ void printKernels(const BenchResult &result) {
                                     : shortList(kernel.operators) + " (" + kernel.notes + ")"});
   fmt::print("\n");
   table.print(stdout);
+  if (std::optional<double> error = medianError(result.kernels))
+    fmt::print("\npredictions are off by {:.0f}% in the median\n", 100 * *error);
 }
 
 } // namespace
+
+std::optional<double> medianError(const std::vector<KernelTiming> &kernels) {
+  std::vector<double> errors;
+  for (const KernelTiming &kernel : kernels)
+    if (kernel.predicted && kernel.microseconds >= 1)
+      errors.push_back(std::fabs(*kernel.predicted - kernel.microseconds) / kernel.microseconds);
+  if (errors.empty())
+    return std::nullopt;
+  return summarize(std::move(errors)).median;
+}
 
 void printTables(const BenchResult &result) {
   std::vector<std::string> inputs;
@@ -130,13 +145,17 @@ void printJson(const BenchResult &result) {
     for (const KernelTiming &kernel : result.kernels)
       kernels.push_back({{"name", kernel.name},
                          {"operators", kernel.operators},
+                         {"routine", kernel.routine},
                          {"notes", kernel.notes},
                          {"time_us", kernel.microseconds},
+                         {"predicted_us", kernel.predicted ? json(*kernel.predicted) : json()},
                          {"bytes", kernel.bytes},
                          {"operations", kernel.operations},
                          {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
                          {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
     document["kernels"] = kernels;
+    if (std::optional<double> error = medianError(result.kernels))
+      document["median_error"] = *error;
   }
   fmt::print("{}\n", jsonText(document));
 }

@@ -29,8 +29,11 @@ struct MissingSystem {
 struct KernelTiming {
   std::string name;
   std::vector<std::string> operators;
-  std::string notes; // of the device
+  std::string routine; // of a library; empty for generated code
+  std::string notes;   // of the device
   double microseconds = 0;
+  /// By the cost model; nothing for a package.
+  std::optional<double> predicted;
   int64_t bytes = 0, operations = 0;
 };
 
@@ -46,6 +49,10 @@ struct BenchResult {
   std::vector<MissingSystem> missing;
   std::vector<KernelTiming> kernels;
 };
+
+/// The median of how far predictions are from times, as a share of the time; nothing where there
+/// are none. Kernels of less than a microsecond, which are mostly the clock, do not count.
+std::optional<double> medianError(const std::vector<KernelTiming> &kernels);
 
 void printTables(const BenchResult &result);
 void printJson(const BenchResult &result);

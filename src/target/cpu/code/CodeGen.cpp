@@ -1,5 +1,7 @@
 #include "target/cpu/code/CodeGen.h"
 
+#include "analysis/cost/ProcessorRates.h"
+#include "analysis/cost/RatesFile.h"
 #include "runtime/program/RuntimeFunctions.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
@@ -208,6 +210,8 @@ Processor findProcessor(StringRef name) {
     processor.needs.level = hostLevel();
     processor.needs.features = hostFeatures();
     setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
+    // Compiling never waits for a measurement; where there was one, it counts.
+    machine.setRates(hostRates());
     return processor;
   }
   std::span<const std::string_view> levels = processorLevels();
@@ -218,6 +222,11 @@ Processor findProcessor(StringRef name) {
                     "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
   processor.name = processor.needs.level = name.str();
   setWidth(int64_t{16} << (level - levels.begin()));
+  // The same on every machine: code for a level does not depend on where it is made.
+  ProcessorDescription description;
+  description.name = processor.name;
+  description.vectorBytes = machine.vectorBytes;
+  machine.setRates(derivedRates(description));
   return processor;
 }
 

@@ -1,7 +1,7 @@
 // Loops of our own on processors.
 #include "analysis/MatrixProduct.h"
 #include "target/cpu/expansion/Expansions.h"
-#include "target/expansion/Estimates.h"
+#include "target/expansion/ProductShape.h"
 
 using namespace mlir;
 
@@ -10,6 +10,41 @@ namespace {
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
+/// A product in register tiles (recipe/ChooseTiles.h), its operands read once and where loops come
+/// back to them.
+Work tiledWork(const ProductShape &shape, double imageBytes, double weightBytes,
+               double resultBytes, DType type, const Machine &machine) {
+  auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
+  auto tile = static_cast<double>(
+      chooseFeatureTile(static_cast<int64_t>(lanes), static_cast<int64_t>(shape.columns)));
+  double width = tile >= lanes || shape.columns <= 2 * lanes ? std::max(tile, 1.0) : 2 * lanes;
+  double vectors = std::ceil(width / lanes), blocks = std::ceil(shape.columns / width);
+  double most = std::clamp((static_cast<double>(machine.vectorRegisters) - 1 - vectors) / vectors,
+                           1.0, 14.0);
+  // A single row is computed for several blocks of columns at once.
+  double rows = std::min(std::floor(most), std::max(shape.rows, shape.rows == 1 ? blocks : 1));
+  Work work;
+  work.arithmetic.push_back({OperationKind::Product, type, shape.operations(),
+                             tileEfficiency(rows, vectors, width / (vectors * lanes))});
+  double whole = imageBytes + weightBytes + resultBytes;
+  for (double bytes : {imageBytes, weightBytes, resultBytes})
+    work.move(bytes, whole);
+  work.parts = shape.batch * blocks * std::ceil(shape.rows / rows);
+  // A panel of weights stays while all rows of a cell use it; cells are blocks of columns, or of
+  // rows where there are few of those.
+  double panel = shape.depth * width * static_cast<double>(sizeOf(type));
+  double panels = weightBytes * std::ceil(shape.rows / rows);
+  if (panel > machine.rates.nearCacheBytes && panels > weightBytes)
+    work.move(panels - weightBytes, std::min(panel, machine.rates.coreCacheBytes));
+  constexpr double cells = 16;
+  double rowCells = std::min(std::ceil(cells / blocks), std::ceil(shape.rows / rows));
+  if (weightBytes > machine.rates.coreCacheBytes)
+    work.move((rowCells - 1) * weightBytes, weightBytes);
+  if (imageBytes > machine.rates.nearCacheBytes && blocks > 1)
+    work.move((blocks - 1) * imageBytes / rowCells, imageBytes / rowCells);
+  return work;
+}
+
 /// Loops of our own: the result's last dimension in vectors, which the second operand must hold
 /// contiguously. Constant operands are packed that way for nothing.
 class GeneratedContraction final : public Expansion {
@@ -17,12 +52,24 @@ public:
   StringRef name() const override { return "generated"; }
   bool applies(Operation *op, const Machine &) const override { return isa<hr::ContractOp>(op); }
 
-  double estimate(Operation *operation, const Machine &machine) const override {
+  Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ContractOp>(operation);
-    double microseconds = computeMicroseconds(op, machine, efficiencyOf(op));
-    if (needsTranspose(op))
-      microseconds += bytesOf(op.getRhs()) / kBytesPerMicrosecond;
-    return microseconds;
+    NominalSizes sizes = nominalSizes(op);
+    ProductShape shape = productShape(op, sizes);
+    bool swapped = featuresInFirstOperand(op);
+    if (swapped)
+      std::swap(shape.rows, shape.columns);
+    Value image = swapped ? op.getRhs() : op.getLhs(), weights = swapped ? op.getLhs() : op.getRhs();
+    DType type = rateType(op.getType());
+    double weightBytes = nominalBytes(weights, sizes);
+    Work work = tiledWork(shape, nominalBytes(image, sizes), weightBytes,
+                          nominalBytes(op.getResult(), sizes), type, machine);
+    work.arithmetic = {arithmeticOf(op, work.arithmetic.front())};
+    if (needsTranspose(op)) {
+      work.move(2 * weightBytes, 2 * weightBytes);
+      work.kernelCalls += 1;
+    }
+    return work;
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
@@ -34,21 +81,20 @@ public:
   }
 
 private:
-  /// The share of the machine's arithmetic that the loops reach. Register tiles need to know how
-  /// many columns the result has, and how long the sums are; rows may be open.
-  static double efficiencyOf(hr::ContractOp op) {
+  /// Register tiles need to know how many columns the result has, and how long the sums are; rows
+  /// may be open. Plain loops, and sums of rows, are what is left otherwise.
+  static Work::Arithmetic arithmeticOf(hr::ContractOp op, Work::Arithmetic inTiles) {
     Movement movement = op.getMovement();
     std::optional<unsigned> feature = featureDim(op);
-    double efficiency = 0.9;
     for (auto [dim, size] : llvm::enumerate(movement.domain)) {
       if (constantValue(size))
         continue;
       if (feature == dim)
-        return 0.03;
+        return {OperationKind::Scalar, inTiles.type, inTiles.operations};
       if (!movement.maps[2].isFunctionOfDim(dim))
-        efficiency = 0.1;
+        inTiles = {OperationKind::Simple, inTiles.type, inTiles.operations};
     }
-    return efficiency;
+    return inTiles;
   }
 
   static SmallVector<AffineMap> mapsOf(hr::ContractOp op) {
@@ -115,8 +161,12 @@ class GeneratedConvolution final : public Expansion {
 public:
   StringRef name() const override { return "generated"; }
   bool applies(Operation *op, const Machine &) const override { return isa<hr::ConvOp>(op); }
-  double estimate(Operation *op, const Machine &machine) const override {
-    return computeMicroseconds(op, machine, /*efficiency=*/0.9);
+  Work work(Operation *operation, const Machine &machine) const override {
+    auto op = cast<hr::ConvOp>(operation);
+    NominalSizes sizes = nominalSizes(op);
+    return tiledWork(productShape(op, sizes), nominalBytes(op.getInput(), sizes),
+                     nominalBytes(op.getFilter(), sizes), nominalBytes(op.getResult(), sizes),
+                     rateType(op.getType()), machine);
   }
   void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 };

@@ -1,8 +1,8 @@
 // Products of matrices by OpenBLAS, convolutions as such products.
 #include "runtime/library/Library.h"
 #include "target/cpu/expansion/Expansions.h"
-#include "target/expansion/Estimates.h"
 #include "target/expansion/LibraryContraction.h"
+#include "target/expansion/ProductShape.h"
 
 using namespace mlir;
 
@@ -28,11 +28,9 @@ public:
            usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
   }
 
-  double estimate(Operation *operation, const Machine &machine) const override {
+  Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    double packing = bytesOf(op.getLhs()) + bytesOf(op.getRhs());
-    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
-           (packing + unfusedBytes(op)) / kBytesPerMicrosecond;
+    return libraryWork(op, productShape(op, nominalSizes(op)));
   }
 
 private:
@@ -55,11 +53,17 @@ public:
            libraryAvailable("openblas");
   }
 
-  double estimate(Operation *operation, const Machine &machine) const override {
+  Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ConvOp>(operation);
-    double patches = bytesOf(op.getInput()) * static_cast<double>(positionsOf(op));
-    return 3 + computeMicroseconds(op, machine, /*efficiency=*/0.85) +
-           (4 * patches + 2 * bytesOf(op.getResult())) / kBytesPerMicrosecond;
+    NominalSizes sizes = nominalSizes(op);
+    ProductShape shape = productShape(op, sizes);
+    Work work = LibraryContraction::libraryWork(op, shape);
+    // Patches are gathered by slices, joined, and read by the product.
+    double patches =
+        shape.batch * shape.rows * shape.depth * op.getType().getElementTypeBitWidth() / 8;
+    work.move(5 * patches, 2 * patches);
+    work.kernelCalls += 1;
+    return work;
   }
 
   void rewrite(Operation *operation, const Machine &machine,

@@ -10,7 +10,7 @@
 #include "runtime/library/Attention.h"
 #include "runtime/library/Library.h"
 #include "target/cpu/expansion/Expansions.h"
-#include "target/expansion/Estimates.h"
+#include "target/expansion/ProductShape.h"
 
 using namespace mlir;
 
@@ -78,13 +78,23 @@ public:
     return query.size() <= kMostRank && (!queries || *queries >= kFewQueries);
   }
 
-  double estimate(Operation *operation, const Machine &machine) const override {
+  Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::AttentionOp>(operation);
-    double bytes = bytesOf(op.getResult());
-    for (Value operand : op.getOperands())
-      bytes += bytesOf(operand);
-    return 3 + 2 * computeMicroseconds(op, machine, /*efficiency=*/0.68) +
-           bytes / kBytesPerMicrosecond;
+    NominalSizes sizes = nominalSizes(op);
+    Work work = workOf(op, sizes);
+    SymbolicShape query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
+    auto queries = static_cast<double>(nominal(query[query.size() - 2], sizes));
+    auto keys = static_cast<double>(nominal(key[key.size() - 2], sizes));
+    auto depth = static_cast<double>(nominal(query.back(), sizes));
+    work.kernelCalls = 0;
+    work.libraryCalls = 1;
+    work.librarySide = ProductShape{1, std::min(queries, kBlock), std::min(keys, kBlock), depth}.side();
+    // Every block of keys rescales what the blocks before it left; scores stay in the caches.
+    double scores = work.arithmetic.front().operations / (4 * depth);
+    DType type = rateType(op.getType());
+    work.arithmetic.push_back({OperationKind::Elementary, type, scores});
+    work.arithmetic.push_back({OperationKind::Simple, type, 4 * scores});
+    return work;
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
@@ -128,6 +138,7 @@ public:
 
 private:
   static constexpr int64_t kFewQueries = 8;
+  static constexpr double kBlock = 256; // of queries or keys, about
 
   /// The first members of Attention.
   static SmallVector<AffineExpr> sizesOf(hr::AttentionOp op) {

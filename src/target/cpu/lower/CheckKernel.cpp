@@ -9,6 +9,7 @@
 // A recipe that is legal can still be a bad one: results are right, and slow. The notes say why:
 // accumulators in memory or more than the machine has registers, inner loops that stayed scalar,
 // allocations inside loops. They change nothing and are shown by `headrace explain`.
+#include "analysis/Machine.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/KernelModel.h"
 
@@ -74,7 +75,7 @@ private:
     int64_t bits = type.getElementType().getIntOrFloatBitWidth();
     int64_t last = type.getRank() ? type.getShape().back() : 1;
     return type.getNumElements() / std::max<int64_t>(1, last) *
-           llvm::divideCeil(last * bits, vectorBytes * 8);
+           llvm::divideCeil(last * bits, machineOfTarget(target).vectorBytes * 8);
   }
 
   void checkRegisters(scf::ForOp loop) {
@@ -90,6 +91,7 @@ private:
         row = std::max<int64_t>(
             row, registersOf(VectorType::get({type.getShape().back()}, type.getElementType())));
     });
+    int64_t vectorRegisters = machineOfTarget(target).vectorRegisters;
     if (carried + row > vectorRegisters)
       note("an inner loop carries " + std::to_string(carried) + " vectors and reads " +
            std::to_string(row) + " at a time; the machine has " + std::to_string(vectorRegisters) +

@@ -7,10 +7,13 @@
 //
 // Kernels that walk blocks of rows have none: the walk is their loops. A recipe that is already
 // there (written by the user, loaded, tuned) is kept.
+#include "dialect/ExpectedSizes.h"
 #include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ChooseRecipe.h"
 #include "target/cpu/walk/WalkPlan.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -29,6 +32,8 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     if (funcs.empty())
       return;
     func::FuncOp kernel = *funcs.begin();
+    // Known until here: equal kernels stay equal, whatever sizes were expected of them.
+    auto forget = llvm::make_scope_exit([&] { module->removeAttr(kExpectedSizesAttr); });
     Builder b(&getContext());
     if (findWalk(kernel)) {
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
@@ -40,10 +45,7 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
             b.getStringAttr("it walks blocks of rows, which have no schedule of their own"));
       return;
     }
-    Machine machine;
-    machine.vectorBytes = vectorBytes;
-    machine.vectorRegisters = vectorRegisters;
-    auto chosen = b.getStringAttr(chooseCpuRecipe(kernel, machine).text());
+    auto chosen = b.getStringAttr(chooseCpuRecipe(kernel, machineOfTarget(target)).text());
     if (!module->hasAttr(kRecipeAttr))
       module->setAttr(kRecipeAttr, chosen);
     // One that was written by the compiler before is its choice still.

@@ -1,8 +1,10 @@
 #include "target/cpu/recipe/ChooseRecipe.h"
 
+#include "analysis/OperatorWork.h"
 #include "target/cpu/recipe/ChooseTiles.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/RecipeDraft.h"
+#include "transform/kernels/KernelShapes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -17,7 +19,7 @@ constexpr int64_t kElementwiseCell = 8192;
 class RecipeChooser : RecipeDraft {
 public:
   RecipeChooser(func::FuncOp kernel, const Machine &machine)
-      : RecipeDraft{KernelContents::of(kernel), machine, {}, {}, {}} {
+      : RecipeDraft{KernelContents::of(kernel), machine, {}, {}, {}, {}} {
     for (Operation *op : contents.ops)
       for (Type type : op->getOperandTypes()) {
         Type element = getElementTypeOrSelf(type);
@@ -44,6 +46,9 @@ private:
     if (!root)
       return padding();
     ranges = root.getStaticLoopRanges();
+    NominalSizes sizes = nominalSizes(root);
+    for (AffineExpr size : loopSizes(root))
+      nominal.push_back(size ? headrace::nominal(size, sizes) : NominalSizes::kDefault);
     iterators = root.getIteratorTypesArray();
     bool onlyGenerics =
         llvm::all_of(contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); });
@@ -84,7 +89,7 @@ private:
         break;
       last = axisName(contents.root, dim);
       write.parallel(contents.root, last);
-      cells *= sizeOrGuess(dim);
+      cells *= nominal[dim];
     }
     computeInside(last);
   }

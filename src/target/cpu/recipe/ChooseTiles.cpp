@@ -79,7 +79,7 @@ private:
       if (kind == IteratorType::reduction)
         spanned += (draft.ranges[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) *
                    draft.elementBytes;
-    int64_t rows = tile.grid[row] ? tile.grid[row] : draft.sizeOrGuess(row);
+    int64_t rows = tile.grid[row] ? tile.grid[row] : draft.nominal[row];
     bool isInput = isa<BlockArgument>(anchor->getOperand(1)) ||
                    anchor->getOperand(1).getDefiningOp<bufferization::ToTensorOp>();
     if (isInput && spanned > draft.machine.translatedBytes &&
@@ -168,7 +168,7 @@ private:
       int64_t unit = tile.sizes[dim];
       if (ShapedType::isDynamic(draft.ranges[dim])) {
         tile.grid[dim] = unit;
-        cells *= RecipeDraft::kAssumedDynamicSize;
+        cells *= std::max<int64_t>(1, draft.nominal[dim] / unit);
         continue;
       }
       int64_t count = (draft.ranges[dim] + unit - 1) / unit;

@@ -9,17 +9,14 @@ namespace headrace {
 
 struct RecipeDraft {
   static constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
-  static constexpr int64_t kAssumedDynamicSize = 8;
 
   int64_t lanes() const { return machine.lanes(elementBytes); }
-  int64_t sizeOrGuess(int64_t dim) const {
-    return mlir::ShapedType::isDynamic(ranges[dim]) ? kAssumedDynamicSize : ranges[dim];
-  }
 
   KernelContents contents;
   const Machine &machine;
   StepWriter write;
   llvm::SmallVector<int64_t> ranges;
+  llvm::SmallVector<int64_t> nominal; // ranges, with nominal sizes for open ones
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
   int64_t elementBytes = 1;
 };

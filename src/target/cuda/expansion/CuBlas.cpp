@@ -1,7 +1,7 @@
 // Products of matrices by cuBLAS.
 #include "runtime/cuda/CuBlas.h"
 
-#include "target/cuda/expansion/Estimates.h"
+#include "target/cuda/expansion/DeviceWork.h"
 #include "target/cuda/expansion/Expansions.h"
 #include "target/expansion/LibraryContraction.h"
 
@@ -27,10 +27,8 @@ public:
            (result == type || result.isF32());
   }
 
-  double estimate(Operation *operation, const Machine &) const override {
-    auto op = cast<hr::ContractOp>(operation);
-    return 2 + deviceMicroseconds(op, /*efficiency=*/1, /*tile=*/64) +
-           unfusedBytes(op) / kDeviceBytesPerMicrosecond;
+  Work work(Operation *op, const Machine &machine) const override {
+    return deviceLibraryWork(op, machine, /*efficiency=*/1);
   }
 
 private:

@@ -1,7 +1,7 @@
 // Convolutions by cuDNN.
 #include "runtime/cuda/CuDnn.h"
 
-#include "target/cuda/expansion/Estimates.h"
+#include "target/cuda/expansion/DeviceWork.h"
 #include "target/cuda/expansion/Expansions.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -29,10 +29,8 @@ public:
            isLibraryType(getElementTypeOrSelf(op.getInput()));
   }
 
-  double estimate(Operation *op, const Machine &) const override {
-    double unfused = op->hasOneUse() ? 2 * bytesOf(op->getResult(0)) : 0;
-    return 2 + deviceMicroseconds(op, /*efficiency=*/0.7, /*tile=*/64) +
-           unfused / kDeviceBytesPerMicrosecond;
+  Work work(Operation *op, const Machine &machine) const override {
+    return deviceLibraryWork(op, machine, /*efficiency=*/0.7);
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {

@@ -1,25 +1,10 @@
 // Kernels of our own on a device: they read operands in any order.
-#include "target/cuda/expansion/Estimates.h"
+#include "target/cuda/expansion/DeviceWork.h"
 #include "target/cuda/expansion/Expansions.h"
 
 using namespace mlir;
 
 namespace headrace::cuda {
-
-double deviceMicroseconds(Operation *op, double efficiency, double tile) {
-  constexpr double processors = 132;
-  constexpr double singles = 50e6, halves = 750e6; // operations a microsecond
-  Value result = op->getResult(0);
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  double rate = type.getElementTypeBitWidth() <= 16 ? halves : singles;
-  double results = sizeOrGuess(elementCount(shapeOf(result), op->getContext()));
-  double filled = std::min(1.0, std::max(1.0, results / (tile * tile)) / processors);
-  double moved = bytesOf(result);
-  for (Value operand : op->getOperands())
-    moved += bytesOf(operand);
-  return std::max(operationsOf(op) / (rate * efficiency * filled),
-                  moved / kDeviceBytesPerMicrosecond);
-}
 
 namespace {
 
@@ -28,8 +13,8 @@ public:
   explicit Generated(double efficiency) : efficiency(efficiency) {}
   StringRef name() const override { return "generated"; }
   bool applies(Operation *op, const Machine &) const override { return isa<Op>(op); }
-  double estimate(Operation *op, const Machine &) const override {
-    return deviceMicroseconds(op, efficiency, /*tile=*/128);
+  Work work(Operation *op, const Machine &machine) const override {
+    return deviceWork(op, machine, efficiency, /*tile=*/128);
   }
   void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 

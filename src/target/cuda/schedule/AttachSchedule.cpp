@@ -12,6 +12,7 @@
 //
 // A recipe that is not legal leaves its reason on the module, and the launches that the compiler
 // chooses.
+#include "dialect/ExpectedSizes.h"
 #include "runtime/system/Error.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/schedule/ChooseSchedule.h"
@@ -63,6 +64,8 @@ struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSched
       (void)cuda::chooseSchedules(kernel, warpgroups);
     }
     describe(module, kernel);
+    // Known until here: equal kernels stay equal, whatever sizes were expected of them.
+    module->removeAttr(kExpectedSizesAttr);
   }
 
 private:

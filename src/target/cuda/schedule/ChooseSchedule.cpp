@@ -19,7 +19,7 @@ bool readsWell(const Product &product) {
     return kernelShape(operand->get())->back().isMultipleOf(kRowElements);
   };
   auto isLarge = [&](ArrayRef<unsigned> loops) {
-    return sizeOrGuess(product.size(loops)) >= kLeastCopied;
+    return product.nominalSize(loops) >= kLeastCopied;
   };
   return (readsInPlace(product.a) && readsInPlace(product.b)) ||
          (isLarge(product.m) && isLarge(product.n) && isLarge(product.k));
@@ -28,8 +28,8 @@ bool readsWell(const Product &product) {
 /// Products of fewer rows or columns are sums of rows.
 bool fillsTiles(const Product &product) {
   constexpr int64_t kFewest = 16;
-  return sizeOrGuess(product.size(product.m)) >= kFewest &&
-         sizeOrGuess(product.size(product.n)) >= kFewest;
+  return product.nominalSize(product.m) >= kFewest &&
+         product.nominalSize(product.n) >= kFewest;
 }
 
 class Chooser {

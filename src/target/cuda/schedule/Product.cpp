@@ -1,5 +1,6 @@
 #include "target/cuda/schedule/Product.h"
 
+#include "analysis/OperatorWork.h"
 #include "dialect/scalar/HalfPrecision.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,6 +45,10 @@ AffineExpr Product::size(ArrayRef<unsigned> loops) const {
   for (unsigned loop : loops)
     size = size * loopSize(generic, loop);
   return size;
+}
+
+int64_t Product::nominalSize(ArrayRef<unsigned> loops) const {
+  return nominal(size(loops), nominalSizes(op));
 }
 
 std::optional<Product> productOf(linalg::GenericOp op) {

@@ -13,6 +13,8 @@ struct Product {
   llvm::SmallVector<unsigned> batch, m, n, k;
 
   mlir::AffineExpr size(llvm::ArrayRef<unsigned> loops) const;
+  /// The same, at nominal values of what is open.
+  int64_t nominalSize(llvm::ArrayRef<unsigned> loops) const;
 };
 
 /// The product that the reduction is; nothing where it is none. The last loop of the result is one

@@ -11,7 +11,4 @@ FormOrReason<Schedule> propose(mlir::Operation *op, Schedule::Kind kind, bool ha
 /// The same with what was given, and with what follows from that. It need not be legal.
 FormOrReason<Schedule> propose(mlir::Operation *op, const GivenSchedule &given, bool hasWarpgroups);
 
-/// A size, or a guess where it is open.
-int64_t sizeOrGuess(mlir::AffineExpr expr);
-
 } // namespace headrace::cuda

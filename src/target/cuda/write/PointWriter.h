@@ -8,6 +8,7 @@
 #pragma once
 
 #include "target/cuda/write/KernelWriter.h"
+#include "transform/kernels/KernelShapes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -33,10 +34,6 @@ struct TensorMemory {
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
 
-/// The sizes of a kernel's tensor as expressions of the symbols; nothing where one is unknown.
-std::optional<SymbolicShape> kernelShape(mlir::Value tensor);
-/// A size or offset inside a kernel as an expression; nothing where it is not one.
-mlir::AffineExpr sizeExpr(mlir::OpFoldResult size, mlir::MLIRContext *context);
 
 /// How many positions a loop has, as an expression of the symbols; null where that is unknown.
 mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);

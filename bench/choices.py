@@ -1,0 +1,174 @@
+"""Tells how good the cost model is: how far its predictions are off, and how often it chooses well.
+
+    ./dev bench choices [--models MODEL ...] [--threads 1] [--seconds 1] [--rounds 3]
+
+Every product and convolution of the models is timed as generated code and as a library's routine, with
+what each needs around it. Where the two differ by more than a tenth, the compiler should have taken
+the faster one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.run import MODEL_NAMES
+from bench.workload import ROOT, from_file, from_name
+
+LIBRARY = "openblas"
+CLEAR = 1.1  # ratio from which on one of two times is the better one
+
+
+@dataclass
+class Kernel:
+    name: str
+    operators: frozenset[str]
+    time_us: float
+    predicted_us: float | None
+    is_library: bool
+
+
+@dataclass
+class Choice:
+    """Operators that one expansion or the other computes together, and their time under each."""
+
+    operators: frozenset[str]
+    generated_us: float
+    library_us: float
+    took_library: bool
+
+    @property
+    def is_clear(self) -> bool:
+        return max(self.generated_us, self.library_us) > CLEAR * min(
+            self.generated_us, self.library_us
+        )
+
+    @property
+    def is_right(self) -> bool:
+        return self.took_library == (self.library_us < self.generated_us)
+
+
+def profile(path: Path, expansion: str, options: argparse.Namespace) -> list[Kernel]:
+    headrace = os.environ.get("HEADRACE_BIN", str(ROOT / "build/release/bin/headrace"))
+    command = [headrace, "bench", str(path), "--profile", "--json", "--expansion", expansion]
+    command += ["--seconds", str(options.seconds), "--rounds", "1"]
+    command += ["--threads", str(options.threads)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return [
+        Kernel(
+            kernel["name"],
+            frozenset(kernel["operators"]),
+            kernel["time_us"],
+            kernel["predicted_us"],
+            kernel["routine"].startswith(LIBRARY + "."),
+        )
+        for kernel in json.loads(done.stdout)["kernels"]
+    ]
+
+
+def best_profile(path: Path, expansion: str, options: argparse.Namespace) -> list[Kernel]:
+    """The least time of each kernel over some rounds: others may use the machine meanwhile."""
+    rounds = [profile(path, expansion, options) for _ in range(options.rounds)]
+    for same in zip(*rounds, strict=True):
+        same[0].time_us = min(kernel.time_us for kernel in same)
+    return rounds[0]
+
+
+def groups(profiles: Iterable[list[Kernel]]) -> list[frozenset[str]]:
+    """Operators that share a kernel in any of the profiles, directly or through others."""
+    found: list[set[str]] = []
+    for kernels in profiles:
+        for kernel in kernels:
+            touching = [group for group in found if group & kernel.operators]
+            found = [group for group in found if not group & kernel.operators]
+            found.append(set(kernel.operators).union(*touching))
+    return [frozenset(group) for group in found]
+
+
+def choices(
+    generated: list[Kernel], library: list[Kernel], chosen: list[Kernel]
+) -> list[Choice]:
+    """One for each group of operators that a library can compute a part of."""
+    found = []
+    for group in groups([generated, library, chosen]):
+        mine = {
+            name: [kernel for kernel in kernels if kernel.operators & group]
+            for name, kernels in (("g", generated), ("l", library), ("c", chosen))
+        }
+        if any(kernel.is_library for kernel in mine["l"]):
+            took = any(kernel.is_library for kernel in mine["c"])
+            times = {name: sum(k.time_us for k in kernels) for name, kernels in mine.items()}
+            found.append(Choice(group, times["g"], times["l"], took))
+    return found
+
+
+def errors(kernels: Iterable[Kernel]) -> list[float]:
+    """How far predictions are off, as shares of the times; less than a microsecond is the clock."""
+    return [
+        abs(kernel.predicted_us - kernel.time_us) / kernel.time_us
+        for kernel in kernels
+        if kernel.predicted_us is not None and kernel.time_us >= 1
+    ]
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", nargs="+", metavar="MODEL", default=list(MODEL_NAMES))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each profile (default: 1)")
+    parser.add_argument("--rounds", type=int, default=3, help="profiles of each (default: 3)")
+    parser.add_argument("--verbose", action="store_true", help="show every choice and kernel")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse_arguments(arguments)
+    all_choices: list[Choice] = []
+    all_errors: list[float] = []
+    for model in options.models:
+        is_file = Path(model).suffix == ".onnx"
+        work = from_file(Path(model), 1) if is_file else from_name(model, False, 1)
+        chosen = best_profile(work.path, "auto", options)
+        generated = best_profile(work.path, "generated", options)
+        library = best_profile(work.path, LIBRARY, options)
+        own = choices(generated, library, chosen)
+        off = errors(chosen)
+        all_choices += own
+        all_errors += off
+        clear = [choice for choice in own if choice.is_clear]
+        right = sum(choice.is_right for choice in clear)
+        print(
+            f"{work.name:14} predictions off by {statistics.median(off or [0]):4.0%} in the median of"
+            f" {len(off):3} kernels; {right} of {len(clear)} clear choices right",
+            flush=True,
+        )
+        if options.verbose:
+            for kernel in chosen:
+                print(f"    {kernel.name[-40:]:40} {kernel.time_us:10.1f} us,"
+                      f" predicted {kernel.predicted_us or 0:10.1f}")
+            for choice in own:
+                mark = "" if not choice.is_clear else "right" if choice.is_right else "WRONG"
+                print(f"    {sorted(choice.operators)[0][-40:]:40} generated {choice.generated_us:9.1f}"
+                      f" library {choice.library_us:9.1f} took"
+                      f" {'library' if choice.took_library else 'generated'} {mark}")
+    clear = [choice for choice in all_choices if choice.is_clear]
+    right = sum(choice.is_right for choice in clear)
+    share = f" ({right / len(clear):.0%})" if clear else ""
+    print(f"\nall: predictions off by {statistics.median(all_errors or [0]):.0%} in the median of"
+          f" {len(all_errors)} kernels; {right} of {len(clear)}{share} clear choices right")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

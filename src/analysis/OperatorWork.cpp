@@ -1,0 +1,124 @@
+#include "analysis/OperatorWork.h"
+
+#include "dialect/ExpectedSizes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+NominalSizes nominalSizes(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto expected = op->getAttrOfType<DenseI64ArrayAttr>(kExpectedSizesAttr))
+      return NominalSizes({expected.asArrayRef().begin(), expected.asArrayRef().end()});
+  return {};
+}
+
+int64_t nominal(AffineExpr size, const NominalSizes &sizes) {
+  if (auto constant = constantValue(size))
+    return std::clamp<int64_t>(*constant, 0, NominalSizes::kMost);
+  try {
+    return sizes.of(toDimExpr(size));
+  } catch (const std::exception &) { // a size that is too large to compute with
+    return NominalSizes::kMost;
+  }
+}
+
+double nominalBytes(Value value, const NominalSizes &sizes) {
+  auto type = cast<RankedTensorType>(value.getType());
+  double bytes = std::max(1.0, type.getElementTypeBitWidth() / 8.0);
+  for (AffineExpr size : shapeOf(type))
+    bytes *= static_cast<double>(nominal(size, sizes));
+  return bytes;
+}
+
+DType rateType(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isIntOrFloat() ? toDType(element) : DType::F32;
+}
+
+ScalarOperations scalarOperations(Region &body) {
+  // Costs of the list of functions, in units of an exponential's.
+  static const llvm::StringMap<double> functions = [] {
+    llvm::StringMap<double> costs;
+    auto add = [&](StringRef name, double cost) { costs[name] = cost; };
+#define HEADRACE_FUNCTION(Id, name, value, Operation, derivative, cost, growth, onnx, version,     \
+                          script)                                                                  \
+  add(Operation::getOperationName(), cost);
+#include "runtime/scalar/Functions.def"
+    return costs;
+  }();
+  constexpr double exponential = 8, cheap = 1, root = 2;
+  ScalarOperations count;
+  body.walk([&](Operation *op) {
+    if (op->hasTrait<OpTrait::IsTerminator>() || isa<arith::ConstantOp, hr::SizeOp>(op))
+      return;
+    if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp, arith::RemSIOp,
+            arith::RemUIOp, math::RsqrtOp>(op))
+      count.division += 1;
+    else if (isa<math::PowFOp, math::Atan2Op>(op))
+      count.elementary += 2.5;
+    else if (auto known = functions.find(op->getName().getStringRef()); known == functions.end())
+      count.simple += 1;
+    else if (known->second <= cheap)
+      count.simple += 1;
+    else if (known->second <= root)
+      count.division += 1;
+    else
+      count.elementary += known->second / exponential;
+  });
+  return count;
+}
+
+namespace {
+
+/// Windows over each channel use no operand for several results; nothing is kept in registers.
+OperationKind kindOf(Operation *op) {
+  if (isa<hr::ContractOp, hr::AttentionOp>(op))
+    return OperationKind::Product;
+  if (auto conv = dyn_cast<hr::ConvOp>(op))
+    return conv.getGroups() == 1 ? OperationKind::Product : OperationKind::Window;
+  return isa<hr::PoolOp, hr::ConvFilterOp>(op) ? OperationKind::Window : OperationKind::Simple;
+}
+
+} // namespace
+
+Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
+  Work work;
+  double total = nominalBytes(op->getResult(0), sizes);
+  llvm::SmallDenseSet<Value> seen;
+  work.streams.push_back({total, 0, static_cast<int>(op->getNumOperands())});
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (seen.insert(operand).second) {
+      double bytes = nominalBytes(operand, sizes);
+      total += bytes;
+      work.streams.push_back({bytes, 0, static_cast<int>(i)});
+    }
+  for (Work::Stream &stream : work.streams)
+    stream.workingSet = total;
+  Movement movement = op.getMovement();
+  double points = 1, results = 1;
+  for (auto [size, kind] : llvm::zip(movement.domain, movement.iterators)) {
+    points *= static_cast<double>(nominal(size, sizes));
+    if (kind == utils::IteratorType::parallel)
+      results *= static_cast<double>(nominal(size, sizes));
+  }
+  work.parts = results;
+  DType type = rateType(op->getResult(0).getType());
+  auto add = [&](OperationKind kind, double each) {
+    if (each > 0)
+      work.arithmetic.push_back({kind, type, each * points});
+  };
+  if (auto map = dyn_cast<hr::MapOp>(op.getOperation())) {
+    ScalarOperations each = scalarOperations(map.getBody());
+    add(OperationKind::Simple, each.simple);
+    add(OperationKind::Division, each.division);
+    add(OperationKind::Elementary, each.elementary);
+  } else {
+    add(kindOf(op), static_cast<double>(movement.operationsPerPoint));
+  }
+  return work;
+}
+
+} // namespace headrace

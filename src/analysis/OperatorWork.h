@@ -1,0 +1,30 @@
+// The work of operators of level 1 and of scalar functions, for cost models.
+#pragma once
+
+#include "analysis/cost/NominalSizes.h"
+#include "analysis/cost/Work.h"
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
+namespace headrace {
+
+/// The sizes that costs of the program, or the outlined kernel, around an operation are estimated
+/// with.
+NominalSizes nominalSizes(mlir::Operation *op);
+/// A size, or its nominal value where it is open.
+int64_t nominal(mlir::AffineExpr size, const NominalSizes &sizes);
+double nominalBytes(mlir::Value value, const NominalSizes &sizes);
+
+/// Operations of a scalar function at one point, by kind.
+struct ScalarOperations {
+  double simple = 0, division = 0, elementary = 0;
+};
+ScalarOperations scalarOperations(mlir::Region &body);
+
+/// An operator in a kernel of its own, its operands found among each other.
+Work workOf(hr::OperatorInterface op, const NominalSizes &sizes);
+
+/// The element type as rates know it.
+DType rateType(mlir::Type type);
+
+} // namespace headrace

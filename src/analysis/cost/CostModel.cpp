@@ -1,0 +1,73 @@
+#include "analysis/cost/CostModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace {
+
+double Work::bytes() const {
+  double sum = 0;
+  for (const Stream &stream : streams)
+    sum += stream.bytes;
+  return sum;
+}
+
+double Work::operations() const {
+  double sum = 0;
+  for (const Arithmetic &part : arithmetic)
+    sum += part.operations;
+  return sum;
+}
+
+double tileEfficiency(double rows, double vectors, double usedLanes) {
+  // Two multiply-adds and two loads a cycle; a sum is there again after four.
+  double arithmetic = rows * vectors / 2, loads = (rows + vectors) / 2, latency = 4;
+  return arithmetic / std::max({arithmetic, loads, latency}) * usedLanes;
+}
+
+namespace {
+
+class RooflineModel final : public CostModel {
+public:
+  explicit RooflineModel(Rates rates) : rates(std::move(rates)) {}
+
+  double microseconds(const Work &work, int threads) const override {
+    double parts = std::max(1.0, std::floor(work.parts));
+    int sharing = static_cast<int>(std::min<double>(std::max(threads, 1), parts));
+    // The last part keeps the others waiting.
+    double share = std::ceil(parts / sharing) / parts;
+    // The core's own cache delivers while what lies beyond it does.
+    double fromCore = 0, fromBeyond = 0, computing = 0;
+    for (const Work::Stream &stream : work.streams) {
+      bool isNear = stream.operand < 0 && stream.workingSet <= rates.coreCacheBytes;
+      (isNear ? fromCore : fromBeyond) +=
+          stream.bytes / rates.bytesPerMicrosecond(stream.workingSet, sharing);
+    }
+    for (const Work::Arithmetic &part : work.arithmetic)
+      if (part.operations > 0)
+        computing += part.operations / (speedOf(part, work) * part.efficiency);
+    double moving = std::max(fromCore, fromBeyond) * share * sharing;
+    double calls = work.kernelCalls * (rates.kernelCall + (sharing > 1 ? rates.sharing : 0)) +
+                   work.libraryCalls * rates.libraryCall;
+    return std::max(moving, computing * share) + calls;
+  }
+
+private:
+  double speedOf(const Work::Arithmetic &part, const Work &work) const {
+    double own = rates.operationsPerMicrosecond(part.kind, part.type);
+    if (work.libraryCalls == 0 || part.kind != OperationKind::Product)
+      return own;
+    double library = rates.libraryOperationsPerMicrosecond(part.type, work.librarySide);
+    return library > 0 ? library : own;
+  }
+
+  Rates rates;
+};
+
+} // namespace
+
+std::unique_ptr<const CostModel> makeRooflineModel(Rates rates) {
+  return std::make_unique<RooflineModel>(std::move(rates));
+}
+
+} // namespace headrace

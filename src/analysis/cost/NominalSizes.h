@@ -1,0 +1,37 @@
+// The one policy for sizes that are open when a program is compiled: which numbers costs are
+// estimated with. Decisions never rely on them for correctness.
+#pragma once
+
+#include "runtime/tensor/DimExpr.h"
+
+#include <vector>
+
+namespace headrace {
+
+class NominalSizes {
+public:
+  /// Of a size that nothing is known of: large enough that sharing work among threads and
+  /// staying in cache are considered, since taking a large size for small costs more than the
+  /// reverse.
+  static constexpr int64_t kDefault = 1024;
+  /// Of a size that is named as a batch.
+  static constexpr int64_t kBatch = 8;
+
+  NominalSizes() = default;
+  /// What a front end expects of each symbol; 0 or less, or a missing one: nothing.
+  explicit NominalSizes(std::vector<int64_t> expected) : expected(std::move(expected)) {}
+
+  /// What a size of this name is expected to be; 0 where the name does not tell.
+  static int64_t fromName(std::string_view name);
+
+  int64_t of(unsigned symbol) const;
+  /// The expression with every symbol at its nominal size; `kMost` where that is larger or does
+  /// not fit, 0 where it is negative.
+  int64_t of(const DimExpr &size) const;
+  static constexpr int64_t kMost = int64_t{1} << 40;
+
+private:
+  std::vector<int64_t> expected;
+};
+
+} // namespace headrace

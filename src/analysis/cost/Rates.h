@@ -1,0 +1,74 @@
+// The speeds of a machine: how fast each level of its memory moves data, how fast it computes, what
+// calls cost. Plain data: derived from a description of the processor (ProcessorRates.h), measured
+// (driver/machine/Calibrate.h), or written down by a target.
+#pragma once
+
+#include "runtime/tensor/DType.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// Kinds of arithmetic that differ in speed. In vectors, unless the name says otherwise.
+enum class OperationKind {
+  Product,    // additions and multiplications of a product in register tiles
+  Window,     // those of a window over each channel: no operand is used by several results
+  Simple,     // additions, comparisons, conversions of element-wise functions
+  Division,   // divisions and roots
+  Elementary, // exponentials and the like, an exponential being one
+  Scalar,     // anything, an element at a time
+};
+inline constexpr size_t operationKinds = 6;
+std::string_view nameOf(OperationKind kind);
+
+struct Rates {
+  /// The processor or device that they are of, as its target names it.
+  std::string machine;
+  /// Measured here, rather than derived from a description.
+  bool measured = false;
+  /// Threads that "all" speaks of.
+  int threads = 1;
+
+  /// Data that is read and written again and again, by how much of it there is: gigabytes a second
+  /// (thousand bytes a microsecond).
+  struct Bandwidth {
+    double bytes, ofOneThread, ofAllThreads;
+  };
+  /// Ascending in bytes. The last is memory itself.
+  std::vector<Bandwidth> memory;
+  /// What the caches of a core hold: the nearest one, and the last that it has for itself.
+  double nearCacheBytes = 32 << 10, coreCacheBytes = 1 << 20;
+
+  /// Gigaoperations a second of one thread (thousand operations a microsecond), by kind.
+  using Speeds = std::array<double, operationKinds>;
+  Speeds f32{}, f64{}, narrow{};
+
+  /// Gigaoperations a second of a library's products on one thread, by the side of a cube.
+  struct LibrarySpeed {
+    double side, speed;
+  };
+  /// Ascending; empty where there is no library.
+  std::vector<LibrarySpeed> libraryF32, libraryF64;
+
+  /// Microseconds that a kernel takes to begin, on one thread; what sharing it among threads adds;
+  /// and what a library's routine takes.
+  double kernelCall = 0.1, sharing = 1, libraryCall = 1;
+
+  /// Bytes a microsecond, of a working set of so many bytes that `threads` go through.
+  double bytesPerMicrosecond(double workingSet, int threads = 1) const;
+  /// Operations a microsecond of one thread. Numbers of less than 32 bits are computed as f32,
+  /// but for products, where a machine may have more for them.
+  double operationsPerMicrosecond(OperationKind kind, DType type) const;
+  /// The same of a library's product; 0 where there is none for the type.
+  double libraryOperationsPerMicrosecond(DType type, double side) const;
+};
+
+/// Two significant digits: noise of a measurement does not reach decisions.
+double rounded(double value);
+
+} // namespace headrace

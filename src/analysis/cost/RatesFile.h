@@ -1,0 +1,22 @@
+// Measured rates on disk: in the user's cache, by processor, number of threads and version.
+#pragma once
+
+#include "analysis/cost/Rates.h"
+
+#include <optional>
+
+namespace headrace {
+
+/// As JSON, and back. A text that does not hold sound rates throws Error that says what is wrong.
+std::string ratesToText(const Rates &rates);
+Rates ratesFromText(std::string_view text, const std::string &what);
+
+/// The rates stored for a machine of this name, with so many threads; nothing where there are none
+/// or where the file is damaged or another machine's, of which `warning` tells.
+std::optional<Rates> storedRates(const std::string &machine, int threads, std::string *warning = nullptr);
+/// Those of the processor that the process runs on: stored ones, else derived. Found once.
+const Rates &hostRates();
+/// Keeps them; false where there is no cache to keep them in.
+bool storeRates(const Rates &rates);
+
+} // namespace headrace

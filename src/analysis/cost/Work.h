@@ -1,0 +1,42 @@
+// What a kernel, a library's routine or an operator does, in numbers: the bytes that it moves, by
+// where they come from, and its operations, by kind. A cost model says how long that takes.
+#pragma once
+
+#include "analysis/cost/Rates.h"
+
+namespace headrace {
+
+struct Work {
+  /// Data that goes through the core.
+  struct Stream {
+    double bytes = 0;
+    /// The data among which it is found: what is touched between two uses of it.
+    double workingSet = 0;
+    /// The operand that it is the first access to, by number; -1 for what is read again.
+    int operand = -1;
+  };
+  struct Arithmetic {
+    OperationKind kind = OperationKind::Simple;
+    DType type = DType::F32;
+    double operations = 0;
+    /// The share of the kind's speed that loops reach.
+    double efficiency = 1;
+  };
+
+  std::vector<Stream> streams;
+  std::vector<Arithmetic> arithmetic;
+  /// Parts that threads share.
+  double parts = 1;
+  int kernelCalls = 1;
+  /// Calls of a library's routine: products are at its speed then.
+  int libraryCalls = 0;
+  /// How large those products are: the side of a cube that a library computes as fast.
+  double librarySide = 0;
+
+  double bytes() const;
+  double operations() const;
+  /// Reads or writes of so much, found among so much.
+  void move(double bytes, double workingSet) { streams.push_back({bytes, workingSet, -1}); }
+};
+
+} // namespace headrace

@@ -1,0 +1,12 @@
+// What front ends know of sizes that are open.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace headrace {
+
+/// Attribute of a program's function: what each symbolic size is expected to be, about, so that
+/// costs can be estimated; 0 where nothing is known of it. Nothing may rely on it.
+inline constexpr llvm::StringLiteral kExpectedSizesAttr = "hr.expected_sizes";
+
+} // namespace headrace

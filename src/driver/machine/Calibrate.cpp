@@ -1,0 +1,234 @@
+// Rates are what generated code reaches, so they are measured with programs of the compiler's own:
+// each has one kernel that does one kind of work, in a working set of a known size.
+#include "driver/machine/Calibrate.h"
+
+#include "driver/programs/GraphModel.h"
+#include "runtime/library/Library.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/ThreadPool.h"
+#include "target/Target.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace headrace {
+
+namespace {
+
+using graph::GraphBuilder;
+using graph::Node;
+
+constexpr double kSecondsEach = 0.06;
+
+Tensor filled(DType type, std::vector<int64_t> shape) {
+  Tensor tensor = Tensor::allocate(type, std::move(shape));
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    double value = 0.5 + 0.001 * static_cast<double>(i % 512);
+    if (type == DType::F64)
+      tensor.as<double>()[i] = value;
+    else
+      tensor.as<float>()[i] = static_cast<float>(value);
+  }
+  return tensor;
+}
+
+class Calibration {
+public:
+  Calibration(const Settings &settings, const std::function<void(const std::string &)> &progress)
+      : settings(settings), progress(progress) {}
+
+  Rates run() {
+    const Target &target = findTarget(settings.target);
+    if (settings.target != "cpu")
+      throw Error(ErrorKind::InvalidArgument,
+                  "expected the target cpu, which is measured here, got '" + settings.target + "'");
+    rates = target.machine().rates;
+    rates.measured = true;
+    report("calls");
+    rates.kernelCall = std::max(0.02, timeOf(elementwise("neg", DType::F32, 16), one));
+    report("memory");
+    rates.memory.clear();
+    for (double kilobytes : {16.0, 128.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0})
+      measureBandwidth(kilobytes * 1024);
+    if (rates.threads > 1)
+      measureSharing();
+    for (DType type : {DType::F32, DType::F64})
+      measureSpeeds(type, type == DType::F32 ? rates.f32 : rates.f64);
+    rates.narrow = rates.f32; // computed in single
+    if (libraryAvailable("openblas"))
+      for (DType type : {DType::F32, DType::F64})
+        measureLibrary(type, type == DType::F32 ? rates.libraryF32 : rates.libraryF64);
+    roundAll();
+    return rates;
+  }
+
+private:
+  struct Trial {
+    std::shared_ptr<Model> model;
+    std::vector<Tensor> inputs;
+  };
+
+  void report(const std::string &what) const {
+    pollInterruption();
+    if (progress)
+      progress(what);
+  }
+
+  /// Builds a program of one input.
+  template <class Build>
+  Trial trial(const std::string &name, DType type, std::vector<int64_t> shape, Build build,
+              const std::string &expansion = "generated") const {
+    Settings own = settings;
+    own.expansion = expansion;
+    std::unique_ptr<GraphBuilder> builder = makeGraphBuilder(name, own);
+    graph::Sizes sizes(shape.begin(), shape.end());
+    Node input = builder->input("x", type, sizes);
+    builder->output("y", build(*builder, input));
+    return {makeModel(*builder, own), {filled(type, std::move(shape))}};
+  }
+
+  Trial elementwise(const std::string &function, DType type, int64_t elements) const {
+    return trial(function, type, {elements}, [&](GraphBuilder &b, Node x) {
+      return b.elementwise(function, {x});
+    });
+  }
+
+  /// The least time of the longest step over some calls: others may use the machine meanwhile.
+  static double timeOf(const Trial &trial, ThreadPool &pool) {
+    std::shared_ptr<const Executable> executable = trial.model->compile(trial.inputs);
+    double least = INFINITY;
+    auto begin = std::chrono::steady_clock::now();
+    int calls = 0;
+    for (double seconds = 0; seconds < kSecondsEach || calls < 5; ++calls) {
+      pollInterruption();
+      std::vector<double> steps;
+      (void)executable->run(trial.inputs, pool, &steps);
+      least = std::min(least, *std::ranges::max_element(steps));
+      seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    return least;
+  }
+
+  double netTimeOf(const Trial &trial) {
+    return std::max(timeOf(trial, one) - rates.kernelCall, 1e-3);
+  }
+
+  /// Half of it is read, half is written.
+  void measureBandwidth(double bytes) {
+    Trial copy = elementwise("neg", DType::F32, static_cast<int64_t>(bytes / 8));
+    double speed = bytes / netTimeOf(copy) / 1e3;
+    double all = rates.threads > 1 ? bytes / timeOf(copy, ThreadPool::global()) / 1e3 : speed;
+    // Small sets are shared at once, or not at all; large ones by all.
+    rates.memory.push_back({bytes, speed, std::max(all, speed)});
+  }
+
+  /// What waking threads adds: to a kernel that is as fast on one.
+  void measureSharing() {
+    Trial small = elementwise("neg", DType::F32, 1 << 15);
+    double alone = timeOf(small, one), together = timeOf(small, ThreadPool::global());
+    rates.sharing = std::max(0.1, together - alone / rates.threads);
+    // Where a set fits into the caches of cores, each goes through its part at its own speed.
+    for (Rates::Bandwidth &level : rates.memory)
+      if (level.bytes <= rates.coreCacheBytes)
+        level.ofAllThreads = level.ofOneThread * rates.threads;
+  }
+
+  void measureSpeeds(DType type, Rates::Speeds &speeds) {
+    std::string name(nameOf(type));
+    report("arithmetic in " + name);
+    constexpr int64_t kElements = 4096, kSide = 256, kChannels = 64;
+    auto set = [&](OperationKind kind, double operations, double microseconds) {
+      speeds[static_cast<size_t>(kind)] = operations / microseconds / 1e3;
+    };
+    auto each = [&](const std::string &function) {
+      return netTimeOf(elementwise(function, type, kElements));
+    };
+    double copy = each("neg");
+    Trial product = trial("product", type, {kSide, kSide}, [&](GraphBuilder &b, Node x) {
+      return b.matrixProduct(x, b.constant(filled(type, {kSide, kSide})));
+    });
+    set(OperationKind::Product, 2.0 * kSide * kSide * kSide, netTimeOf(product));
+    Trial window = trial("window", type, {1, kChannels, 30, 30}, [&](GraphBuilder &b, Node x) {
+      return b.convolution(x, b.constant(filled(type, {kChannels, 1, 3, 3})),
+                           {{1, 1}, {1, 1}, {0, 0, 0, 0}}, kChannels);
+    });
+    set(OperationKind::Window, 2.0 * 9 * kChannels * 28 * 28, netTimeOf(window));
+    // A chain long enough that moving the data does not count.
+    constexpr int kChain = 16;
+    Trial chain = trial("chain", type, {kElements}, [&](GraphBuilder &b, Node x) {
+      Node y = x;
+      for (int i = 0; i < kChain; ++i)
+        y = b.elementwise(i % 2 ? "add" : "max", {b.elementwise("abs", {y}), x});
+      return y;
+    });
+    set(OperationKind::Simple, 2.0 * kChain * kElements, netTimeOf(chain));
+    Trial quotient = trial("division", type, {kElements}, [&](GraphBuilder &b, Node x) {
+      return b.elementwise("div", {b.scalar(3, type), x});
+    });
+    set(OperationKind::Division, kElements, std::max(netTimeOf(quotient) - copy / 2, copy / 4));
+    set(OperationKind::Elementary, kElements, std::max(each("exp") - copy / 2, copy / 4));
+    // Sums of columns of an odd number, by index: an element at a time.
+    constexpr int64_t kPicked = 64;
+    Tensor indices = Tensor::allocate(DType::I64, {kPicked});
+    for (int64_t i = 0; i < kPicked; ++i)
+      indices.as<int64_t>()[i] = i * 7 % kPicked;
+    Trial gather = trial("gather", type, {kPicked, kPicked}, [&](GraphBuilder &b, Node x) {
+      return b.gather(x, b.constant(indices), 1, /*fromEnd=*/false);
+    });
+    set(OperationKind::Scalar, 2.0 * kPicked * kPicked, netTimeOf(gather));
+  }
+
+  void measureLibrary(DType type, std::vector<Rates::LibrarySpeed> &speeds) {
+    report("OpenBLAS in " + std::string(nameOf(type)));
+    speeds.clear();
+    for (int64_t side : {16, 32, 64, 128, 256, 512}) {
+      Trial product = trial(
+          "library", type, {side, side},
+          [&](GraphBuilder &b, Node x) {
+            return b.matrixProduct(x, b.constant(filled(type, {side, side})));
+          },
+          "openblas");
+      double microseconds = timeOf(product, one);
+      if (side == 16) // hardly any arithmetic
+        rates.libraryCall = type == DType::F32 ? microseconds / 2 : rates.libraryCall;
+      auto length = static_cast<double>(side);
+      speeds.push_back({length, 2 * length * length * length /
+                                    std::max(microseconds - rates.libraryCall, 0.05) / 1e3});
+    }
+  }
+
+  void roundAll() {
+    for (Rates::Bandwidth &level : rates.memory) {
+      level.ofOneThread = rounded(level.ofOneThread);
+      level.ofAllThreads = rounded(level.ofAllThreads);
+    }
+    for (Rates::Speeds *speeds : {&rates.f32, &rates.f64, &rates.narrow})
+      for (double &speed : *speeds)
+        speed = rounded(speed);
+    for (auto *library : {&rates.libraryF32, &rates.libraryF64})
+      for (Rates::LibrarySpeed &point : *library)
+        point.speed = rounded(point.speed);
+    for (double *call : {&rates.kernelCall, &rates.sharing, &rates.libraryCall})
+      *call = rounded(*call);
+  }
+
+  const Settings &settings;
+  const std::function<void(const std::string &)> &progress;
+  ThreadPool one{1};
+  Rates rates;
+};
+
+} // namespace
+
+Rates ratesOf(const Settings &settings) { return findTarget(settings.target).machine().rates; }
+
+Rates calibrate(const Settings &settings,
+                const std::function<void(const std::string &)> &progress) {
+  return Calibration(settings, progress).run();
+}
+
+} // namespace headrace

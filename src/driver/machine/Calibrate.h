@@ -1,0 +1,20 @@
+// Measures the speeds of the machine that the process runs on.
+#pragma once
+
+#include "analysis/cost/Rates.h"
+#include "driver/Settings.h"
+
+#include <functional>
+
+namespace headrace {
+
+/// The rates that the compiler uses for a target; throws Error where there is no such target.
+Rates ratesOf(const Settings &settings);
+
+/// Times small programs that the compiler makes, and a library's routines, on one thread and on
+/// all: a few seconds. `progress` is told what comes next. Throws Error for a target that is not
+/// this processor.
+Rates calibrate(const Settings &settings,
+                const std::function<void(const std::string &)> &progress = {});
+
+} // namespace headrace

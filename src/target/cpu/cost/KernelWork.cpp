@@ -1,0 +1,267 @@
+// Every stage computes its scalar function at all its points; what differs is how fast its loops
+// do that, and what the loops around a product read again:
+//
+//   conv: d0.g 56 || d2 2, d1.o 8, k 576 | d1.t 14, d3 32
+//
+// A register tile has 14 rows of two vectors. The weights are read again for each of the 56 cells,
+// from the cache that holds what a cell touches.
+#include "target/cpu/cost/KernelWork.h"
+
+#include "analysis/OperatorWork.h"
+#include "runtime/system/Error.h"
+#include "target/cpu/recipe/KernelShape.h"
+#include "target/cpu/walk/WalkPlan.h"
+#include "transform/kernels/KernelShapes.h"
+#include "transform/recipe/KernelModel.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+namespace {
+
+/// A loop around a product's register tile: how often it runs, and which of the product's axes it
+/// walks.
+struct OuterLoop {
+  double trips = 1;
+  SmallVector<int> axes;
+};
+
+class KernelWork {
+public:
+  KernelWork(ModuleOp module, ArrayRef<int64_t> symbols, double operations, const Machine &machine)
+      : module(module), symbols(symbols), operations(operations), machine(machine) {}
+
+  Work run() {
+    auto functions = module.getOps<func::FuncOp>();
+    if (functions.empty())
+      return {};
+    func::FuncOp kernel = *functions.begin();
+    if (auto walk = findWalk(kernel)) {
+      addWalk(kernel, walk);
+      return std::move(work);
+    }
+    KernelContents contents = KernelContents::of(kernel);
+    model = scheduled(kernel, contents);
+    for (Operation *op : contents.ops)
+      if (auto generic = dyn_cast<linalg::GenericOp>(op))
+        addStage(generic);
+    if (model)
+      for (const Stage &stage : model->getStages())
+        if (stage.isOutput)
+          for (size_t i = 0; i < stage.parallelLoops(); ++i)
+            work.parts *= static_cast<double>(stage.loops[i].extent().value_or(1));
+    return std::move(work);
+  }
+
+private:
+  //===------------------------------------------------------------------------===//
+  // Sizes
+  //===------------------------------------------------------------------------===//
+
+  double valueOf(AffineExpr size) const {
+    try {
+      return static_cast<double>(
+          toDimExpr(size).evaluate({symbols.data(), static_cast<size_t>(symbols.size())}));
+    } catch (const Error &) {
+      return NominalSizes::kDefault;
+    }
+  }
+
+  /// The sizes of a stage's loops.
+  SmallVector<double> rangesOf(linalg::GenericOp op) const {
+    SmallVector<double> ranges;
+    for (AffineExpr size : loopSizes(op))
+      ranges.push_back(size ? valueOf(size) : static_cast<double>(NominalSizes::kDefault));
+    return ranges;
+  }
+
+  /// The loops of the kernel's recipe, with all sizes known.
+  std::optional<LoopModel> scheduled(func::FuncOp kernel, const KernelContents &contents) const {
+    std::vector<Stage> stages = modelOfKernel(kernel).getStages();
+    for (Stage &stage : stages)
+      for (Operation *op : contents.ops)
+        if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && stageOf(op) == stage.name)
+          for (auto [axis, range] : llvm::zip(stage.axes, rangesOf(generic)))
+            axis.extent = static_cast<int64_t>(range);
+    LoopModel result(std::move(stages));
+    try {
+      if (auto recipe = module->getAttrOfType<StringAttr>(kRecipeAttr))
+        result.apply(Recipe::parse(recipe.getValue()));
+    } catch (const Error &) {
+      return std::nullopt; // sizes that the recipe was not written for
+    }
+    return result;
+  }
+
+  //===------------------------------------------------------------------------===//
+  // Stages
+  //===------------------------------------------------------------------------===//
+
+  void add(OperationKind kind, DType type, double operations, double efficiency = 1) {
+    if (operations > 0)
+      work.arithmetic.push_back({kind, type, operations, efficiency});
+  }
+
+  void addScalars(const ScalarOperations &each, DType type, double points, bool inVectors) {
+    if (!inVectors)
+      return add(OperationKind::Scalar, type,
+                 points * (1 + each.simple + 4 * each.division + 12 * each.elementary));
+    add(OperationKind::Simple, type, points * each.simple);
+    add(OperationKind::Division, type, points * each.division);
+    add(OperationKind::Elementary, type, points * each.elementary);
+  }
+
+  void addStage(linalg::GenericOp op) {
+    double points = 1;
+    for (double range : rangesOf(op))
+      points *= range;
+    DType type = rateType(op->getResult(0).getType());
+    const Stage *stage = model ? model->find(stageOf(op).str()) : nullptr;
+    bool inVectors = stage && stage->isVectorized();
+    bool inTiles =
+        inVectors && stage->reduces() && !stage->isReduction(stage->loops.back());
+    if (inTiles && addTiles(op, *stage, points, type))
+      return;
+    // Data in another order is moved, not computed; an element costs its loop.
+    addScalars(scalarOperations(op.getRegion()), type, points, inVectors);
+  }
+
+  /// A reduction in register tiles.
+  bool addTiles(linalg::GenericOp op, const Stage &stage, double points, DType type) {
+    const Stage &root = model->kernelRoot(stage.name);
+    std::optional<int> position = model->positionInside(stage.name, root.name);
+    size_t outer = &root == &stage ? stage.tileBegin() : static_cast<size_t>(position.value_or(-1) + 1);
+    int feature = -1;
+    for (const Loop &loop : stage.loops)
+      if (loop.kind == Loop::Kind::Vectorized)
+        feature = loop.parts.front().axis;
+    double rows = 1, width = 1;
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+      if (stage.axes[axis].reduction)
+        continue;
+      double range = insideOf(root, outer, static_cast<int>(axis), stage);
+      (static_cast<int>(axis) == feature ? width : rows) *= range;
+    }
+    double lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
+    double vectors = std::ceil(width / lanes);
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    bool isProduct = isContraction(op) && !maps[0].isFunctionOfDim(feature);
+    if (isProduct)
+      add(OperationKind::Product, type, 2 * points,
+          tileEfficiency(rows, vectors, width / (vectors * lanes)));
+    else
+      add(OperationKind::Window, type, (isContraction(op) ? 2 : 1) * points,
+          std::max(width / (vectors * lanes), 1 / lanes));
+    addReadAgain(op, stage, root, outer, sizeOf(type));
+    return true;
+  }
+
+  /// How many points of an axis are walked inside the first `outer` loops of the root.
+  static double insideOf(const Stage &root, size_t outer, int axis, const Stage &stage) {
+    double range = static_cast<double>(stage.axes[axis].extent.value_or(1));
+    if (stage.axes[axis].reduction && &root != &stage)
+      return range;
+    for (size_t i = 0; i < std::min(outer, root.loops.size()); ++i)
+      for (const LoopPart &part : root.loops[i].parts)
+        if (part.axis == axis)
+          range = std::min(range, static_cast<double>(part.step));
+    return range;
+  }
+
+  /// The data that loops around a product touch again, after it has left the caches nearer than
+  /// the one that holds it.
+  void addReadAgain(linalg::GenericOp op, const Stage &stage, const Stage &root, size_t outer,
+                    double elementBytes) {
+    SmallVector<OuterLoop> loops;
+    for (size_t i = 0; i < std::min(outer, root.loops.size()); ++i) {
+      OuterLoop &loop = loops.emplace_back();
+      for (const LoopPart &part : root.loops[i].parts)
+        loop.axes.push_back(part.axis);
+      loop.trips = static_cast<double>(root.loops[i].extent().value_or(1));
+    }
+    auto bytesInside = [&](const StageRead &read, size_t depth) {
+      double bytes = elementBytes;
+      for (const ReadDim &dim : read.dims) {
+        double extent = 1;
+        for (auto [axis, factor] : dim.terms)
+          extent += static_cast<double>(factor) * (insideOf(root, depth, axis, stage) - 1);
+        bytes *= dim.extent ? std::min(extent, static_cast<double>(*dim.extent)) : extent;
+      }
+      return bytes;
+    };
+    auto touched = [&](size_t depth) {
+      double bytes = 0;
+      for (const StageRead &read : stage.reads)
+        bytes += bytesInside(read, depth);
+      return bytes;
+    };
+    double whole = touched(0);
+    // From the core's own cache into the nearest, and from beyond into the core's own.
+    for (double cache : {machine.rates.nearCacheBytes, machine.rates.coreCacheBytes}) {
+      size_t depth = 0;
+      while (depth < loops.size() && touched(depth) > cache)
+        ++depth;
+      bool isNear = cache == machine.rates.nearCacheBytes;
+      double moved = 0;
+      for (const StageRead &read : stage.reads) {
+        double bytes = bytesInside(read, depth);
+        bool reused = true; // by the next iterations of the loops directly around
+        for (size_t i = depth; i-- > 0;) {
+          bool walks = llvm::any_of(read.dims, [&](const ReadDim &dim) {
+            return llvm::any_of(dim.terms, [&](auto term) {
+              return llvm::is_contained(loops[i].axes, term.first);
+            });
+          });
+          reused &= !walks;
+          bytes *= reused ? 1 : loops[i].trips;
+        }
+        moved += bytes;
+      }
+      double again = moved - whole;
+      if (again > 0)
+        work.streams.push_back({again, isNear ? std::min(whole, machine.rates.coreCacheBytes) : whole, -1});
+    }
+  }
+
+  /// Operations inside blocks of rows: how many points each has is not in its type, so the known
+  /// sum is shared among them.
+  void addWalk(func::FuncOp kernel, scf::ForallOp walk) {
+    for (OpFoldResult count : walk.getMixedUpperBound())
+      if (AffineExpr size = sizeExpr(count, kernel.getContext()))
+        work.parts *= valueOf(size);
+    double each = 0;
+    SmallVector<linalg::GenericOp> ops;
+    kernel.walk([&](linalg::GenericOp op) {
+      ScalarOperations count = scalarOperations(op.getRegion());
+      each += count.simple + count.division + count.elementary;
+      ops.push_back(op);
+    });
+    for (linalg::GenericOp op : ops) {
+      DType type = rateType(op->getResult(0).getType());
+      double points = operations / std::max(each, 1.0);
+      if (isContraction(op))
+        add(OperationKind::Product, type, 2 * points, /*efficiency=*/0.5);
+      else
+        addScalars(scalarOperations(op.getRegion()), type, points, /*inVectors=*/true);
+    }
+  }
+
+  ModuleOp module;
+  ArrayRef<int64_t> symbols;
+  double operations;
+  const Machine &machine;
+  std::optional<LoopModel> model;
+  Work work;
+};
+
+} // namespace
+
+Work workOfCpuKernel(ModuleOp kernel, ArrayRef<int64_t> symbols, double operations,
+                     const Machine &machine) {
+  return KernelWork(kernel, symbols, operations, machine).run();
+}
+
+} // namespace headrace

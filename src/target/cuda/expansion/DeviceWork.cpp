@@ -1,0 +1,33 @@
+#include "target/cuda/expansion/DeviceWork.h"
+
+using namespace mlir;
+
+namespace headrace::cuda {
+
+Work deviceWork(Operation *op, const Machine &machine, double efficiency, double tile) {
+  NominalSizes sizes = nominalSizes(op);
+  Work work = workOf(cast<hr::OperatorInterface>(op), sizes);
+  for (Work::Arithmetic &part : work.arithmetic) {
+    part.kind = OperationKind::Product;
+    part.type = rateType(op->getOperand(0).getType());
+    part.efficiency = efficiency;
+  }
+  double results = 1;
+  for (AffineExpr size : shapeOf(op->getResult(0)))
+    results *= static_cast<double>(nominal(size, sizes));
+  work.parts = std::clamp(results / (tile * tile), 1.0, static_cast<double>(machine.rates.threads));
+  return work;
+}
+
+Work deviceLibraryWork(Operation *op, const Machine &machine, double efficiency) {
+  Work work = deviceWork(op, machine, efficiency, /*tile=*/64);
+  work.kernelCalls = 0;
+  work.libraryCalls = 1;
+  if (op->hasOneUse()) {
+    double result = nominalBytes(op->getResult(0), nominalSizes(op));
+    work.move(2 * result, 2 * result);
+  }
+  return work;
+}
+
+} // namespace headrace::cuda

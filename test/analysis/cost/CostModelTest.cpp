@@ -1,0 +1,90 @@
+#include "analysis/cost/CostModel.h"
+#include "analysis/cost/ProcessorRates.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+class CostModelTest : public testing::Test {
+protected:
+  Rates rates = derivedRates({});
+  std::unique_ptr<const CostModel> model = makeRooflineModel(rates);
+
+  static Work moving(double bytes, double workingSet) {
+    Work work;
+    work.move(bytes, workingSet);
+    return work;
+  }
+  static Work computing(OperationKind kind, double operations, double efficiency = 1) {
+    Work work;
+    work.arithmetic.push_back({kind, DType::F32, operations, efficiency});
+    return work;
+  }
+};
+
+TEST_F(CostModelTest, MoreBytesTakeLonger) {
+  double last = 0;
+  for (double bytes = 1e3; bytes < 1e10; bytes *= 10) {
+    double time = model->microseconds(moving(bytes, bytes));
+    EXPECT_GT(time, last);
+    last = time;
+  }
+}
+
+TEST_F(CostModelTest, DataFromFartherAwayTakesLonger) {
+  EXPECT_LT(model->microseconds(moving(1e6, 1e4)), model->microseconds(moving(1e6, 1e9)));
+}
+
+TEST_F(CostModelTest, MoreOperationsTakeLonger) {
+  EXPECT_LT(model->microseconds(computing(OperationKind::Simple, 1e6)),
+            model->microseconds(computing(OperationKind::Simple, 2e6)));
+  EXPECT_LT(model->microseconds(computing(OperationKind::Simple, 1e6)),
+            model->microseconds(computing(OperationKind::Elementary, 1e6)));
+  EXPECT_LT(model->microseconds(computing(OperationKind::Product, 1e6, 1)),
+            model->microseconds(computing(OperationKind::Product, 1e6, 0.5)));
+}
+
+TEST_F(CostModelTest, TheLongerOfMovingAndComputingCounts) {
+  Work both = moving(1e9, 1e9);
+  double alone = model->microseconds(both);
+  both.arithmetic.push_back({OperationKind::Simple, DType::F32, 10});
+  EXPECT_DOUBLE_EQ(model->microseconds(both), alone);
+}
+
+TEST_F(CostModelTest, ThreadsShareParts) {
+  Work work = computing(OperationKind::Product, 1e9);
+  EXPECT_DOUBLE_EQ(model->microseconds(work, 1), model->microseconds(work, 4)); // one part
+  work.parts = 4;
+  EXPECT_LT(model->microseconds(work, 4), 0.3 * model->microseconds(work, 1));
+  // The fifth part keeps three threads waiting.
+  work.parts = 5;
+  EXPECT_GT(model->microseconds(work, 4), 0.39 * model->microseconds(work, 1));
+}
+
+TEST_F(CostModelTest, NothingTakesAsLongAsItsCall) {
+  EXPECT_DOUBLE_EQ(model->microseconds({}), rates.kernelCall);
+  Work library;
+  library.kernelCalls = 0;
+  library.libraryCalls = 2;
+  EXPECT_DOUBLE_EQ(model->microseconds(library), 2 * rates.libraryCall);
+}
+
+TEST_F(CostModelTest, LibrariesAreSlowerAtSmallProducts) {
+  Work small = computing(OperationKind::Product, 1e6);
+  small.libraryCalls = 1;
+  Work large = small;
+  small.librarySide = 16;
+  large.librarySide = 512;
+  EXPECT_GT(model->microseconds(small), model->microseconds(large));
+}
+
+TEST(TileEfficiencyTest, FullTilesReachAllOfIt) {
+  EXPECT_DOUBLE_EQ(tileEfficiency(14, 2, 1), 1);
+  EXPECT_LT(tileEfficiency(1, 1, 1), 0.2);            // waits for its sum
+  EXPECT_LT(tileEfficiency(8, 1, 1), 1);              // waits for its loads
+  EXPECT_DOUBLE_EQ(tileEfficiency(14, 2, 0.5), 0.5);  // half of the lanes are idle
+}
+
+} // namespace
+} // namespace headrace
