@@ -89,6 +89,15 @@ nb::dict explanationToPython(const Explanation &explanation,
   dict["before"] = movementToPython(explanation.before, amount);
   dict["after"] = movementToPython(explanation.after, amount);
   dict["kernels"] = kernels;
+  nb::list reasons;
+  for (const WhyNot &why : explanation.whyNot) {
+    nb::dict entry;
+    entry["step"] = why.step;
+    entry["reason"] = why.reason;
+    entry["bytes"] = why.bytes ? amount(*why.bytes) : nb::none();
+    reasons.append(entry);
+  }
+  dict["why_not"] = reasons;
   dict["peak_bytes"] =
       explanation.peakBytes < 0 ? nb::none() : nb::object(nb::int_(explanation.peakBytes));
   dict["constant_bytes"] = explanation.constantBytes;

@@ -9,6 +9,7 @@
 #include "driver/machine/Predict.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 
@@ -177,8 +178,10 @@ std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbol
 
 Explanation Compiler::explain(ModuleOp program) {
   MovementReport before = movementBefore(entryFunction(program));
+  entryFunction(program)->setAttr(kExplainAttr, UnitAttr::get(program.getContext()));
   LoweredProgram compiled = lower(program);
   compiled.notes.before = before;
+  compiled.notes.whyNot = reasonsOf(entryFunction(program));
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
   return result;

@@ -4,8 +4,10 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/Phases.h"
 #include "driver/ProgramBuilder.h"
+#include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
+#include "transform/choices/Choices.h"
 #include "transform/gradient/Gradient.h"
 
 using namespace mlir;
@@ -181,12 +183,16 @@ std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOpt
 }
 
 SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options,
-                              const std::string &target) {
-  runPhases(phasesOf(joint, options, Direction::Apart, target), *joint.module, joint.name);
-  SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}};
+                              const std::string &target, const std::string &recipe) {
+  std::vector<Phase> phases = phasesOf(joint, options, Direction::Apart, target);
+  giveSplitRecipe(*joint.module, recipe);
+  runPhases(phases, *joint.module, joint.name);
+  SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}, {}};
   func::FuncOp forward = entryFunction(*result.forward.module);
   func::FuncOp backward = entryFunction(*result.backward.module);
   result.computedAgain = commonOperators(forward, backward);
+  result.choices = choicesText(backward, kSplitChoicesAttr);
+  backward->removeAttr(kSplitChoicesAttr);
   std::vector<TensorSpec> taken = inputSpecs(backward);
   auto places = backward->getAttrOfType<DenseI64ArrayAttr>(kKeptAttr);
   for (auto [i, place] : llvm::enumerate(places.asArrayRef())) {

@@ -14,11 +14,14 @@ struct SplitProgram {
   LevelOneProgram forward, backward;
   std::vector<KeptTensor> kept;
   std::vector<std::string> computedAgain;
+  /// The choices that were made before it was split, as steps of a recipe.
+  std::string choices;
 };
 
-/// The same as two programs (see Model::forwardAndBackward), for a target.
+/// The same as two programs (see Model::forwardAndBackward), for a target; split as a recipe says
+/// of what it names (GradientRecipe::split).
 SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options,
-                              const std::string &target = "cpu");
+                              const std::string &target = "cpu", const std::string &recipe = "");
 
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };

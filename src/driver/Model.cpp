@@ -11,6 +11,7 @@
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "transform/choices/ProgramRecipe.h"
 
 #include <list>
 #include <mutex>
@@ -312,7 +313,8 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   auto model = derived(differentiated(copied(source), options), impl->settings);
   model->impl->compileLock = impl->compileLock;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->impl->gradientIr = [before, options, target = impl->settings.target](const std::string &phase) {
+  model->impl->gradientIr = [before, options,
+                             target = impl->settings.target](const std::string &phase) {
     return headrace::gradientIr(copied(*before), options, Direction::Joint, phase, target);
   };
   return model;
@@ -322,10 +324,15 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  SplitProgram split = splitByDirection(copied(source), options, impl->settings.target);
-  ForwardBackward result{derived(std::move(split.forward), impl->settings),
-                         derived(std::move(split.backward), impl->settings), std::move(split.kept),
-                         std::move(split.computedAgain)};
+  GradientRecipe recipe = GradientRecipe::of(impl->settings.recipe);
+  Settings forward = impl->settings, backward = impl->settings;
+  forward.recipe = recipe.hasPrograms ? recipe.forward : "";
+  backward.recipe = recipe.hasPrograms ? recipe.backward : "";
+  SplitProgram split =
+      splitByDirection(copied(source), options, impl->settings.target, recipe.split);
+  ForwardBackward result{derived(std::move(split.forward), forward),
+                         derived(std::move(split.backward), backward), std::move(split.kept),
+                         std::move(split.computedAgain), std::move(split.choices)};
   for (Model *model : {result.forward.get(), result.backward.get()})
     model->impl->compileLock = impl->compileLock;
   return result;

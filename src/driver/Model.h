@@ -117,6 +117,8 @@ struct ForwardBackward {
   std::vector<KeptTensor> kept;
   /// Operators of the forward program whose results the backward one computes again.
   std::vector<std::string> computedAgain;
+  /// What was chosen before the program was split, as steps of a recipe (GradientRecipe::split).
+  std::string choices;
 };
 
 } // namespace headrace

@@ -22,11 +22,34 @@ static bool hasAuthoredStages(func::FuncOp program) {
 void setRecipe(ModuleOp program, const Target &target, const Settings &settings) {
   if (settings.recipe.empty())
     return;
+  if (GradientRecipe::of(settings.recipe).hasPrograms)
+    throw Error(ErrorKind::InvalidArgument,
+                "recipe: expected choices of one program, found 'forward:' and 'backward:', which "
+                "are of a gradient");
   ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
+  for (const ProgramStep &step : recipe.steps)
+    if (step.verb == "keep" || step.verb == "recompute")
+      throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) + ": '" +
+                                                  step.text() + "': only a gradient keeps values");
   func::FuncOp entry = entryFunction(program);
   giveRecipe(entry, recipe);
   if (!recipe.stages.empty() && target.asHost() && hasAuthoredStages(entry))
     entry->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), recipe.stages));
+}
+
+void giveSplitRecipe(ModuleOp program, const std::string &text) {
+  ProgramRecipe recipe = ProgramRecipe::parse(text);
+  auto refuse = [](int line, const std::string &what) {
+    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ": '" + what +
+                                                "': expected layout, keep or recompute before "
+                                                "'forward:' and 'backward:' in that of a gradient");
+  };
+  for (const ProgramStep &step : recipe.steps)
+    if (step.verb != "layout" && step.verb != "keep" && step.verb != "recompute")
+      refuse(step.line, step.text());
+  for (const ProgramRecipe::Kernel &kernel : recipe.kernels)
+    refuse(kernel.line, "kernel " + kernel.name + ":");
+  giveRecipe(entryFunction(program), recipe);
 }
 
 void checkRecipe(ModuleOp program) { (void)scheduledProgram(entryFunction(program)); }

@@ -17,6 +17,8 @@ bool shapesLoops(mlir::ModuleOp program);
 
 /// Before the first phase: tells the program of it.
 void setRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
+/// The same for a program that is going to be split into a forward and a backward one.
+void giveSplitRecipe(mlir::ModuleOp program, const std::string &recipe);
 /// Before kernels are formed: throws Error where a step on the author's stages is illegal.
 void checkRecipe(mlir::ModuleOp program);
 /// Before kernels are scheduled: tells them what is said of their stages.

@@ -14,6 +14,8 @@
 #include "target/Target.h"
 #include "transform/choices/Choices.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 
 namespace headrace {
@@ -43,6 +45,7 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
     for (auto &[op, expansions] : candidates) {
       const Expansion &chosen = choose(op, expansions, *chooser, choices);
       choices.note("expand", op, chosen.name());
+      explainOthers(op, expansions, chosen, machine, choices);
       chosen.rewrite(op, machine, rewriter);
     }
     if (only.empty())
@@ -50,6 +53,18 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
   }
 
 private:
+  static void explainOthers(Operation *op, ArrayRef<const Expansion *> candidates,
+                            const Expansion &chosen, const Machine &machine, Choices &choices) {
+    auto time = [&](const Expansion &expansion) {
+      return llvm::formatv("{0:f1} us", estimatedMicroseconds(expansion, op, machine)).str();
+    };
+    for (const Expansion *candidate : candidates)
+      if (candidate != &chosen)
+        choices.whyNot("expand", op, candidate->name(),
+                       "an estimated " + time(*candidate) + ", " + time(chosen) + " as " +
+                           chosen.name());
+  }
+
   /// As the program's recipe says, or the chooser.
   static const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates,
                                  const ExpansionChooser &chooser, Choices &choices) {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import headrace as hr
@@ -15,6 +17,7 @@ from cases.graphs.onnx_graphs import generate
 from cases.graphs.recipes import partial
 
 MODELS = ["lenet", "mlp", "resnet18", "mobilenet_v2", "bert_layer", "mish", "softmax", "layernorm"]
+COMMAND = os.environ.get("HEADRACE_BIN", "headrace")
 CONV = "/features/features.0/Conv"
 
 
@@ -104,6 +107,55 @@ def test_layouts_are_as_the_recipe_says(digits_path: Path, images: np.ndarray) -
     assert recipe in model.explain()["recipe"]
     assert "hr.transpose" in re.search("hr.conv.*?hr.conv", model.ir("layout"), re.S)[0]
     np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+
+
+def test_kinds_of_operators_are_chosen_for_in_any_model(
+    digits_path: Path, images: np.ndarray
+) -> None:
+    recipe = (
+        "expand every conv of 3x3 as openblas\n"
+        "layout every pool channels-first\n"
+        "separate every reduce over last axis\n"  # there is none
+        f"expand {CONV} as generated\n"  # the closer name counts
+    )
+    model = hr.load(digits_path, recipe=recipe)
+    kinds = {kernel["name"]: kernel["kind"] for kernel in model.explain()["kernels"]}
+    assert kinds["/features/features.3/Conv"] == "openblas.sgemm"
+    assert kinds[CONV] == "tiles"
+    assert "layout /features/features.2/MaxPool channels-first\n" in model.explain()["recipe"]
+    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+
+
+def test_reasons_are_given_for_what_is_not_done(digits_path: Path) -> None:
+    reasons = {why["step"]: why for why in hr.load(digits_path).explain(batch=16)["why_not"]}
+    pad = reasons[f"fuse {CONV}/pad into {CONV}/conv"]
+    assert pad["reason"] == "its movement, or the kernel's, is irregular"
+    assert pad["bytes"] == 2 * 16 * 10 * 10 * 4
+    assert re.match("an estimated .* us", reasons[f"expand {CONV}/conv as openblas"]["reason"])
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ["lenet", "resnet18", "bert_layer", "layernorm"])
+def test_gradients_are_compiled_again_byte_for_byte(
+    small_models: Path, tmp_path: Path, name: str, target: str
+) -> None:
+    def explain(*options: str) -> str:
+        path = small_models / f"{name}.onnx"
+        every = [COMMAND, "explain", path, "--grad", "--weights", "--target", target, *options]
+        return subprocess.run(every, check=True, capture_output=True, text=True).stdout
+
+    file = tmp_path / "recipe"
+    explain("--recipe-out", str(file))
+    assert "\nbackward:\n" in file.read_text()
+    assert explain("--to", "schedule") == explain("--to", "schedule", "--recipe", str(file))
+
+
+def test_a_gradient_keeps_what_the_recipe_says(small_models: Path) -> None:
+    path = small_models / "lenet.onnx"
+    relu = "/features/features.1/Relu"
+    for verb in ("keep", "recompute"):
+        pair = hr.forward_backward(hr.load(path, recipe=f"{verb} {relu}\n"))
+        assert any(relu in spec.name for spec in pair.kept) == (verb == "keep")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
     result.symbols.push_back(symbol.name);
   result.before = notes.before;
   result.recipe = notes.recipe;
+  result.whyNot = notes.whyNot;
   result.after = movementOf(program);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];

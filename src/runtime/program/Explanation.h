@@ -26,6 +26,12 @@ struct MovementReport {
   DimExpr bytesMoved, operations, intermediateBytes;
 };
 
+/// A choice that the compiler did not make, as a step of a recipe.
+struct WhyNot {
+  std::string step, reason;
+  std::optional<DimExpr> bytes; // that it would have saved
+};
+
 struct Explanation {
   std::string name;
   std::vector<std::string> symbols;
@@ -39,6 +45,8 @@ struct Explanation {
   /// The program's recipe: every choice of the compiler, as text that it follows when it is given
   /// back; empty for a program compiled elsewhere.
   std::string recipe;
+  /// Operators that were not fused, layouts and libraries that were not taken, and why.
+  std::vector<WhyNot> whyNot;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
@@ -51,6 +59,7 @@ struct ProgramNotes {
   MovementReport before;
   std::vector<StepNote> steps;
   std::string recipe;
+  std::vector<WhyNot> whyNot;
 };
 
 /// Puts both together; the phases are left to the caller.

@@ -12,8 +12,7 @@ public:
     auto here = llvm::to_vector(
         llvm::make_filter_range(candidates, [](const Expansion *e) { return e->isHere(); }));
     auto time = [&](const Expansion *expansion) {
-      return machine.cost->microseconds(expansion->work(op, machine),
-                                        machine.isDevice ? machine.rates.threads : 1);
+      return estimatedMicroseconds(*expansion, op, machine);
     };
     return **llvm::min_element(
         here, [&](const Expansion *a, const Expansion *b) { return time(a) < time(b); });
@@ -37,6 +36,11 @@ private:
 };
 
 } // namespace
+
+double estimatedMicroseconds(const Expansion &expansion, Operation *op, const Machine &machine) {
+  return machine.cost->microseconds(expansion.work(op, machine),
+                                    machine.isDevice ? machine.rates.threads : 1);
+}
 
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine) {
   return std::make_unique<EstimatingChooser>(machine);

@@ -23,6 +23,10 @@ public:
                        mlir::RewriterBase &rewriter) const = 0;
 };
 
+/// By the machine's cost model, on one core or on the whole device.
+double estimatedMicroseconds(const Expansion &expansion, mlir::Operation *op,
+                             const Machine &machine);
+
 /// Attention as its products and softmax, for targets that have ways to compute those.
 const Expansion &generatedAttention();
 

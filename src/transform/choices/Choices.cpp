@@ -25,6 +25,14 @@ void setOrRemove(func::FuncOp program, StringRef name, ArrayRef<Attribute> entri
     program->setAttr(name, ArrayAttr::get(program.getContext(), entries));
 }
 
+void append(func::FuncOp program, StringRef name, ArrayRef<Attribute> entries) {
+  SmallVector<Attribute> all;
+  if (auto before = program->getAttrOfType<ArrayAttr>(name))
+    llvm::append_range(all, before);
+  llvm::append_range(all, entries);
+  setOrRemove(program, name, all);
+}
+
 template <class Steps> void writeSteps(func::FuncOp program, const Steps &steps) {
   Builder b(program.getContext());
   SmallVector<Attribute> entries;
@@ -48,7 +56,8 @@ void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
   writeKernels(program, recipe.kernels);
 }
 
-Choices::Choices(func::FuncOp program) : program(program), names(program.getBody().front()) {
+Choices::Choices(func::FuncOp program)
+    : program(program), names(program.getBody().front()), explains(program->hasAttr(kExplainAttr)) {
   if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenAttr))
     for (auto entry : entries.getAsRange<ArrayAttr>())
       given.push_back({{wordOf(entry, 1), wordOf(entry, 2), wordOf(entry, 3), lineOf(entry)}});
@@ -63,23 +72,23 @@ Choices::~Choices() {
   llvm::erase_if(given, [](const Given &step) { return step.followed; });
   writeSteps(program, given);
   writeKernels(program, kernels);
-  if (made.empty())
-    return;
   SmallVector<Attribute> lines;
-  if (auto before = program->getAttrOfType<ArrayAttr>(kChoicesAttr))
-    llvm::append_range(lines, before);
   for (const std::string &line : made)
     lines.push_back(StringAttr::get(program.getContext(), line));
-  setOrRemove(program, kChoicesAttr, lines);
+  append(program, kChoicesAttr, lines);
+  append(program, kWhyNotAttr, reasons);
 }
 
-/// An operator's own name counts before its node's.
+/// The closest name counts: what is said of one operator before what is said of all of its kind.
 Choices::Given *Choices::find(StringRef verb, Operation *op) {
   Given *found = nullptr;
+  OperatorNames::Match closest = OperatorNames::Match::None;
   for (Given &step : given)
-    if (step.verb == verb && names.means(step.subject, op) &&
-        (!found || step.subject == names.of(op)))
-      found = &step;
+    if (step.verb == verb)
+      if (OperatorNames::Match match = names.match(step.subject, op); match > closest) {
+        closest = match;
+        found = &step;
+      }
   return found;
 }
 
@@ -114,8 +123,24 @@ void Choices::note(StringRef verb, Operation *op, StringRef object) {
   made.push_back(ProgramStep{verb.str(), nameOf(op).str(), object.str()}.text());
 }
 
+void Choices::whyNot(StringRef verb, Operation *op, StringRef object, const Twine &reason,
+                     AffineExpr bytes) {
+  if (!explains)
+    return;
+  Builder b(program.getContext());
+  std::string step = ProgramStep{verb.str(), nameOf(op).str(), object.str()}.text();
+  SmallVector<Attribute> entry{b.getStringAttr(step), b.getStringAttr(reason)};
+  if (bytes)
+    entry.push_back(AffineMapAttr::get(symbolMap({bytes}, program.getContext())));
+  reasons.push_back(b.getArrayAttr(entry));
+}
+
 void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
-  if (Given *step = find(verb, op))
+  Given *step = find(verb, op);
+  // What is said of a kind of operators holds where it can.
+  if (step && StringRef(step->subject).starts_with(kEvery))
+    whyNot(verb, op, step->object, reason);
+  else if (step)
     refuse(*step, reason);
 }
 
@@ -135,6 +160,8 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
     if (step.followed || !llvm::is_contained(verbs, step.verb))
       continue;
     step.followed = true;
+    if (StringRef(step.subject).starts_with(kEvery))
+      continue; // this program has none of the kind
     refuse(step, names.isKnown(step.subject)
                      ? "'" + step.subject + "' is no operator that it can be said of"
                      : "there is no operator '" + step.subject + "' at that point; there are " +
@@ -153,14 +180,30 @@ void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
   kernels.clear();
 }
 
+std::vector<WhyNot> reasonsOf(func::FuncOp program) {
+  std::vector<WhyNot> result;
+  llvm::StringMap<size_t> positions; // what was tried several times has its last reason
+  if (auto entries = program->getAttrOfType<ArrayAttr>(kWhyNotAttr))
+    for (auto entry : entries.getAsRange<ArrayAttr>()) {
+      size_t position = positions.try_emplace(wordOf(entry, 0), result.size()).first->second;
+      if (position == result.size())
+        result.emplace_back();
+      WhyNot &why = result[position];
+      why = {wordOf(entry, 0), wordOf(entry, 1), {}};
+      if (entry.size() > 2)
+        why.bytes = toDimExpr(cast<AffineMapAttr>(entry[2]).getValue().getResult(0));
+    }
+  return result;
+}
+
 std::string kernelNameOf(Operation *kernel) {
   auto name = kernel->getAttrOfType<StringAttr>(kKernelAttr);
   return name ? name.str() : "";
 }
 
-std::string choicesText(func::FuncOp program) {
+std::string choicesText(func::FuncOp program, StringRef attribute) {
   std::string text;
-  if (auto lines = program->getAttrOfType<ArrayAttr>(kChoicesAttr))
+  if (auto lines = program->getAttrOfType<ArrayAttr>(attribute))
     for (auto line : lines.getAsValueRange<StringAttr>())
       text += line.str() + "\n";
   return text;

@@ -6,6 +6,8 @@
 // with the reason, on the function too (`hr.refused_step`); the driver tells the user.
 #pragma once
 
+#include "dialect/SymbolicShape.h"
+#include "runtime/program/Explanation.h"
 #include "transform/choices/OperatorNames.h"
 #include "transform/choices/ProgramRecipe.h"
 
@@ -14,7 +16,12 @@
 namespace headrace {
 
 inline constexpr llvm::StringLiteral kChoicesAttr = "hr.choices";
+/// On a backward program: the choices that were made before it was split from the forward one.
+inline constexpr llvm::StringLiteral kSplitChoicesAttr = "hr.split_choices";
 inline constexpr llvm::StringLiteral kRefusedStepAttr = "hr.refused_step";
+/// On a program: reasons are wanted of what was not chosen, and those there are.
+inline constexpr llvm::StringLiteral kExplainAttr = "hr.explain";
+inline constexpr llvm::StringLiteral kWhyNotAttr = "hr.why_not";
 /// On a kernel and its launch: the operator that it is called after in recipes.
 inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 
@@ -43,6 +50,10 @@ public:
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
+  /// What was not chosen, why, and the bytes that it would have saved (null: not known). Kept where
+  /// someone wants to know.
+  void whyNot(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
+              const llvm::Twine &reason, mlir::AffineExpr bytes = {});
   /// The step with this verb on the operator cannot be followed.
   void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);
   void refuse(const ProgramStep &step, const llvm::Twine &reason);
@@ -64,12 +75,17 @@ private:
   std::vector<ProgramRecipe::Kernel> kernels;
   llvm::StringMap<size_t> kernelByName;
   std::vector<std::string> made;
+  bool explains;
+  llvm::SmallVector<mlir::Attribute> reasons;
 };
+
+/// What the program knows of choices that were not made.
+std::vector<WhyNot> reasonsOf(mlir::func::FuncOp program);
 
 /// The name of a kernel, from its `hr.kernel` or launch.
 std::string kernelNameOf(mlir::Operation *kernel);
 
 /// The choices that were made so far, as steps of a recipe.
-std::string choicesText(mlir::func::FuncOp program);
+std::string choicesText(mlir::func::FuncOp program, llvm::StringRef attribute = kChoicesAttr);
 
 } // namespace headrace

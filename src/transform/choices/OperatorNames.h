@@ -1,5 +1,6 @@
 // Names of a program's operators, as recipes and reports speak of them.
 //
+// `every reduce over last axis` means operators by what they are, in any program.
 // An operator is called as the user's node it comes from. Where several come from one node (a
 // coarse operator was expanded, padding stands apart) each is `node/kind`, numbered where several
 // are of that kind.
@@ -9,14 +10,21 @@
 
 namespace headrace {
 
+/// Begins names that mean operators by what they are.
+inline constexpr llvm::StringLiteral kEvery = "every ";
+
 class OperatorNames {
 public:
   explicit OperatorNames(mlir::Block &program);
 
   /// The name of one operator; empty for operations that are none.
   llvm::StringRef of(mlir::Operation *op) const;
-  /// Whether the name means this operator: its own, or its node's.
-  bool means(llvm::StringRef name, mlir::Operation *op) const;
+  /// How closely the name means this operator: as its own, as its node's, or by what it is.
+  enum class Match { None, Structure, Node, Own };
+  Match match(llvm::StringRef name, mlir::Operation *op) const;
+  bool means(llvm::StringRef name, mlir::Operation *op) const {
+    return match(name, op) != Match::None;
+  }
   /// Whether the name means any operator.
   bool isKnown(llvm::StringRef name) const;
   /// Names that are like it, for messages: "conv1, conv12".

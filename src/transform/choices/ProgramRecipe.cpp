@@ -16,7 +16,8 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"fold", "into", true},  {"leave", "", false},    {"layout", "", true},
     {"expand", "as", true},  {"fuse", "into", true},  {"separate", "", false},
-    {"walk", "along", true}, {"merge", "into", true}, {"pack", "by", true}};
+    {"walk", "along", true}, {"merge", "into", true}, {"pack", "by", true},
+    {"keep", "", false},     {"recompute", "", false}};
 
 const Verb *findVerb(std::string_view name) {
   for (const Verb &verb : kVerbs)
@@ -38,7 +39,7 @@ public:
   ProgramStep step(const Verb &verb) {
     ProgramStep result{std::string(verb.name), {}, {}, line};
     word("");
-    result.subject = word("an operator");
+    result.subject = subject(verb);
     if (!verb.link.empty() && peek() != verb.link)
       fail(at, "expected '" + std::string(verb.link) + "'");
     if (!verb.link.empty())
@@ -61,6 +62,27 @@ public:
   }
 
 private:
+  /// An operator's name, or "every conv of 3x3" up to the word that links the object.
+  std::string subject(const Verb &verb) {
+    std::string name = word("an operator");
+    if (name != "every")
+      return name;
+    size_t end =
+        verb.link.empty() ? text.size() : text.find(" " + std::string(verb.link) + " ", at - 1);
+    if (verb.link.empty() && verb.takesObject) // the last word
+      end = text.find_last_of(" \t", text.find_last_not_of(" \t\r"));
+    if (end == std::string_view::npos || end <= at)
+      end = text.size();
+    std::string kind(text.substr(at, end - at));
+    while (!kind.empty() && isSpace(kind.back()))
+      kind.pop_back();
+    if (kind.empty())
+      fail(at, "expected a kind of operators");
+    at = end;
+    skipSpace();
+    return name + " " + kind;
+  }
+
   std::string word(const std::string &expected) {
     std::string result(peek());
     if (result.empty())
@@ -96,6 +118,24 @@ std::string ProgramStep::text() const {
   if (!found->link.empty())
     result += " " + std::string(found->link);
   return result + " " + object;
+}
+
+GradientRecipe GradientRecipe::of(std::string_view text) {
+  GradientRecipe recipe;
+  std::string *part = &recipe.split;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    bool isHead = line == "forward:" || line == "backward:";
+    if (isHead)
+      part = line == "forward:" ? &recipe.forward : &recipe.backward;
+    recipe.hasPrograms |= isHead;
+    // Lines keep their numbers, for messages.
+    for (std::string *each : {&recipe.split, &recipe.forward, &recipe.backward})
+      *each += (each == part && !isHead ? line : "") + "\n";
+  }
+  return recipe;
 }
 
 std::string ProgramRecipe::text() const {

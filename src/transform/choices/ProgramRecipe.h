@@ -1,16 +1,15 @@
 // A program's recipe: the compiler's choices from the simplification of operators to the schedules
 // of kernels, as text.
 //
-//   fold bn1 into conv1          # a normalization moves into weights;   leave bn1: it does not
+//   fold bn1 into conv1          # a normalization moves into weights ("leave bn1": it does not)
 //   layout conv1 channels-last   # or channels-first
 //   expand gemm1 as openblas     # by a library's routine, or as generated
-//   fuse conv1 into relu1        # computed in the kernel of relu1;      separate conv1: in its own
-//   walk relu1 along d0          # its kernel goes through blocks of rows;  along nothing: it does
-//   not merge mean1 into sum1        # two kernels in one pack gemm1 by 32             # constant
-//   weights in tiles of so many columns; by 1: as they are kernel relu1:                # there is
-//   such a kernel, with this schedule
-//     map: parallel d0           #   (a recipe of its loops, Recipe.h; automatic where none is
-//     given)
+//   fuse relu1 into conv1        # one kernel for both ("separate relu1": its own)
+//   walk sum1 along d0           # its kernel goes through blocks of rows ("along nothing")
+//   merge mean1 into sum1        # one kernel in place of two
+//   pack gemm1 by 32             # constant weights in tiles of so many columns ("by 1")
+//   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
+//     conv: parallel d0          # one that the compiler chooses where none is given
 //
 // The compiler writes one that says all, and follows one that says less: what it does not name
 // stays automatic. An operator is called as its node; where several come from one node, `node/kind`
@@ -48,6 +47,21 @@ struct ProgramRecipe {
   /// Throws `Error` (line and column, what was expected, what was found). Lines of schedules are
   /// read by those who follow them.
   static ProgramRecipe parse(std::string_view text);
+};
+
+/// The recipe of a program and its gradient:
+///
+///   layout conv1 channels-last   # where both still are one
+///   keep conv1                   # for the backward program;  recompute relu1: it does so itself
+///   forward:                     # recipes of the two
+///   fuse relu1 into conv1
+///   backward:
+///   expand conv1 as generated
+struct GradientRecipe {
+  std::string split, forward, backward;
+  bool hasPrograms = false; // whether it has either
+
+  static GradientRecipe of(std::string_view text);
 };
 
 } // namespace headrace

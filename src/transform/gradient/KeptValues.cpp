@@ -114,12 +114,16 @@ Choice cutAt(const GradientGraph &graph, double price) {
     double keeping = static_cast<double>(node.keeping);
     if (!node.free)
       keeping += price * static_cast<double>(node.bytes);
+    bool isKept = node.given == true, isAgain = node.given == false;
     cut.addEdge(computed, available,
-                std::clamp<int64_t>(static_cast<int64_t>(keeping), 1, MinimumCut::kUncut / 4));
-    cut.addEdge(source, computed, node.value.getDefiningOp() ? node.computing : MinimumCut::kUncut);
+                isAgain ? MinimumCut::kUncut
+                        : std::clamp<int64_t>(static_cast<int64_t>(keeping), 1,
+                                              MinimumCut::kUncut / 4));
+    cut.addEdge(source, computed,
+                node.value.getDefiningOp() && !isKept ? node.computing : MinimumCut::kUncut);
     for (int operand : node.operands)
       cut.addEdge(sides[operand].second, computed, MinimumCut::kUncut);
-    if (node.neededBackward)
+    if (node.neededBackward || isKept)
       cut.addEdge(available, sink, MinimumCut::kUncut);
   }
   std::vector<bool> known = cut.sourceSide(source, sink);

@@ -25,6 +25,8 @@ struct GradientGraph {
     /// An input or an output: in memory whether the backward program needs it or not.
     bool free = false;
     bool neededBackward = false;
+    /// Whether a recipe says that it is kept, or computed again.
+    std::optional<bool> given;
   };
   std::vector<Node> nodes; // in program order
 

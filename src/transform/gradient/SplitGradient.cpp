@@ -15,6 +15,7 @@
 // use, so that it lives shortly. Constants are in both.
 #include "dialect/ExpectedSizes.h"
 #include "transform/Passes.h"
+#include "transform/choices/Choices.h"
 #include "transform/gradient/Gradient.h"
 #include "transform/gradient/KeptValues.h"
 
@@ -50,8 +51,7 @@ public:
   }
 
   void run(std::optional<int64_t> budget, const Machine &machine) {
-    GradientGraph graph = GradientGraph::of(joint, inputs, outputs, machine);
-    kept = chooseKeptValues(graph, budget);
+    choose(budget, machine);
     bindSymbols();
     // Results that hold kept values; the others are added.
     SmallVector<Value> forwardResults(ret.getOperands().take_front(outputs));
@@ -69,10 +69,33 @@ public:
     buildForward(forwardResults);
     func::FuncOp backward = buildBackward();
     backward->setAttr(kKeptAttr, DenseI64ArrayAttr::get(joint.getContext(), places));
+    if (Attribute choices = joint->getAttr(kChoicesAttr))
+      backward->setAttr(kSplitChoicesAttr, choices);
+    if (Attribute refused = joint->getAttr(kRefusedStepAttr))
+      backward->setAttr(kRefusedStepAttr, refused);
     joint.erase();
   }
 
 private:
+  /// As the program's recipe says of operators that it names, else with the least cost.
+  void choose(std::optional<int64_t> budget, const Machine &machine) {
+    GradientGraph graph = GradientGraph::of(joint, inputs, outputs, machine);
+    Choices choices(joint);
+    for (GradientGraph::Node &node : graph.nodes)
+      if (Operation *op = node.value.getDefiningOp()) {
+        if (choices.wanted("keep", op))
+          node.given = true;
+        else if (choices.wanted("recompute", op))
+          node.given = false;
+      }
+    kept = chooseKeptValues(graph, budget);
+    llvm::DenseSet<Value> isKept(kept.begin(), kept.end());
+    for (const GradientGraph::Node &node : graph.nodes)
+      if (Operation *op = node.value.getDefiningOp())
+        choices.note(isKept.contains(node.value) ? "keep" : "recompute", op);
+    choices.finish({"keep", "recompute"});
+  }
+
   /// The symbols that a dimension of the value is.
   static llvm::SmallDenseSet<unsigned> boundBy(Value value) {
     llvm::SmallDenseSet<unsigned> symbols;

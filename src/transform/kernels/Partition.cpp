@@ -151,11 +151,17 @@ private:
   Verdict tryJoin(hr::OperatorInterface op, size_t reader) {
     bool escapes = llvm::any_of(op->getUsers(),
                                 [&](Operation *user) { return !groups[reader].contains(user); });
-    if (escapes && reaches(usersOutside(op, reader), reader))
-      return Verdict::no("the kernel would wait for its own result");
-    Verdict verdict = groups[reader].tryJoin(op, escapes, rowWork.contains(op));
-    if (verdict)
+    Verdict verdict = escapes && reaches(usersOutside(op, reader), reader)
+                          ? Verdict::no("the kernel would wait for its own result")
+                          : groups[reader].tryJoin(op, escapes, rowWork.contains(op));
+    if (verdict) {
       groupOf[op] = reader;
+      return verdict;
+    }
+    // It would not be read again, nor written where none but the kernel reads it.
+    AffineExpr bytes = byteCount(cast<RankedTensorType>(op->getResult(0).getType()));
+    choices.whyNot("fuse", op, choices.nameOf(groups[reader].namesake()), verdict.reason(),
+                   escapes ? bytes : bytes * 2);
     return verdict;
   }
 
@@ -322,10 +328,17 @@ private:
   std::optional<size_t> mergeIntoEarlier(size_t later) {
     if (separated.contains(groups[later].root()) || choices.isKernel(groups[later].namesake()))
       return std::nullopt;
-    for (size_t earlier : neighbours(later))
-      if (earlier < later && mergingPays(groups[earlier], groups[later]) &&
-          tryMerge(earlier, later))
+    for (size_t earlier : neighbours(later)) {
+      if (earlier > later)
+        continue;
+      Verdict verdict = mergingPays(groups[earlier], groups[later])
+                            ? tryMerge(earlier, later)
+                            : Verdict::no("little of the time of either would be saved");
+      if (verdict)
         return earlier;
+      choices.whyNot("merge", groups[later].namesake(), choices.nameOf(groups[earlier].namesake()),
+                     verdict.reason());
+    }
     return std::nullopt;
   }
 

@@ -45,10 +45,14 @@ public:
   llvm::DenseMap<Operation *, LayoutRole> solve() {
     std::vector<bool> stays = cut.sourceSide(asWritten, channelsLast);
     llvm::DenseMap<Operation *, LayoutRole> chosen;
+    if (llvm::all_of(nodes, [&](auto entry) { return stays[entry.second]; }))
+      return chosen; // there is nothing that gains by another layout
     for (auto [op, node] : nodes) {
       choices.note("layout", op, stays[node] ? kFirst : kLast);
       if (!stays[node])
         chosen[op] = layoutRole(op);
+      else
+        choices.whyNot("layout", op, kLast, "more data would be transposed on its way");
     }
     return chosen;
   }

@@ -48,6 +48,32 @@ TEST(ProgramRecipe, LinesOnStagesStayWhereTheyStand) {
   EXPECT_TRUE(ProgramRecipe::parse(kWhole).stages.empty());
 }
 
+TEST(ProgramRecipe, KindsOfOperatorsAreSubjects) {
+  const char *text = "separate every reduce over last axis\n"
+                     "expand every conv of 3x3 as openblas\n"
+                     "layout every pool channels-first\n";
+  ProgramRecipe recipe = ProgramRecipe::parse(text);
+  ASSERT_EQ(recipe.steps.size(), 3u);
+  EXPECT_EQ(recipe.steps[0].subject, "every reduce over last axis");
+  EXPECT_EQ(recipe.steps[1].subject, "every conv of 3x3");
+  EXPECT_EQ(recipe.steps[1].object, "openblas");
+  EXPECT_EQ(recipe.steps[2].subject, "every pool");
+  EXPECT_EQ(recipe.steps[2].object, "channels-first");
+  EXPECT_EQ(recipe.text(), text);
+  EXPECT_EQ(errorOf("separate every\n"),
+            "recipe, line 1, column 15: expected a kind of operators, found the end of the line");
+}
+
+TEST(ProgramRecipe, GradientsHaveTwoPrograms) {
+  GradientRecipe recipe =
+      GradientRecipe::of("keep a\nforward:\nseparate b\nbackward:\nseparate c\n");
+  EXPECT_TRUE(recipe.hasPrograms);
+  EXPECT_EQ(ProgramRecipe::parse(recipe.split).steps[0].text(), "keep a");
+  EXPECT_EQ(ProgramRecipe::parse(recipe.forward).steps[0].line, 3);
+  EXPECT_EQ(ProgramRecipe::parse(recipe.backward).steps[0].line, 5);
+  EXPECT_FALSE(GradientRecipe::of("separate b\n").hasPrograms);
+}
+
 TEST(ProgramRecipe, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(errorOf("fuse a onto b\n"), "recipe, line 1, column 8: expected 'into', found 'onto'");
   EXPECT_EQ(errorOf("\npack a by\n"),

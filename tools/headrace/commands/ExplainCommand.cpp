@@ -15,6 +15,8 @@ namespace headrace::cli {
 
 namespace {
 
+const char *const kAll = "true"; // what a flag without a value gives
+
 struct ExplainOptions {
   ModelOptions model;
   std::vector<std::string> sizes;
@@ -26,6 +28,7 @@ struct ExplainOptions {
   bool phases = false;
   bool recipes = false;
   std::string recipeOut;
+  std::string why; // an operator, or kAll
 };
 
 void printPhases(const ExplainOptions &options) {
@@ -67,11 +70,19 @@ int explainGradient(const ExplainOptions &options, const Model &model, const Siz
     explanation.backward = pair.backward->explain(sizes);
     explanation.symbols = model.symbols();
     explanation.computedAgain = pair.computedAgain;
+    explanation.recipe = pair.choices + "forward:\n" + explanation.forward.recipe + "backward:\n" +
+                         explanation.backward.recipe;
     for (const KeptTensor &kept : pair.kept)
       if (kept.place == KeptTensor::Place::Output && kept.index >= model.outputs().size())
         explanation.kept.push_back(kept.spec);
   }
-  if (options.json)
+  if (!options.recipeOut.empty())
+    writeFileAtomically(options.recipeOut, {std::as_bytes(std::span(explanation.recipe))});
+  if (options.recipes)
+    fmt::print("{}", explanation.recipe);
+  else if (!options.why.empty())
+    printReasons(explanation, sizes, options.why == kAll ? "" : options.why);
+  else if (options.json)
     printJson(explanation, sizes);
   else
     printTables(explanation, sizes);
@@ -104,6 +115,8 @@ int explainModel(const ExplainOptions &options) {
     writeFileAtomically(options.recipeOut, {std::as_bytes(std::span(explanation.recipe))});
   if (options.recipes)
     fmt::print("{}", explanation.recipe);
+  else if (!options.why.empty())
+    printReasons(explanation, open, options.why == kAll ? "" : options.why);
   else if (options.json)
     printJson(explanation, open);
   else
@@ -132,6 +145,12 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->add_option("--recipe-out", options->recipeOut,
                    "Write the recipe into this file; --recipe follows it")
       ->type_name("FILE")
+      ->excludes(phase);
+  command
+      ->add_flag("--why", options->why,
+                 "Print what the compiler did not do and why: operators not fused, layouts and "
+                 "libraries not "
+                 "taken; --why=OPERATOR: of one operator")
       ->excludes(phase);
   command
       ->add_flag("--phases", options->phases,

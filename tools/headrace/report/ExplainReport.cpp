@@ -144,7 +144,11 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
 
 json explanationJson(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
-  json kernels = json::array(), phases = json::array();
+  json kernels = json::array(), phases = json::array(), reasons = json::array();
+  for (const WhyNot &why : explanation.whyNot)
+    reasons.push_back({{"step", why.step},
+                       {"reason", why.reason},
+                       {"bytes", why.bytes ? amounts.number(*why.bytes) : json()}});
   for (const KernelReport &kernel : explanation.kernels)
     kernels.push_back(kernelJson(kernel, amounts));
   for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds)
@@ -155,6 +159,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"after", movementJson(explanation.after, amounts)},
           {"kernels", kernels},
           {"recipe", explanation.recipe},
+          {"why_not", reasons},
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
           {"phases", phases}};
@@ -174,6 +179,17 @@ DimExpr bytesOf(const std::vector<TensorSpec> &specs) {
   return total;
 }
 
+/// Whether a step speaks of the operator: "fuse conv1/pad into relu1" does of conv1 and relu1.
+bool namesOperator(const std::string &step, const std::string &name) {
+  for (size_t at = step.find(name); at != std::string::npos; at = step.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if (at > 0 && step[at - 1] == ' ' &&
+        (end == step.size() || step[end] == ' ' || step[end] == '/'))
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void printTables(const Explanation &explanation, const Sizes &sizes) {
@@ -188,8 +204,38 @@ void printTables(const Explanation &explanation, const Sizes &sizes) {
   printPhases(explanation);
 }
 
+void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
+  using Align = Table::Align;
+  Amounts amounts(explanation.symbols, sizes);
+  Table table({{"not done", Align::Left}, {"because", Align::Left}, {"would save"}});
+  size_t shown = 0;
+  for (const WhyNot &why : explanation.whyNot)
+    if (of.empty() || namesOperator(why.step, of)) {
+      table.add({why.step, why.reason, why.bytes ? amounts.text(*why.bytes, "B") : "-"});
+      ++shown;
+    }
+  for (const KernelReport &kernel : explanation.kernels)
+    if (!kernel.notes.empty() && (of.empty() || kernel.name == of)) {
+      table.add({kernel.name, kernel.notes, "-"});
+      ++shown;
+    }
+  if (shown > 0)
+    table.print(stdout);
+  else
+    fmt::print("{}\n", of.empty() ? "nothing was left undone"
+                                  : fmt::format("nothing is known of '{}'", printable(of)));
+}
+
 void printJson(const Explanation &explanation, const Sizes &sizes) {
   fmt::print("{}\n", jsonText(explanationJson(explanation, sizes)));
+}
+
+void printReasons(const GradientExplanation &explanation, const Sizes &sizes,
+                  const std::string &of) {
+  for (const Explanation *part : {&explanation.forward, &explanation.backward}) {
+    fmt::print("{}\n", styled(stdout, Style::Bold, printable(part->name)));
+    printReasons(*part, sizes, of);
+  }
 }
 
 void printTables(const GradientExplanation &explanation, const Sizes &sizes) {

@@ -13,11 +13,15 @@ struct GradientExplanation {
   /// Tensors kept from the forward program for the backward one, beyond inputs and outputs.
   std::vector<TensorSpec> kept;
   std::vector<std::string> computedAgain;
+  std::string recipe; // of both
 };
 
 void printTables(const Explanation &explanation, const Sizes &sizes);
 void printJson(const Explanation &explanation, const Sizes &sizes);
+/// What the compiler did not do and why; of one operator, where one is named.
+void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of);
 
+void printReasons(const GradientExplanation &explanation, const Sizes &sizes, const std::string &of);
 void printTables(const GradientExplanation &explanation, const Sizes &sizes);
 void printJson(const GradientExplanation &explanation, const Sizes &sizes);
 
