@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bench.gpu import compiler, write_operators
+from bench.gpu import write_operators
 from bench.models.make import export
 from cases.gpu.onnx_models import write_formula
 from cases.gpu.programs import CASES, Case
@@ -103,10 +103,12 @@ def make(kit: Path, target: str, chosen: list[Case]) -> int:
     return len(chosen) - len(made)
 
 
-def add_compiler(kit: Path, package: Path) -> None:
-    """The package, its libraries in an archive of their own, and the tests of PyTorch's tensors."""
-    extension = compiler.copy_package(package, kit / "python")
-    compiler.pack_libraries(extension, kit.parent / "gpu-libraries.tar.xz")
+def add_compiler(kit: Path, build: Path) -> None:
+    """The package with LLVM inside, as wheels have it, and the tests of PyTorch's tensors."""
+    left_out = shutil.ignore_patterns("__pycache__", "_core*.so")
+    shutil.copytree(build / "python", kit / "python", ignore=left_out)
+    (extension,) = (build / "wheel/headrace").glob("_core*.so")
+    shutil.copy(extension, kit / "python/headrace")
     shutil.copytree(root / "test/gpu", kit / "tests", ignore=shutil.ignore_patterns(".*", "__*"))
     shutil.copy(root / "cases/torch_models.py", kit / "cases")
     shutil.copy(root / "examples/digits/digits.onnx", kit / "tests")
@@ -120,7 +122,7 @@ def main() -> int:
     parser.add_argument("--tests", type=Path, required=True, help="the runtime's tests on a device")
     parser.add_argument("--out", type=Path, default=root / "build/gpu-kit")
     parser.add_argument("--target", default="cuda:sm_90a")
-    parser.add_argument("--compiler", type=Path, help="a build's folder 'python' to bring along")
+    parser.add_argument("--compiler", type=Path, help="a build whose package to bring along")
     arguments = parser.parse_args()
     left_out = make(
         arguments.out,
@@ -134,7 +136,8 @@ def main() -> int:
     if arguments.compiler:
         add_compiler(arguments.out, arguments.compiler)
     archive = arguments.out.with_suffix(".tar.xz")
-    with tarfile.open(archive, "w:xz", preset=1) as tar:
+    # Packages are compressed already; the compiler shrinks to a third.
+    with tarfile.open(archive, "w:xz", preset=6 if arguments.compiler else 1) as tar:
         tar.add(arguments.out, "gpu-kit")
     print(f"wrote {archive} ({archive.stat().st_size / 2**20:.1f} MiB)")
     if left_out:

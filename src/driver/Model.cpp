@@ -3,6 +3,7 @@
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
 #include "driver/Gradient.h"
+#include "driver/GraphOfProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
@@ -236,6 +237,19 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
     for (const DeviceKernel &kernel : device->compile(*program))
       text += "\n// " + kernel.kernel + ", as the device's driver takes it:\n" + kernel.image.text;
   return text;
+}
+
+ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
+  requirePhase(phase, impl->settings.target, /*hasGradient=*/false);
+  LevelOneProgram &source = impl->sourceFor("its phases");
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
+  Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
+  ProgramGraph graph = graphOf(*program, findTarget(impl->settings.target));
+  graph.model = impl->name;
+  graph.phase = phase;
+  return graph;
 }
 
 std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,

@@ -2,6 +2,7 @@
 // package are built on it; no MLIR header.
 #pragma once
 
+#include "driver/ProgramGraph.h"
 #include "driver/Settings.h"
 #include "runtime/program/Executable.h"
 #include "runtime/program/Explanation.h"
@@ -78,6 +79,9 @@ public:
   /// The IR after a phase, for programs whose symbolic sizes have these values (nullopt: open).
   /// Throws Error where there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
+  /// The program after a phase as data. Throws Error where there is no such phase.
+  ProgramGraph graph(const std::string &phase,
+                     const std::vector<std::optional<int64_t>> &sizes = {});
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;

@@ -5,6 +5,7 @@
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "report/ExplainReport.h"
+#include "report/GraphReport.h"
 #include "report/Table.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
@@ -96,6 +97,10 @@ int explainModel(const ExplainOptions &options) {
   }
   std::shared_ptr<Model> model = loadModel(options.model);
   Sizes sizes = parseSizes(options.sizes, model->symbols());
+  if (!options.phase.empty() && options.json && !options.gradient) {
+    printJson(model->graph(options.phase, sizes));
+    return 0;
+  }
   if (!options.phase.empty()) {
     std::string ir = options.gradient
                          ? model->gradientIr(options.phase, gradientsOf(options, *model), sizes)
@@ -135,7 +140,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
   CLI::Option *phase =
       command->add_option("--to", options->phase, "Print the program after this phase instead")
           ->type_name("PHASE");
-  command->add_flag("--json", options->json, "Print JSON")->excludes(phase);
+  command->add_flag("--json", options->json,
+                    "Print JSON: the report, or with --to the program after that phase as a graph");
   command
       ->add_flag(
           "--recipes", options->recipes,
@@ -176,6 +182,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
                   "  headrace explain examples/digits/digits.onnx --size batch=16\n"
                   "  headrace explain --phases\n"
                   "  headrace explain model.onnx --to=kernels\n"
+                  "  headrace explain model.onnx --to=kernels --json\n"
+                  "  headrace explain model.onnx --why\n"
                   "  headrace explain model.onnx --grad --to=differentiate\n"
                   "  headrace explain --grad --weights examples/digits/digits.onnx");
   command->callback([options, &action] { action = [options] { return explainModel(*options); }; });

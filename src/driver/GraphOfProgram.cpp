@@ -1,0 +1,156 @@
+#include "driver/GraphOfProgram.h"
+
+#include "analysis/OperatorWork.h"
+#include "dialect/ops/Operands.h"
+#include "driver/ProgramBuilder.h"
+#include "driver/RunPasses.h"
+#include "transform/choices/Choices.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/ProgramModel.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class GraphBuilder {
+public:
+  GraphBuilder(ModuleOp program, const Target &target)
+      : program(program), entry(entryFunction(program)), target(target),
+        names(entry.getBody().front()), sizes(nominalSizes(entry)) {}
+
+  ProgramGraph build() {
+    graph.symbols = symbolNames(entry);
+    std::vector<TensorSpec> inputs = inputSpecs(entry), outputs = outputSpecs(entry);
+    for (auto [argument, spec] : llvm::zip(entry.getArguments(), inputs))
+      ids[argument] = add({unique("input:" + spec.name), "input"}).id;
+    for (Operation &op : entry.getBody().front().without_terminator())
+      visit(&op);
+    Operation *ret = entry.getBody().front().getTerminator();
+    for (auto [value, spec] : llvm::zip(ret->getOperands(), outputs))
+      connect(value, add({unique("output:" + spec.name), "output"}).id);
+    return std::move(graph);
+  }
+
+private:
+  GraphNode &add(GraphNode node) { return graph.nodes.emplace_back(std::move(node)); }
+
+  std::string unique(std::string id) {
+    std::string plain = id;
+    for (int number = 1; !taken.insert(id).second; ++number)
+      id = plain + "." + std::to_string(number);
+    return id;
+  }
+
+  void connect(Value value, const std::string &to) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    auto from = ids.find(value);
+    if (!type || from == ids.end())
+      return;
+    GraphEdge edge{from->second, to, typeName(value), {}};
+    if (type.hasStaticShape() || type.getEncoding()) {
+      for (AffineExpr size : shapeOf(type))
+        edge.shape.push_back(toDimExpr(size));
+      edge.bytes = toDimExpr(byteCount(type));
+    }
+    graph.edges.push_back(std::move(edge));
+  }
+
+  void visit(Operation *op) {
+    GraphNode node;
+    if (auto kernel = dyn_cast<hr::KernelOp>(op))
+      node = nodeOf(kernel, kernelNameOf(op), "kernel");
+    else if (auto launch = dyn_cast<hr::LaunchOp>(op))
+      node = ofLaunch(launch);
+    else if (auto call = dyn_cast<hr::LibraryOp>(op))
+      node = nodeOf(call, plainName(call.getName()), call.getRoutine().str());
+    else
+      node = ofOperator(op);
+    node.id = unique(node.id);
+    std::string id = node.id;
+    add(std::move(node));
+    for (Value operand : op->getOperands())
+      connect(operand, id);
+    for (Value result : op->getResults())
+      ids[result] = id;
+    if (auto kernel = dyn_cast<hr::KernelOp>(op))
+      addStages(kernel.getBody().front(), id);
+  }
+
+  /// Kernels, launches and calls carry their costs.
+  template <class Op> GraphNode nodeOf(Op op, const std::string &id, const std::string &kind) {
+    GraphNode node{id, kind};
+    for (auto name : op.getOperators().template getAsValueRange<StringAttr>())
+      node.operators.push_back(name.str());
+    AffineMap cost = op.getCost();
+    node.bytesRead = toDimExpr(cost.getResult(0));
+    node.bytesWritten = toDimExpr(cost.getResult(1));
+    node.operations = toDimExpr(cost.getResult(2));
+    return node;
+  }
+
+  GraphNode ofLaunch(hr::LaunchOp launch) {
+    GraphNode node = nodeOf(launch, kernelNameOf(launch), "kernel");
+    auto module = program.lookupSymbol<ModuleOp>(launch.getKernel());
+    node.recipe = module ? textAttribute(module, kRecipeAttr) : "";
+    return node;
+  }
+
+  GraphNode ofOperator(Operation *op) {
+    std::string name = names.of(op).str();
+    GraphNode node{name.empty() ? plainName(operatorName(op)) : name,
+                   op->getName().stripDialect().str()};
+    node.operators.push_back(operatorName(op));
+    auto structured = dyn_cast<hr::OperatorInterface>(op);
+    if (!structured || isa<hr::ConstantOp>(op))
+      return node;
+    for (Value operand : op->getOperands())
+      node.bytesRead = node.bytesRead + toDimExpr(byteCount(hr::typeOf(operand)));
+    node.bytesWritten = toDimExpr(byteCount(hr::typeOf(op->getResult(0))));
+    if (structured.getFusionRole() == FusionRole::View) {
+      node.bytesRead = node.bytesWritten = DimExpr::constant(0);
+      return node;
+    }
+    node.operations = toDimExpr(structured.getMovement().operations(op->getContext()));
+    node.microseconds = target.costModel().microseconds(workOf(structured, sizes));
+    for (const Expansion *expansion : target.expansions())
+      if (expansion->applies(op, target.machine()))
+        node.alternatives.push_back(ProgramStep{"expand", node.id, expansion->name().str()}.text());
+    return node;
+  }
+
+  /// The operations of a kernel and the values between them.
+  void addStages(Block &body, const std::string &kernel) {
+    body.walk([&](Operation *op) {
+      if (stageOf(op).empty() || isa<linalg::FillOp>(op) || op->getNumResults() == 0)
+        return;
+      GraphNode node{unique(kernel + "/" + stageOf(op).str()), op->getName().getStringRef().str()};
+      node.inside = kernel;
+      std::string id = node.id;
+      add(std::move(node));
+      for (Value operand : op->getOperands())
+        connect(operand, id);
+      for (Value result : op->getResults())
+        ids[result] = id;
+    });
+  }
+
+  ModuleOp program;
+  func::FuncOp entry;
+  const Target &target;
+  OperatorNames names;
+  NominalSizes sizes;
+  ProgramGraph graph;
+  llvm::DenseMap<Value, std::string> ids;
+  llvm::StringSet<> taken;
+};
+
+} // namespace
+
+ProgramGraph graphOf(ModuleOp program, const Target &target) {
+  return GraphBuilder(program, target).build();
+}
+
+} // namespace headrace

@@ -1,0 +1,45 @@
+// A program after a phase as plain data: operators or kernels with what they move and compute, and
+// the values between them. For tools that show programs; no MLIR.
+#pragma once
+
+#include "runtime/tensor/DimExpr.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+struct GraphNode {
+  /// Unique in the graph; that of an operator is its name in recipes.
+  std::string id;
+  /// The operator's ("conv", "map"), "kernel", a library's routine, "input", "output", "constant".
+  std::string kind;
+  /// The user's nodes that it comes from.
+  std::vector<std::string> operators = {};
+  /// The kernel that it is a stage of; empty where it is none.
+  std::string inside = {};
+  DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
+  /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
+  std::optional<double> microseconds = {};
+  /// Of a scheduled kernel: its recipe.
+  std::string recipe = {};
+  /// Steps of a recipe that would compute it otherwise.
+  std::vector<std::string> alternatives = {};
+};
+
+struct GraphEdge {
+  std::string from, to;
+  std::string type;           // "f32"
+  std::vector<DimExpr> shape; // empty, and no bytes, inside kernels of open sizes
+  DimExpr bytes = DimExpr::constant(0);
+};
+
+struct ProgramGraph {
+  std::string model, phase;
+  std::vector<std::string> symbols;
+  std::vector<GraphNode> nodes; // in program order
+  std::vector<GraphEdge> edges;
+};
+
+} // namespace headrace

@@ -1,0 +1,61 @@
+"""Programs as graphs: explain --to=PHASE --json."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HEADRACE = os.environ.get("HEADRACE_BIN", "headrace")
+DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
+NODE_KEYS = (
+    "id kind operators inside bytes_read bytes_written operations predicted_us recipe alternatives"
+)
+EDGE_KEYS = "from to type shape bytes"
+
+
+def graph(*options: str) -> dict:
+    command = [HEADRACE, "explain", str(DIGITS), "--json", *options]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@pytest.mark.parametrize("phase", ["import", "simplify", "layout", "kernels", "schedule"])
+def test_every_phase_is_a_graph(phase: str, target: str) -> None:
+    found = graph("--to", phase, "--target", target)
+    assert list(found) == ["model", "phase", "symbols", "nodes", "edges"]
+    assert (found["phase"], found["symbols"]) == (phase, ["batch"])
+    ids = [node["id"] for node in found["nodes"]]
+    assert len(set(ids)) == len(ids)
+    for node in found["nodes"]:
+        assert list(node) == NODE_KEYS.split()
+        assert node["inside"] is None or node["inside"] in ids
+    for edge in found["edges"]:
+        assert list(edge) == EDGE_KEYS.split()
+        assert {edge["from"], edge["to"]} <= set(ids)
+    # Everything leads from the image to the logits.
+    reached, before = {"output:logits"}, set()
+    while reached != before:
+        before = set(reached)
+        reached |= {edge["from"] for edge in found["edges"] if edge["to"] in reached}
+    assert "input:image" in reached
+
+
+def test_kernels_hold_their_stages_and_recipes() -> None:
+    conv = "/features/features.3/Conv/conv"
+    kernels = {node["id"]: node for node in graph("--to", "kernels")["nodes"]}
+    assert kernels[f"{conv}/conv"]["inside"] == conv
+    assert "/features/features.4/Relu" in kernels[conv]["operators"]
+    scheduled = {node["id"]: node for node in graph("--to", "schedule")["nodes"]}
+    assert "conv: vectorize" in scheduled[conv]["recipe"]
+
+
+def test_operators_have_predictions_and_alternatives() -> None:
+    nodes = {n["id"]: n for n in graph("--to", "layout", "--size", "batch=16")["nodes"]}
+    conv = nodes["/features/features.3/Conv/conv"]
+    assert conv["predicted_us"] > 0
+    assert f"expand {conv['id']} as openblas" in conv["alternatives"]
+    assert conv["bytes_written"] == 16 * 4 * 4 * 32 * 4
