@@ -1,5 +1,6 @@
 #include "dialect/ConstantData.h"
 
+#include "dialect/ConstantPool.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/system/Error.h"
 
@@ -43,6 +44,7 @@ Tensor constantTensor(ElementsAttr attribute) {
   DType dtype = toDType(type.getElementType());
   Shape shape(type.getShape().begin(), type.getShape().end());
   ArrayRef<char> bytes;
+  std::shared_ptr<const void> owner;
   if (auto dense = dyn_cast<DenseElementsAttr>(attribute)) {
     if (dtype == DType::Bool)
       return unpackedBools(dense, std::move(shape));
@@ -55,6 +57,7 @@ Tensor constantTensor(ElementsAttr attribute) {
       throw Error(ErrorKind::InvalidModel, "constant '" + resource.getRawHandle().getKey().str() +
                                                "': expected data, found none");
     bytes = blob->getData();
+    owner = ConstantPool::of(type.getContext()).ownerOf(resource.getRawHandle().getKey());
   } else {
     throw InternalError("a constant is neither dense nor a resource");
   }
@@ -66,7 +69,7 @@ Tensor constantTensor(ElementsAttr attribute) {
                                              std::to_string(bytes.size()));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeOf(dtype) != 0)
     return copyOf(dtype, std::move(shape), bytes);
-  return Tensor::borrow(dtype, std::move(shape), bytes.data(), nullptr);
+  return Tensor::borrow(dtype, std::move(shape), bytes.data(), owner);
 }
 
 static bool allElementsEqual(const Tensor &tensor) {
@@ -92,11 +95,7 @@ ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
       values.push_back(byte != 0);
     return DenseElementsAttr::get(type, values);
   }
-  // The copy of `tensor` inside the deleter is what keeps the memory alive.
-  return DenseResourceElementsAttr::get(
-      type, "data",
-      UnmanagedAsmResourceBlob::allocateWithAlign(bytes, sizeOf(tensor.dtype()),
-                                                  [tensor](void *, size_t, size_t) {}));
+  return ConstantPool::of(type.getContext()).add(tensor, type);
 }
 
 } // namespace headrace

@@ -8,8 +8,8 @@
 
 namespace headrace {
 
-/// The elements of an attribute in its own element type. Where the attribute stores them as a plain
-/// array the tensor borrows it, valid as long as the attribute's context.
+/// The elements of an attribute in its own element type. The tensor shares the memory of a large
+/// constant; what the attribute itself stores it borrows, valid as long as the attribute's context.
 Tensor constantTensor(mlir::ElementsAttr attribute);
 
 /// A tensor as a constant of `type`, whose shape and element type must be the tensor's. Equal

@@ -1,5 +1,6 @@
 #include "dialect/Hr.h"
 
+#include "dialect/ConstantPool.h"
 #include "dialect/SymbolicShape.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,6 +31,7 @@ void HrDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/HrOps.cpp.inc"
       >();
+  addInterfaces<ConstantPool>();
 }
 } // namespace hr
 

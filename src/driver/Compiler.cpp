@@ -1,5 +1,6 @@
 #include "driver/Compiler.h"
 
+#include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompilerThreads.h"
@@ -7,6 +8,7 @@
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
+#include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/choices/Choices.h"
@@ -133,7 +135,29 @@ std::vector<DeviceImage> addLaunches(Program &program, std::vector<DeviceKernel>
 
 } // namespace
 
+namespace {
+
+/// Gives up constants that were made meanwhile: the program that was compiled owns those that it
+/// reads.
+class CompiledConstants {
+public:
+  explicit CompiledConstants(MLIRContext *context)
+      : pool(ConstantPool::of(context)), before(pool.mark()) {}
+  ~CompiledConstants() {
+    constexpr size_t kWorthReturning = 16 << 20; // to the system, which takes milliseconds
+    if (pool.release(before, {}) > kWorthReturning)
+      returnKeptMemory();
+  }
+
+private:
+  ConstantPool &pool;
+  size_t before;
+};
+
+} // namespace
+
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
+  CompiledConstants constants(context.get());
   Program plan = lower(program).program;
   if (const DeviceTarget *device = target.asDevice()) {
     std::vector<DeviceImage> images = addLaunches(plan, device->compile(program));

@@ -192,6 +192,8 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
   LevelOneProgram &source = impl->sourceFor("its program");
   CompilerSection section;
   auto executable = compileVersion(source, impl->settings, key);
+  for (const auto &file : source.files)
+    file->forgetPages(); // weights that were folded or packed are not read again
   impl->keep(key, executable);
   return executable;
 }

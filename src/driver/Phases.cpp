@@ -1,8 +1,10 @@
 // The pipeline as prose: from what the user wrote to code, one line a pass.
 #include "driver/Phases.h"
 
+#include "dialect/ConstantPool.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
+#include "runtime/system/AlignedMemory.h"
 #include "target/Passes.h"
 #include "transform/Passes.h"
 
@@ -150,6 +152,15 @@ void split(OpPassManager &manager, const GradientPasses &given) {
   manager.addPass(createSplitGradientPass(options));
 }
 
+/// Gives up constants that a phase folded or packed away, and what evaluating others took. Those
+/// from before the mark `made` may have been counted before.
+void releaseConstants(ConstantPool &constants, size_t before, size_t made, ModuleOp program) {
+  constexpr size_t kWorthReturning = 16 << 20; // to the system, which takes milliseconds
+  size_t released = constants.release(before, program);
+  if (released + constants.bytesSince(made) > kWorthReturning)
+    returnKeptMemory();
+}
+
 double now() {
   using namespace std::chrono;
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
@@ -197,8 +208,12 @@ std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
 std::vector<std::pair<std::string, double>>
 runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName, StringRef last) {
   std::vector<std::pair<std::string, double>> milliseconds;
+  ConstantPool &constants = ConstantPool::of(program.getContext());
+  size_t before = constants.mark();
+  constants.beginCompilation();
   for (const Phase &phase : phases) {
     double start = now();
+    size_t made = constants.mark();
     if (phase.before)
       phase.before(program);
     PassManager manager(program.getContext(), ModuleOp::getOperationName());
@@ -207,6 +222,7 @@ runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName
     requireChoices(program);
     if (phase.after)
       phase.after(program);
+    releaseConstants(constants, before, made, program);
     milliseconds.emplace_back(phase.name.str(), now() - start);
     if (phase.name == last)
       break;

@@ -148,3 +148,41 @@ def test_concatenations_of_very_many_are_put_together_in_parts(load):
     x = np.arange(3, dtype=np.float32)
     found = load(model(nodes, [3], ["y"], weights))(x)
     np.testing.assert_array_equal(found, np.concatenate([x * i for i in range(150)]))
+
+
+HOLDING = """
+import re, sys
+import headrace, numpy as np
+
+def megabytes(what):
+    with open("/proc/self/status") as file:
+        return int(re.search(what + r":\\s*(\\d+) kB", file.read())[1]) / 1024
+
+model = headrace.load(sys.argv[1])
+before = megabytes("VmRSS")
+model(np.ones((2, 1024), np.float32))
+print(before, megabytes("VmRSS"), megabytes("VmHWM"))
+"""
+
+
+@pytest.mark.parametrize("layers", [8, 20])  # a file that is copied, and one that is mapped
+def test_weights_are_held_once_however_often_they_are_folded(tmp_path, layers):
+    """Transposed, packed: each copy goes as the next one comes, weight by weight."""
+    rng = np.random.default_rng(3)
+    weights = [
+        (f"w{i}", rng.standard_normal((1024, 1024)).astype(np.float32)) for i in range(layers)
+    ]
+
+    def layer(i, x, y):
+        return [helper.make_node("Gemm", [x, f"w{i}"], [y], transB=1)]
+
+    path = tmp_path / "model.onnx"
+    onnx.save(chain(layer, layers, ["n", 1024], weights), path)
+    run = subprocess.run(
+        [sys.executable, "-c", HOLDING, str(path)], capture_output=True, text=True, check=True
+    )
+    loaded, steady, peak = map(float, run.stdout.split())
+    megabytes = 4 * layers
+    # The compiler's own code and memory, then the weights as they are read, and a few on the way.
+    assert steady - loaded < 60 + 1.25 * megabytes
+    assert peak - loaded < 100 + 1.5 * megabytes

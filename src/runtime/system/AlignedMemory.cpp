@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <list>
 #include <mutex>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 namespace headrace {
@@ -43,6 +46,17 @@ public:
         total -= blocks.back().bytes;
         dropped.splice(dropped.begin(), blocks, std::prev(blocks.end()));
       }
+    }
+    for (const Block &block : dropped)
+      std::free(block.memory);
+  }
+
+  void clear() {
+    std::list<Block> dropped;
+    {
+      std::lock_guard lock(mutex);
+      dropped.swap(blocks);
+      total = 0;
     }
     for (const Block &block : dropped)
       std::free(block.memory);
@@ -112,5 +126,12 @@ AlignedMemory allocateAligned(size_t bytes, const char *what) {
 }
 
 size_t keptMemory() { return store().size(); }
+
+void returnKeptMemory() {
+  store().clear();
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
+}
 
 } // namespace headrace

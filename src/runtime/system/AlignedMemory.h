@@ -28,5 +28,8 @@ AlignedMemory allocateAligned(size_t bytes, const char *what);
 /// Bytes that are kept now; at most keptMemoryLimit.
 size_t keptMemory();
 inline constexpr size_t keptMemoryLimit = size_t{256} << 20;
+/// Gives those back to the system, and with them what the C library's allocator keeps: after a
+/// compilation, whose blocks are not those that running takes. Takes milliseconds.
+void returnKeptMemory();
 
 } // namespace headrace

@@ -108,6 +108,11 @@ MappedFile::~MappedFile() {
     ::munmap(const_cast<std::byte *>(memory), length);
 }
 
+void MappedFile::forgetPages() const {
+  if (descriptor >= 0)
+    ::madvise(const_cast<std::byte *>(memory), length, MADV_DONTNEED);
+}
+
 void MappedFile::requireUnchanged() const {
   struct stat now{};
   if (descriptor < 0 || ::fstat(descriptor, &now) != 0)

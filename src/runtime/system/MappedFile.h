@@ -35,6 +35,9 @@ public:
   /// Throws Error where the file was truncated or written to since it was opened.
   void requireUnchanged() const;
 
+  /// Gives the memory of a mapped file back to the system, which reads it again when it is needed.
+  void forgetPages() const;
+
   /// The mapped file that memory lies in; null for what is in no file, or in a copy of one.
   static std::shared_ptr<const MappedFile> holding(const void *memory);
 

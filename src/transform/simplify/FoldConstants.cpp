@@ -14,11 +14,14 @@
 // proportion to the constants that the program has: a few bytes of a file can describe a tensor of
 // any size, and folding must not build it.
 #include "dialect/ConstantData.h"
+#include "dialect/ConstantPool.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/system/Interruption.h"
+#include "runtime/system/MappedFile.h"
 #include "transform/Passes.h"
 #include "transform/simplify/ConstantMovement.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -33,6 +36,8 @@ namespace {
 /// How many bytes one operator may add to the program, or need beside stored constants to be
 /// evaluated; and all operators together, besides as much as the program's own constants.
 constexpr int64_t kMaxGrowth = 16 << 20, kMaxTotalGrowth = 256 << 20;
+/// Constants that are worth being given up at once.
+constexpr int64_t kLarge = 1 << 20;
 /// How many scalar operations evaluating an operator may take, besides some for each stored byte.
 constexpr int64_t kMaxOperations = 1 << 28, kOperationsPerByte = 256;
 
@@ -167,7 +172,7 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     }
   }
 
-  static void replaceWithConstant(Operation *op, ElementsAttr value) {
+  void replaceWithConstant(Operation *op, ElementsAttr value) {
     OpBuilder builder(op);
     op->getResult(0).replaceAllUsesWith(builder.create<hr::ConstantOp>(op->getLoc(), value));
     SetVector<Operation *> constants;
@@ -175,8 +180,29 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
       constants.insert(operand.getDefiningOp());
     op->erase();
     for (Operation *constant : constants)
-      if (constant->use_empty())
+      if (constant->use_empty()) {
+        ElementsAttr unused = cast<hr::ConstantOp>(constant).getValue();
         constant->erase();
+        if (storedBytes(unused) >= kLarge)
+          giveUp(unused);
+      }
+  }
+
+  /// Large constants go one by one, so that no two copies of all weights are there at a time.
+  void giveUp(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    if (!resource)
+      return;
+    StringRef key = resource.getRawHandle().getKey();
+    bool isUsed = false;
+    getOperation().walk([&](hr::ConstantOp other) {
+      auto shared = dyn_cast<DenseResourceElementsAttr>(other.getValue());
+      isUsed |= shared && shared.getRawHandle().getKey() == key;
+    });
+    if (auto file = MappedFile::holding(resource.getRawHandle().getBlob()->getData().data()))
+      file->forgetPages();
+    if (!isUsed)
+      ConstantPool::of(&getContext()).giveUp(key);
   }
 };
 

@@ -16,7 +16,9 @@ bool isAlignedFor(DType dtype, const void *data) {
 
 Tensor tensorOver(DType dtype, const Shape &shape, const void *data,
                   std::shared_ptr<const void> owner) {
-  if (elementCount(shape) != 0 && isAlignedFor(dtype, data))
+  constexpr size_t kLarge = 1 << 20;
+  bool isLarge = static_cast<size_t>(elementCount(shape)) * sizeOf(dtype) >= kLarge;
+  if (owner && elementCount(shape) != 0 && (isLarge || isAlignedFor(dtype, data)))
     return Tensor::borrow(dtype, shape, data, std::move(owner));
   Tensor copy = Tensor::allocate(dtype, shape);
   if (copy.bytes() != 0)

@@ -43,8 +43,9 @@ private:
   std::map<std::filesystem::path, File> files;
 };
 
-/// A tensor over bytes of exactly its size: in place where they are aligned for the type, else a
-/// copy.
+/// A tensor over bytes of exactly its size: in place where they have an owner and are aligned for
+/// the type, else a copy. Large ones stay in place in any case, so that a file of weights is held
+/// once; `constantTensor` copies what is not aligned when it is read.
 Tensor tensorOver(DType, const Shape &, const void *data, std::shared_ptr<const void> owner);
 bool isAlignedFor(DType, const void *data);
 

@@ -216,7 +216,9 @@ Model readModel(const fs::path &path) {
     fail(ErrorKind::InvalidFile, "expected an ONNX model, found an empty file");
   std::shared_ptr<MappedFile> file = MappedFile::open(path);
   fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  return readModel({file->data(), file->size()}, file, folder, path.string());
+  // Tensors leave a copy of the file, where most are not aligned anyway, and the copy goes.
+  bool isMapped = MappedFile::holding(file->data()) != nullptr;
+  return readModel({file->data(), file->size()}, isMapped ? file : nullptr, folder, path.string());
 }
 
 } // namespace headrace::onnx

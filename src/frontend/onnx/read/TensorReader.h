@@ -13,7 +13,8 @@ namespace headrace::onnx {
 
 /// The memory that tensors of one model borrow from.
 struct TensorSource {
-  std::shared_ptr<const void> owner; // keeps the model's bytes alive
+  /// Keeps the model's bytes alive for tensors that stay in them; null: tensors are copied.
+  std::shared_ptr<const void> owner;
   ExternalData external;
 };
 

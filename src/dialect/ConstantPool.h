@@ -1,0 +1,50 @@
+// The large constants of a context, by the names that attributes have for them.
+//
+// An attribute of MLIR lives as long as its context, and so would every tensor that folding or
+// packing made on the way. The pool owns them instead: what no program refers to any more is
+// released, and programs that were compiled share the memory of what they keep.
+#pragma once
+
+#include "runtime/tensor/Tensor.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectInterface.h"
+
+#include <mutex>
+
+namespace headrace {
+
+class ConstantPool : public mlir::DialectInterface::Base<ConstantPool> {
+public:
+  explicit ConstantPool(mlir::Dialect *dialect) : Base(dialect) {}
+  static ConstantPool &of(mlir::MLIRContext *context);
+
+  /// The tensor as an attribute that refers to it.
+  mlir::ElementsAttr add(const Tensor &tensor, mlir::RankedTensorType type);
+  /// The memory that an attribute refers to, which the result keeps alive; null for what the pool
+  /// does not hold.
+  std::shared_ptr<const void> ownerOf(llvm::StringRef key) const;
+
+  /// How many were added so far.
+  size_t mark() const;
+  /// From now on `giveUp` may take what is added.
+  void beginCompilation();
+  /// Gives up one that was added since; the caller knows that nothing refers to it.
+  void giveUp(llvm::StringRef key);
+  /// Bytes of those that were added since and are still held.
+  size_t bytesSince(size_t mark) const;
+  /// Gives up those that were added since, except what `program` refers to (null: it is none);
+  /// returns how many bytes.
+  size_t release(size_t since, mlir::ModuleOp program);
+
+private:
+  void drop(llvm::StringRef key);
+
+  mutable std::mutex mutex;
+  llvm::StringMap<std::pair<size_t, Tensor>> tensors; // with how many came before
+  size_t count = 0;
+  size_t begin = SIZE_MAX; // of the compilation, in the same count
+};
+
+} // namespace headrace
