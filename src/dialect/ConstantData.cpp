@@ -82,7 +82,8 @@ ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
                         " does not fit its type");
   ArrayRef<char> bytes(static_cast<const char *>(tensor.data()), tensor.bytes());
   bool isSplat = allElementsEqual(tensor);
-  if (isSplat || bytes.size() <= kInlineBytes) {
+  bool isKnownToMlir = tensor.dtype() != DType::F4E2M1;
+  if (isKnownToMlir && (isSplat || bytes.size() <= kInlineBytes)) {
     size_t stored = isSplat ? 1 : tensor.elements();
     if (tensor.dtype() != DType::Bool)
       return DenseElementsAttr::getFromRawBuffer(type,

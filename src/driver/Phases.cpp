@@ -74,6 +74,8 @@ void layout(OpPassManager &manager, const Target &target, const Settings &settin
 
 void kernels(OpPassManager &manager, const Target &target, const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  // From here on numbers are what processors compute with.
+  program.addPass(createPlainTypesPass());
   ChooseExpansionsPassOptions choice;
   choice.prefer = shapesLoops(target, settings) ? "generated" : settings.expansion;
   choice.target = target.name().str();

@@ -123,7 +123,8 @@ public:
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {
         &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
-        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention()};
+        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention(),
+        &int8Contraction(),           &int8Convolution()};
     return all;
   }
 

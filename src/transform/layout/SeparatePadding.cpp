@@ -70,7 +70,8 @@ struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
     SmallVector<int64_t> none(op.getPads().size(), 0);
     rewriter.replaceOpWithNewOp<hr::ConvOp>(op, padded, op.getFilter(), op.getStrides(),
                                             op.getDilations(), none, op.getGroups(),
-                                            op.getLayout());
+                                            op.getLayout(), op.getAccumulatorAttr(),
+                                            op.getUnsignedInput(), op.getUnsignedFilter());
     return success();
   }
 };

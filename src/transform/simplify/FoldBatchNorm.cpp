@@ -112,7 +112,8 @@ struct FoldBatchNorm : OpRewritePattern<hr::BatchNormOp> {
                              });
     Value image = rewriter.create<hr::ConvOp>(conv.getLoc(), conv.getInput(), filter,
                                               conv.getStrides(), conv.getDilations(),
-                                              conv.getPads(), conv.getGroups(), conv.getLayout());
+                                              conv.getPads(), conv.getGroups(), conv.getLayout(),
+                                              conv.getAccumulatorAttr());
     rewriter.replaceOp(norm,
                        createMap(rewriter, loc, {image, reshaped(rewriter, loc, shift, beside)},
                                  [&](OpBuilder &b, ValueRange v) -> Value {

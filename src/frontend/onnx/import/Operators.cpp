@@ -6,7 +6,7 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
   std::unordered_map<std::string, const Operator *> table;
   for (OperatorFamily family :
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
-        windowOperators(), normalizationOperators(), reductionOperators(), layoutOperators(),
+        windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(), layoutOperators(),
         indexingOperators(), valueOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
