@@ -125,9 +125,7 @@ static Value truncated(ScalarMath &m, Value a, Type to) {
   APInt least = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   Type storage = storageType(to);
   auto integer = [&](const APInt &value) {
-    unsigned stored = storage.getIntOrFloatBitWidth();
-    return m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(
-        storage, isUnsigned ? value.zextOrTrunc(stored) : value.sextOrTrunc(stored))));
+    return m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(storage, value)));
   };
   Value isHigh = m.compare(Compare::GreaterOrEqual, a, m.number(a, high));
   Value isLow = m.compare(Compare::Less, a, m.number(a, isUnsigned ? 0 : -high));
@@ -178,6 +176,8 @@ Value ScalarMath::convert(Value a, Type to, bool saturates) {
       return op<arith::TruncFOp>(to, op<arith::ExtFOp>(builder.getF32Type(), a));
     return fromWidth < toWidth ? op<arith::ExtFOp>(to, a) : op<arith::TruncFOp>(to, a);
   }
+  if (fromFloat && isSmallInteger(to)) // as the machines that have them do: the low bits
+    return convertIntegers(truncated(*this, a, builder.getI32Type()), to);
   if (fromFloat)
     return truncated(*this, a, to);
   if (toFloat)

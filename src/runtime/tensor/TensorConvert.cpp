@@ -74,16 +74,10 @@ uint8_t extended(uint8_t byte, bool isSigned) {
 }
 
 template <bool isSigned, class Value> uint8_t fourBits(Value value) {
-  if constexpr (std::is_floating_point_v<Value>) {
-    constexpr int low = isSigned ? -8 : 0, high = isSigned ? 7 : 15;
-    if (std::isnan(value))
-      return 0;
-    return static_cast<uint8_t>(value <= low    ? low
-                                : value >= high ? high
-                                                : static_cast<int>(value));
-  } else {
+  if constexpr (std::is_floating_point_v<Value>)
+    return extended(static_cast<uint8_t>(clampToInteger<int32_t>(value)), isSigned);
+  else
     return extended(static_cast<uint8_t>(value), isSigned);
-  }
 }
 
 template <class To, class Value> To elementOf(Value value) {

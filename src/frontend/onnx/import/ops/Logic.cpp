@@ -29,21 +29,26 @@ static void importBitwiseNot(NodeContext &c) {
   }));
 }
 
-/// Of unsigned numbers; by as many bits as the type has or more, nothing is left.
+/// Signed numbers keep their sign to the right. By as many bits as the type has or more, nothing
+/// but that is left.
 static void importBitShift(NodeContext &c) {
   Value number = c.input(0, Accepts::Integers), distance = c.input(1, Accepts::Integers);
   c.checkSameType(0, 1);
-  if (!c.type(0).getElementType().isUnsignedInteger())
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected unsigned integers, found {1}", c.nameOfInput(0),
-           typeText(c.type(0).getElementType()));
   std::string direction = c.node.getString("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     c.fail(ErrorKind::InvalidModel, "attribute 'direction': expected LEFT or RIGHT, found {0}",
            inQuotes(direction));
   c.result(c.map({number, distance}, [&](ScalarMath &m, ValueRange x) {
-    unsigned width = x[0].getType().getIntOrFloatBitWidth();
-    Value isFar = m.compare(Compare::GreaterOrEqual, x[1], m.number(x[1], width));
-    Value zero = m.number(x[0], 0), near = m.select(isFar, zero, x[1]);
+    Type type = x[0].getType();
+    double width = type.getIntOrFloatBitWidth();
+    // As an unsigned number, a negative distance is far.
+    Type plain = c.builder.getIntegerType(type.getIntOrFloatBitWidth(), /*isSigned=*/false);
+    Value by = m.fromBits(m.bits(x[1]), plain);
+    Value isFar = m.compare(Compare::GreaterOrEqual, by, m.number(by, width));
+    Value most = m.number(x[0], width - 1), zero = m.number(x[0], 0);
+    if (direction == "RIGHT" && !type.isUnsignedInteger())
+      return m.op<arith::ShRSIOp>(x[0], m.select(isFar, most, x[1]));
+    Value near = m.select(isFar, zero, x[1]);
     Value shifted = direction == "LEFT" ? m.op<arith::ShLIOp>(x[0], near)
                                         : m.op<arith::ShRUIOp>(x[0], near);
     return m.select(isFar, zero, shifted);
@@ -107,13 +112,17 @@ static void importCastLike(NodeContext &c) { castTo(c, c.type(1).getElementType(
 /// The bits of each element as a number of another type of the same size.
 static void importBitCast(NodeContext &c) {
   Type from = c.type(0).getElementType(), to = typeAttribute(c, "to");
-  auto sized = [](Type type) { return storageType(type).getIntOrFloatBitWidth(); };
-  if (from.isInteger(1) != to.isInteger(1) || sized(from) != sized(to) ||
-      isSmallInteger(from) != isSmallInteger(to))
+  // A boolean is a byte of 0 or 1.
+  auto sized = [](Type type) {
+    return type.isInteger(1) ? 8 : storageType(type).getIntOrFloatBitWidth();
+  };
+  if (sized(from) != sized(to) || isSmallInteger(from) != isSmallInteger(to))
     c.fail(ErrorKind::InvalidModel, "expected types of one size, found {0} and {1}", typeText(from),
            typeText(to));
   c.result(c.map(c.input(0), [&](ScalarMath &m, ValueRange x) {
-    Value bits = m.bits(x[0]);
+    Value bits = from.isInteger(1) ? m.convert(x[0], c.builder.getI8Type()) : m.bits(x[0]);
+    if (to.isInteger(1))
+      return m.convert(bits, to);
     Type storage = storageType(to);
     return m.fromBits(bits.getType() == storage ? bits : m.op<arith::BitcastOp>(storage, bits), to);
   }));

@@ -12,6 +12,11 @@ Value quantized(ScalarMath &m, Value number, Value zeroPoint, Type type) {
   Value rounded = m.op<math::RoundEvenOp>(number);
   if (zeroPoint)
     rounded = m.add(rounded, m.convert(zeroPoint, rounded.getType()));
+  // Conversions to wider integers saturate by themselves.
+  if (isSmallInteger(type)) {
+    double low = type.isUnsignedInteger() ? 0 : -8, high = type.isUnsignedInteger() ? 15 : 7;
+    rounded = m.max(m.min(rounded, m.number(rounded, high)), m.number(rounded, low));
+  }
   return m.convert(rounded, type);
 }
 
