@@ -38,7 +38,22 @@ static Tensor unpackedBools(DenseElementsAttr attribute, Shape shape) {
   return tensor;
 }
 
+/// MLIR leaves open what stands above four bits.
+static Tensor signExtended(Tensor tensor) {
+  Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    result.as<int8_t>()[i] = static_cast<int8_t>(llvm::SignExtend32<4>(tensor.as<uint8_t>()[i]));
+  return result;
+}
+
+static Tensor storedTensor(ElementsAttr attribute);
+
 Tensor constantTensor(ElementsAttr attribute) {
+  Tensor tensor = storedTensor(attribute);
+  return tensor.dtype() == DType::I4 ? signExtended(tensor) : tensor;
+}
+
+static Tensor storedTensor(ElementsAttr attribute) {
   auto type = cast<RankedTensorType>(attribute.getShapedType());
   DType dtype = toDType(type.getElementType());
   Shape shape(type.getShape().begin(), type.getShape().end());

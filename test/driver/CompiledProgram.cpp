@@ -245,7 +245,8 @@ Value CompiledProgram::reduce(hr::ReduceKind kind, Value input, ArrayRef<int64_t
   return add<hr::ReduceOp>(input, kind, axes, keepDims);
 }
 
-Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs) {
+Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs,
+                                Type accumulator) {
   std::string order;
   SmallVector<SmallVector<AffineExpr>> exprs(1);
   for (char c : letters) {
@@ -263,7 +264,8 @@ Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs
   SmallVector<AffineMap> maps;
   for (auto &list : exprs)
     maps.push_back(AffineMap::get(order.size(), 0, list, context()));
-  return add<hr::ContractOp>(lhs, rhs, b.getAffineMapArrayAttr(maps));
+  return add<hr::ContractOp>(lhs, rhs, b.getAffineMapArrayAttr(maps),
+                             accumulator ? TypeAttr::get(accumulator) : TypeAttr());
 }
 
 Value CompiledProgram::transpose(Value input, ArrayRef<int64_t> permutation) {

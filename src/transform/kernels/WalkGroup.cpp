@@ -20,13 +20,9 @@ constexpr int64_t kPointsPerBlock = 1 << 14;  // less is not worth a cell of its
 
 int64_t sizeOrGuess(AffineExpr size) { return constantValue(size).value_or(kGuessedSize); }
 
-/// Vectors of booleans are packed bits in registers and bytes in memory; bf16 and unsigned numbers
-/// have no vector arithmetic.
+/// Vectors of booleans are packed bits in registers and bytes in memory.
 bool hasVectors(Value value) {
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return integer.isSignless() && integer.getWidth() >= 8;
-  return isa<FloatType>(element) && !element.isBF16();
+  return cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() >= 8;
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 // such types. Products keep in attributes which operands they widen without a sign.
 // When it hurts: never; nothing is computed or moved.
 #include "dialect/ConstantData.h"
+#include "dialect/SymbolicShape.h"
 #include "dialect/scalar/StorageType.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
@@ -58,6 +59,10 @@ TypedAttr plain(TypedAttr number) {
 /// The same memory, of another type.
 ElementsAttr plain(ElementsAttr value) {
   auto type = cast<RankedTensorType>(plain(value.getShapedType()));
+  if (type == value.getShapedType())
+    return value;
+  if (isSmallInteger(value.getElementType()))
+    return tensorAttribute(constantTensor(value).viewedAs(toDType(type.getElementType())), type);
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
     return DenseResourceElementsAttr::get(type, resource.getRawHandle());
   return DenseElementsAttr::getFromRawBuffer(type, cast<DenseElementsAttr>(value).getRawData());

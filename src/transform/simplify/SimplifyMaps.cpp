@@ -1,4 +1,5 @@
 // Maps with fewer operands: every operand of a map is read from memory once per element.
+#include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/scalar/StorageType.h"
 #include "transform/layout/OperatorBuilders.h"
@@ -29,10 +30,10 @@ Value scalarConstant(OpBuilder &b, Location loc, SplatElementsAttr splat) {
   Type element = splat.getElementType(), storage = storageType(element);
   if (storage == element)
     return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-  auto stored = DenseElementsAttr::getFromRawBuffer(RankedTensorType::get({}, storage),
-                                                    cast<DenseElementsAttr>(splat).getRawData());
-  Value bits =
-      b.create<arith::ConstantOp>(loc, cast<TypedAttr>(stored.getSplatValue<Attribute>()));
+  Tensor number = constantTensor(splat.resizeSplat(RankedTensorType::get({}, element)));
+  auto stored = cast<DenseElementsAttr>(
+      tensorAttribute(number.viewedAs(toDType(storage)), RankedTensorType::get({}, storage)));
+  Value bits = b.create<arith::ConstantOp>(loc, cast<TypedAttr>(stored.getSplatValue<Attribute>()));
   return b.create<hr::BitsOp>(loc, element, bits);
 }
 
