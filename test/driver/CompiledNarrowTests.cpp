@@ -1,8 +1,9 @@
 // Compiled programs of unsigned and 8-bit numbers, and products whose sums are wider than their
 // factors.
 #include "dialect/scalar/ScalarMath.h"
-#include "driver/CompiledProgram.h"
 #include "runtime/system/Error.h"
+
+#include "CompiledProgram.h"
 
 using namespace mlir;
 

@@ -143,6 +143,19 @@ Tensor randomTensor(DType dtype, const Shape &shape, Fill fill, unsigned seed) {
   case DType::I64:
     fillIntegers(static_cast<int64_t *>(data), count, random);
     break;
+  // Small numbers and those at the end of the range.
+  case DType::U8:
+    fillIntegers(static_cast<uint8_t *>(data), count, random);
+    break;
+  case DType::U16:
+    fillIntegers(static_cast<uint16_t *>(data), count, random);
+    break;
+  case DType::U32:
+    fillIntegers(static_cast<uint32_t *>(data), count, random);
+    break;
+  case DType::U64:
+    fillIntegers(static_cast<uint64_t *>(data), count, random);
+    break;
   default:
     throw std::runtime_error("tests have no inputs of type " + std::string(nameOf(dtype)));
   }
