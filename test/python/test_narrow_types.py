@@ -10,7 +10,13 @@ import pytest
 from onnx import TensorProto, helper
 
 UNSIGNED = [np.uint8, np.uint16, np.uint32, np.uint64]
-SMALL_FLOATS = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"]
+SMALL_FLOATS = [
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float4_e2m1fn",
+]
 ONNX_TYPES = {
     "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
     "float8_e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ,
@@ -36,10 +42,7 @@ def load(tmp_path, operator, inputs, result, weights=(), opset=23, **attributes)
     graph = helper.make_graph(
         [node],
         "one",
-        [
-            helper.make_tensor_value_info(n, onnx_type(t), s)
-            for n, (t, s) in zip(names, inputs)
-        ],
+        [helper.make_tensor_value_info(n, onnx_type(t), s) for n, (t, s) in zip(names, inputs)],
         [helper.make_tensor_value_info("y", onnx_type(result), None)],
         [onnx.numpy_helper.from_array(w, n) for n, w in zip(constants, weights)],
     )
@@ -84,7 +87,10 @@ def test_arithmetic_of_unsigned_numbers_is_numpys(tmp_path, dtype):
 
 @pytest.mark.parametrize("dtype", UNSIGNED)
 def test_powers_of_unsigned_numbers_wrap_around(tmp_path, dtype):
-    base, exponent = np.array([0, 2, 3, 255, 7, 6], dtype), np.array([0, 5, 200, 255, 129, 64], dtype)
+    base, exponent = (
+        np.array([0, 2, 3, 255, 7, 6], dtype),
+        np.array([0, 5, 200, 255, 129, 64], dtype),
+    )
     bits = np.iinfo(dtype).bits
     expected = [pow(int(b), int(e), 2**bits) for b, e in zip(base, exponent)]
     model = load(tmp_path, "Pow", [(dtype, base.shape)] * 2, dtype)
@@ -121,7 +127,9 @@ def test_integers_convert_modulo_and_floats_clamp(tmp_path):
         np.testing.assert_array_equal(back(few), few.astype(np.int64))
         real = load(tmp_path, "Cast", [(dtype, (3,))], np.float64, to=TensorProto.DOUBLE)
         np.testing.assert_array_equal(real(few), few.astype(np.float64))
-    floats = np.array([-1.5, -0.5, 0.9, 127.9, 200.5, 1e9, 1e30, np.inf, -np.inf, np.nan], np.float32)
+    floats = np.array(
+        [-1.5, -0.5, 0.9, 127.9, 200.5, 1e9, 1e30, np.inf, -np.inf, np.nan], np.float32
+    )
     model = load(tmp_path, "Cast", [(np.float32, floats.shape)], np.uint8, to=TensorProto.UINT8)
     np.testing.assert_array_equal(model(floats), [0, 0, 0, 127, 200, 255, 255, 255, 0, 0])
 
@@ -166,9 +174,7 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
 def test_small_floats_round_as_ml_dtypes_does(tmp_path, name):
     dtype = np.dtype(getattr(ml_dtypes, name))
     x = all_roundings(name)
-    model = load(
-        tmp_path, "Cast", [(np.float32, x.shape)], dtype, to=ONNX_TYPES[name], saturate=0
-    )
+    model = load(tmp_path, "Cast", [(np.float32, x.shape)], dtype, to=ONNX_TYPES[name], saturate=0)
     with np.errstate(all="ignore"):
         assert_same_bits(model(x), x.astype(dtype))
 
@@ -186,9 +192,7 @@ def test_doubles_become_small_floats_by_one_rounding(tmp_path, name):
         expected = np.concatenate([single, away, toward]).astype(dtype)
     for constant in (False, True):
         inputs, weights = ([], [x]) if constant else ([(np.float64, x.shape)], [])
-        model = load(
-            tmp_path, "Cast", inputs, dtype, weights, to=ONNX_TYPES[name], saturate=0
-        )
+        model = load(tmp_path, "Cast", inputs, dtype, weights, to=ONNX_TYPES[name], saturate=0)
         assert_same_bits(model(*([] if constant else [x])), expected)
 
 

@@ -14,7 +14,10 @@ def build(operator, feeds: dict, constants: dict, outputs: dict, opset=21, **att
     """A model of one node whose inputs are given in order, as feeds or as constants; None is left out."""
     order = attributes.pop("order")
     node = helper.make_node(
-        operator, [n if n in feeds or n in constants else "" for n in order], list(outputs), **attributes
+        operator,
+        [n if n in feeds or n in constants else "" for n in order],
+        list(outputs),
+        **attributes,
     )
     info = helper.make_tensor_value_info
     code = helper.np_dtype_to_tensor_dtype
@@ -83,9 +86,7 @@ def test_products_of_integers_are_exact(tmp_path, seed):
             random.choice(integers(random, (9,), b_type), () if seed % 2 else columns), b_type
         )
     feeds, constants = split(random, named, {"a"})
-    model = build(
-        "MatMulInteger", feeds, constants, {"y": np.int32}, order=["a", "b", "az", "bz"]
-    )
+    model = build("MatMulInteger", feeds, constants, {"y": np.int32}, order=["a", "b", "az", "bz"])
     az = named.get("az", np.zeros((), a_type)).astype(np.int64)
     if az.ndim == 1:
         az = az[:, None]

@@ -109,25 +109,6 @@ static void castTo(NodeContext &c, Type type) {
 static void importCast(NodeContext &c) { castTo(c, typeAttribute(c, "to")); }
 static void importCastLike(NodeContext &c) { castTo(c, c.type(1).getElementType()); }
 
-/// The bits of each element as a number of another type of the same size.
-static void importBitCast(NodeContext &c) {
-  Type from = c.type(0).getElementType(), to = typeAttribute(c, "to");
-  // A boolean is a byte of 0 or 1.
-  auto sized = [](Type type) {
-    return type.isInteger(1) ? 8 : storageType(type).getIntOrFloatBitWidth();
-  };
-  if (sized(from) != sized(to) || isSmallInteger(from) != isSmallInteger(to))
-    c.fail(ErrorKind::InvalidModel, "expected types of one size, found {0} and {1}", typeText(from),
-           typeText(to));
-  c.result(c.map(c.input(0), [&](ScalarMath &m, ValueRange x) {
-    Value bits = from.isInteger(1) ? m.convert(x[0], c.builder.getI8Type()) : m.bits(x[0]);
-    if (to.isInteger(1))
-      return m.convert(bits, to);
-    Type storage = storageType(to);
-    return m.fromBits(bits.getType() == storage ? bits : m.op<arith::BitcastOp>(storage, bits), to);
-  }));
-}
-
 OperatorFamily logicOperators() {
   static const Operator table[] = {
       {"Equal", 7, compare<Compare::Equal>, shapes::equal},
@@ -143,7 +124,6 @@ OperatorFamily logicOperators() {
       {"BitwiseXor", 18, bitwise<arith::XOrIOp, Accepts::Integers>},
       {"BitwiseNot", 18, importBitwiseNot},
       {"BitShift", 11, importBitShift},
-      {"BitCast", 26, importBitCast},
       {"Not", 7, importNot, shapes::logicalNot},
       {"IsNaN", 9, importIsNaN},
       {"IsInf", 10, importIsInf},
