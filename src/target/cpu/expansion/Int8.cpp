@@ -16,9 +16,9 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// How many times as fast as a product in single precision. Wherever the code will run, it has at
-/// least the instruction for pairs.
-constexpr double kSpeed = 1.5;
+/// Its speed in units of the arithmetic that estimates count with: one multiplication and addition
+/// in single precision a cycle and lane.
+double speed() { return bytes::bestKind() == bytes::Kind::DotProducts ? 6 : 2.5; }
 
 template <class Product> bool isOfBytes(Product op) {
   return getElementTypeOrSelf(op.getType()).isSignlessInteger(32) &&
@@ -38,7 +38,7 @@ public:
   double estimate(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ContractOp>(operation);
     double packing = bytesOf(op.getLhs()) + (isPacked(op) ? 0 : bytesOf(op.getRhs()));
-    return 1 + computeMicroseconds(op, machine, kSpeed) +
+    return 1 + computeMicroseconds(op, machine, speed()) +
            (packing + unfusedBytes(op)) / kBytesPerMicrosecond;
   }
 
@@ -84,7 +84,7 @@ public:
   double estimate(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     double patches = bytesOf(op.getInput()) * static_cast<double>(positionsOf(op));
-    return 1 + computeMicroseconds(op, machine, kSpeed) +
+    return 1 + computeMicroseconds(op, machine, speed()) +
            (4 * patches + 2 * bytesOf(op.getResult())) / kBytesPerMicrosecond;
   }
 
