@@ -26,7 +26,8 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
           for (int64_t i = 0; i < stepRows; ++i) {
             uint8_t byte = panel[s * stepBytes + j * stepRows + i];
             int32_t second = secondIsUnsigned ? byte : static_cast<int8_t>(byte);
-            sum += static_cast<uint32_t>(a[(s * tile.stepBytes + r * tile.rowBytes) / 2 + i] * second);
+            sum +=
+                static_cast<uint32_t>(a[(s * tile.stepBytes + r * tile.rowBytes) / 2 + i] * second);
           }
         cell = static_cast<int32_t>(sum);
       }
@@ -47,8 +48,8 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
   __m512i sums[rows][panels];
   HEADRACE_UNROLL
   for (int p = 0; p < panels; ++p) {
-    __m512i start = tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns)
-                               : _mm512_setzero_si512();
+    __m512i start =
+        tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns) : _mm512_setzero_si512();
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r)
       sums[r][p] = start;
@@ -74,14 +75,14 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
   HEADRACE_UNROLL
   for (int r = 0; r < rows; ++r)
     HEADRACE_UNROLL
-    for (int p = 0; p < panels; ++p) {
-      int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
-      __mmask16 mask = p + 1 == panels ? last : static_cast<__mmask16>(0xffff);
-      __m512i sum = sums[r][p];
-      if (!tile.start)
-        sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
-      _mm512_mask_storeu_epi32(cells, mask, sum);
-    }
+  for (int p = 0; p < panels; ++p) {
+    int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
+    __mmask16 mask = p + 1 == panels ? last : static_cast<__mmask16>(0xffff);
+    __m512i sum = sums[r][p];
+    if (!tile.start)
+      sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
+    _mm512_mask_storeu_epi32(cells, mask, sum);
+  }
 }
 
 /// A vector has four rows of eight columns, and of each column two sums.
@@ -118,8 +119,8 @@ HEADRACE_AVX512 void widePairsKernel(const Tile &tile) {
       __m256i halves[2];
       HEADRACE_UNROLL
       for (int h = 0; h < 2; ++h)
-        halves[h] = _mm512_cvtepi64_epi32(
-            _mm512_add_epi32(sums[r][h], _mm512_srli_epi64(sums[r][h], 32)));
+        halves[h] =
+            _mm512_cvtepi64_epi32(_mm512_add_epi32(sums[r][h], _mm512_srli_epi64(sums[r][h], 32)));
       __m512i sum = _mm512_inserti64x4(_mm512_castsi256_si512(halves[0]), halves[1], 1);
       int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
       __m512i before = tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns)
@@ -171,8 +172,8 @@ HEADRACE_AVX2 void pairsKernel(const Tile &tile) {
           some[j] = before[j];
         before = some;
       }
-      eight = _mm256_add_epi32(
-          eight, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(before)));
+      eight =
+          _mm256_add_epi32(eight, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(before)));
       if (end - begin >= 8) {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(cells), eight);
         continue;
@@ -182,6 +183,28 @@ HEADRACE_AVX2 void pairsKernel(const Tile &tile) {
         cells[j] = some[j];
     }
   }
+}
+
+template <bool isUnsigned>
+HEADRACE_AVX2 void widenSteps(const uint8_t *row, int64_t steps, int64_t stepNumbers, int16_t *to) {
+  int64_t s = 0;
+  for (; s + 4 <= steps; s += 4, to += 4 * stepNumbers) {
+    __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i *>(row + s * stepRows));
+    __m256i wide = isUnsigned ? _mm256_cvtepu8_epi16(narrow) : _mm256_cvtepi8_epi16(narrow);
+    __m128i low = _mm256_castsi256_si128(wide), high = _mm256_extracti128_si256(wide, 1);
+    auto put = [&](int64_t step, int64_t four) __attribute__((target("avx2"))) {
+      std::memcpy(to + step * stepNumbers, &four, sizeof(four));
+    };
+    put(0, _mm_cvtsi128_si64(low));
+    put(1, _mm_extract_epi64(low, 1));
+    put(2, _mm_cvtsi128_si64(high));
+    put(3, _mm_extract_epi64(high, 1));
+  }
+  for (; s < steps; ++s, to += stepNumbers)
+    for (int64_t i = 0; i < stepRows; ++i) {
+      uint8_t byte = row[s * stepRows + i];
+      to[i] = isUnsigned ? int16_t{byte} : int16_t{static_cast<int8_t>(byte)};
+    }
 }
 #endif
 
@@ -268,6 +291,13 @@ Kind bestKind() {
     return Kind::Plain;
   }();
   return best;
+}
+
+void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUnsigned,
+              int16_t *to) {
+#if defined(__x86_64__)
+  (isUnsigned ? widenSteps<true> : widenSteps<false>)(row, steps, stepNumbers, to);
+#endif
 }
 
 Kernel kernelFor(Kind kind, bool secondIsUnsigned, int64_t rows, int64_t panels) {

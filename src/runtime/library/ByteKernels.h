@@ -36,6 +36,10 @@ enum class Kind {
 Kind bestKind();
 bool hasKind(Kind kind);
 
+/// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,
+/// `stepNumbers` further. For processors with pairs.
+void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUnsigned, int16_t *to);
+
 /// Whether the first operand is given in 16 bits.
 constexpr bool widensFirst(Kind kind) { return kind != Kind::DotProducts; }
 

@@ -99,9 +99,8 @@ public:
   void pack(const uint8_t *a, int64_t row, int64_t rows, int64_t step, int64_t steps,
             void *to) const {
     if (!widensFirst(kind))
-      packAs(a, row, rows, step, steps, static_cast<uint8_t *>(to), [flip = flip](uint8_t byte) {
-        return static_cast<uint8_t>(byte ^ flip);
-      });
+      packAs(a, row, rows, step, steps, static_cast<uint8_t *>(to),
+             [flip = flip](uint8_t byte) { return static_cast<uint8_t>(byte ^ flip); });
     else if (isUnsigned)
       packAs(a, row, rows, step, steps, static_cast<int16_t *>(to),
              [](uint8_t byte) -> int16_t { return byte; });
@@ -136,12 +135,15 @@ private:
               Convert convert) const {
     int64_t whole = std::clamp(gemm.k / stepRows - step, int64_t{0}, steps);
     for (int64_t r = 0; r < rows; ++r) {
-      const uint8_t *from =
-          gemm.transA ? a + step * stepRows * gemm.lda + row + r
-                      : a + (row + r) * gemm.lda + step * stepRows;
+      const uint8_t *from = gemm.transA ? a + step * stepRows * gemm.lda + row + r
+                                        : a + (row + r) * gemm.lda + step * stepRows;
       int64_t apart = gemm.transA ? gemm.lda : 1;
       T *to = out + r * stepRows;
-      if (apart == 1)
+      if (sizeof(T) == 2 && apart == 1 && kind != Kind::Plain) {
+        widenRow(from, whole, rows * stepRows, isUnsigned, reinterpret_cast<int16_t *>(to));
+        from += whole * stepRows;
+        to += whole * rows * stepRows;
+      } else if (apart == 1)
         for (int64_t s = 0; s < whole; ++s, from += stepRows, to += rows * stepRows)
           packFour(from, to, convert);
       else
@@ -290,7 +292,8 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
   if (packed)
     return multiplication.run([&](int64_t) { return b; }, pool);
   int64_t matrices = g.strideB == 0 ? 1 : g.batch, each = packedBytes(g.n, g.k);
-  AlignedMemory panels = allocateAligned(static_cast<size_t>(matrices * each), "a product of bytes");
+  AlignedMemory panels =
+      allocateAligned(static_cast<size_t>(matrices * each), "a product of bytes");
   auto *memory = reinterpret_cast<uint8_t *>(panels.get());
   int64_t perMatrix = panelsOf(g.n);
   pool.parallelFor(matrices * perMatrix, 1 + (1 << 16) / (panelColumns * g.k + 1),
@@ -341,7 +344,6 @@ template void runByteProductStep<true>(const Step &, void *const *, std::span<co
                                        ThreadPool &);
 template std::string byteProductStepFault<false>(std::span<const int64_t>,
                                                  std::span<const int64_t>);
-template std::string byteProductStepFault<true>(std::span<const int64_t>,
-                                                std::span<const int64_t>);
+template std::string byteProductStepFault<true>(std::span<const int64_t>, std::span<const int64_t>);
 
 } // namespace headrace
