@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases.graphs.builder import Builder, Skip
+from cases.graphs.builder import Builder
 from cases.graphs.values import INTEGERS, Range, Value
 
 U8, I8, I32 = np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int32)

@@ -13,8 +13,8 @@ from headrace._arrays import (
     from_output,
     is_torch,
     numpy_dtype,
-    to_storage,
     raise_type_mismatch,
+    to_storage,
 )
 from headrace.errors import TypeMismatchError
 
