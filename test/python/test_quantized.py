@@ -289,3 +289,20 @@ def test_quantized_products_call_the_routine_for_bytes(tmp_path):
     onnx.save(model, path)
     assert "int8.packed_gemm" in hr.load(path).ir("kernels")
     assert hr.load(path).inputs[0].element_type == "u8"
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3", None])
+def test_code_for_every_processor_and_packages_compute_the_same(tmp_path, target):
+    random = np.random.default_rng(6)
+    feeds = {"a": integers(random, (70, 65), np.uint8)}
+    constants = {"b": integers(random, (65, 130), np.int8)}
+    model = build("MatMulInteger", feeds, constants, {"y": np.int32}, order=["a", "b"])
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    if target:
+        compiled = hr.load(path, target=target)
+    else:
+        hr.write_package(path, tmp_path / "model.hrpkg")
+        compiled = hr.load(tmp_path / "model.hrpkg")
+    expected = feeds["a"].astype(np.int32) @ constants["b"].astype(np.int32)
+    np.testing.assert_array_equal(compiled(feeds["a"]), expected)
