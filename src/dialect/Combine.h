@@ -23,8 +23,7 @@ mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 /// The element type of sums of products: `accumulator` where one is given, which must be able to
 /// hold the factors' numbers, else the one type that both factors have.
 mlir::FailureOr<mlir::Type> accumulatorOf(std::optional<mlir::Location> loc, mlir::Type first,
-                                          mlir::Type second,
-                                          std::optional<mlir::Type> accumulator);
+                                          mlir::Type second, std::optional<mlir::Type> accumulator);
 
 /// The neutral element of the combination, as 0 of a sum.
 mlir::TypedAttr neutralValue(ReduceKind kind, mlir::Type type);

@@ -22,7 +22,8 @@ Value asSigned(OpBuilder &b, Location loc, Value tensor, function_ref<Value(Valu
       ScalarMath m(inner, loc);
       Value bits = m.bits(v[0]);
       APInt highest = APInt::getSignMask(bits.getType().getIntOrFloatBitWidth());
-      Value mask = m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(bits.getType(), highest)));
+      Value mask =
+          m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(bits.getType(), highest)));
       return m.fromBits(m.op<arith::XOrIOp>(bits, mask), type);
     });
   };

@@ -50,8 +50,8 @@ Value ScalarMath::div(Value a, Value b) {
   if (isa<FloatType>(a.getType()))
     return op<arith::DivFOp>(a, b);
   bool isUnsigned = a.getType().isUnsignedInteger();
-  Value quotient = isUnsigned ? op<arith::DivUIOp>(a, safeDivisor(b))
-                              : op<arith::DivSIOp>(a, safeDivisor(b));
+  Value quotient =
+      isUnsigned ? op<arith::DivUIOp>(a, safeDivisor(b)) : op<arith::DivSIOp>(a, safeDivisor(b));
   if (!isUnsigned)
     quotient = select(compare(Compare::Equal, b, number(b, -1)), neg(a), quotient);
   return select(compare(Compare::Equal, b, number(b, 0)), number(a, 0), quotient);
@@ -101,9 +101,9 @@ Value ScalarMath::compare(Compare kind, Value a, Value b) {
     F ordered;
     I isSigned, isUnsigned;
   };
-  static constexpr Predicates predicates[] = {
-      {F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},   {F::OLT, I::slt, I::ult},
-      {F::OLE, I::sle, I::ule}, {F::OGT, I::sgt, I::ugt}, {F::OGE, I::sge, I::uge}};
+  static constexpr Predicates predicates[] = {{F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},
+                                              {F::OLT, I::slt, I::ult}, {F::OLE, I::sle, I::ule},
+                                              {F::OGT, I::sgt, I::ugt}, {F::OGE, I::sge, I::uge}};
   const Predicates &found = predicates[static_cast<int>(kind)];
   if (isa<FloatType>(a.getType()))
     return op<arith::CmpFOp>(found.ordered, a, b);

@@ -4,11 +4,10 @@
 
 #include "dialect/scalar/StorageType.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
-
-#include "llvm/ADT/SmallVectorExtras.h"
 
 namespace headrace {
 

@@ -17,8 +17,7 @@ struct Bits {
       : m(m), i32(IntegerType::get(context, 32)), f32(Float32Type::get(context)) {}
 
   Value number(uint32_t value) {
-    return m.op<arith::ConstantOp>(
-        cast<TypedAttr>(IntegerAttr::get(i32, APInt(32, value))));
+    return m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(i32, APInt(32, value))));
   }
   Value of(float value) { return m.numberOf(f32, static_cast<double>(value)); }
   Value asFloat(Value bits) { return m.op<arith::BitcastOp>(f32, bits); }
@@ -40,8 +39,8 @@ Value smallToFloat(ScalarMath &m, Value number) {
   Bits b(m, number.getContext());
   Value code = m.op<arith::ExtUIOp>(b.i32, m.bits(number));
   Value magnitude = b.masked(code, format.sign - 1u);
-  Value value = m.mul(b.asFloat(b.shiftedLeft(magnitude, 23 - format.mantissaBits)),
-                      b.of(format.scale()));
+  Value value =
+      m.mul(b.asFloat(b.shiftedLeft(magnitude, 23 - format.mantissaBits)), b.of(format.scale()));
   auto is = [&](Value a, uint32_t what) { return m.compare(Compare::Equal, a, b.number(what)); };
   Value nan = b.of(NAN);
   if (format.largest < format.sign - 1) {
@@ -81,7 +80,8 @@ Value floatToSmall(ScalarMath &m, Value number, Type type, bool saturates) {
   Value bits = b.asBits(value), magnitude = b.masked(bits, 0x7fffffffu);
 
   int shift = 23 - format.mantissaBits;
-  Value half = m.add(b.number((1u << (shift - 1)) - 1), b.masked(b.shiftedRight(magnitude, shift), 1));
+  Value half =
+      m.add(b.number((1u << (shift - 1)) - 1), b.masked(b.shiftedRight(magnitude, shift), 1));
   Value rounded = b.shiftedRight(m.add(magnitude, half), shift);
   uint32_t rebias = static_cast<uint32_t>(127 - format.bias) << format.mantissaBits;
   Value code = m.sub(rounded, b.number(rebias));

@@ -14,26 +14,11 @@ struct DTypeInfo {
 };
 
 // In the order of the enumerators.
-constexpr std::array<DTypeInfo, 20> infos = {{{"bool", 1},
-                                              {"i8", 1},
-                                              {"u8", 1},
-                                              {"i16", 2},
-                                              {"u16", 2},
-                                              {"i32", 4},
-                                              {"u32", 4},
-                                              {"i64", 8},
-                                              {"u64", 8},
-                                              {"f16", 2},
-                                              {"bf16", 2},
-                                              {"f32", 4},
-                                              {"f64", 8},
-                                              {"f8e4m3fn", 1},
-                                              {"f8e4m3fnuz", 1},
-                                              {"f8e5m2", 1},
-                                              {"f8e5m2fnuz", 1},
-                                              {"f4e2m1", 1},
-                                              {"i4", 1},
-                                              {"u4", 1}}};
+constexpr std::array<DTypeInfo, 20> infos = {
+    {{"bool", 1},   {"i8", 1},         {"u8", 1},     {"i16", 2},      {"u16", 2},
+     {"i32", 4},    {"u32", 4},        {"i64", 8},    {"u64", 8},      {"f16", 2},
+     {"bf16", 2},   {"f32", 4},        {"f64", 8},    {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
+     {"f8e5m2", 1}, {"f8e5m2fnuz", 1}, {"f4e2m1", 1}, {"i4", 1},       {"u4", 1}}};
 
 const DTypeInfo &infoOf(DType type) {
   auto index = static_cast<size_t>(type);

@@ -68,8 +68,8 @@ public:
 
   /// The same values in another type: to nearest even between floats, where what is too large
   /// becomes infinite, or NaN in types without infinity (F4E2M1, which has neither: the largest);
-  /// from float to integer toward zero, clamped to the range, NaN to 0 (of I4 and U4 the low bits of
-  /// an I32); between integers modulo 2^n; to bool `!= 0`.
+  /// from float to integer toward zero, clamped to the range, NaN to 0 (of I4 and U4 the low bits
+  /// of an I32); between integers modulo 2^n; to bool `!= 0`.
   Tensor converted(DType type) const;
 
 private:

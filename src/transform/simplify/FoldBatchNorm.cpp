@@ -110,10 +110,9 @@ struct FoldBatchNorm : OpRewritePattern<hr::BatchNormOp> {
                              [&](OpBuilder &b, ValueRange v) -> Value {
                                return b.create<arith::MulFOp>(loc, v[0], v[1]);
                              });
-    Value image = rewriter.create<hr::ConvOp>(conv.getLoc(), conv.getInput(), filter,
-                                              conv.getStrides(), conv.getDilations(),
-                                              conv.getPads(), conv.getGroups(), conv.getLayout(),
-                                              conv.getAccumulatorAttr());
+    Value image = rewriter.create<hr::ConvOp>(
+        conv.getLoc(), conv.getInput(), filter, conv.getStrides(), conv.getDilations(),
+        conv.getPads(), conv.getGroups(), conv.getLayout(), conv.getAccumulatorAttr());
     rewriter.replaceOp(norm,
                        createMap(rewriter, loc, {image, reshaped(rewriter, loc, shift, beside)},
                                  [&](OpBuilder &b, ValueRange v) -> Value {

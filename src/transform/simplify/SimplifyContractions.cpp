@@ -44,10 +44,9 @@ struct PointwiseConvToContract : OpRewritePattern<hr::ConvOp> {
                         withResults(image, {image.getResult(channel), image.getResult(feature)}),
                         withResults(image, result)};
     Value weights = reshaped(rewriter, op.getLoc(), op.getFilter(), ArrayRef(filter).take_back(2));
-    rewriter.replaceOpWithNewOp<hr::ContractOp>(op, op.getType(), op.getInput(), weights,
-                                                rewriter.getAffineMapArrayAttr(maps),
-                                                op.getAccumulatorAttr(), op.getUnsignedInput(),
-                                                op.getUnsignedFilter());
+    rewriter.replaceOpWithNewOp<hr::ContractOp>(
+        op, op.getType(), op.getInput(), weights, rewriter.getAffineMapArrayAttr(maps),
+        op.getAccumulatorAttr(), op.getUnsignedInput(), op.getUnsignedFilter());
     return success();
   }
 };

@@ -113,8 +113,7 @@ void GraphImporter::addInputs() {
 RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   std::string what = "input " + inQuotes(input.name);
   if (!input.dtype)
-    throw Error(ErrorKind::Unsupported,
-                what + ": expected a tensor of numbers or booleans");
+    throw Error(ErrorKind::Unsupported, what + ": expected a tensor of numbers or booleans");
   if (!input.shape)
     throw Error(ErrorKind::Unsupported, what + ": expected a known rank, found none");
   SymbolicShape dims;

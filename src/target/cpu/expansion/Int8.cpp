@@ -61,9 +61,9 @@ private:
                       RewriterBase &rewriter) const override {
     if (!isPacked(op))
       return op.getRhs();
-    ByteProduct product{Gemm::of(0, *constantValue(p.n), *constantValue(p.k), p.transposeA,
-                                 p.transposeB),
-                        op.getUnsignedLhs(), op.getUnsignedRhs()};
+    ByteProduct product{
+        Gemm::of(0, *constantValue(p.n), *constantValue(p.k), p.transposeA, p.transposeB),
+        op.getUnsignedLhs(), op.getUnsignedRhs()};
     auto constant = op.getRhs().getDefiningOp<hr::ConstantOp>();
     Tensor packed = packedColumns(product, constantTensor(constant.getValue()).as<uint8_t>());
     auto type = RankedTensorType::get(packed.shape(), rewriter.getI8Type());

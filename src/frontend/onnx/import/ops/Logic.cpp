@@ -49,8 +49,8 @@ static void importBitShift(NodeContext &c) {
     if (direction == "RIGHT" && !type.isUnsignedInteger())
       return m.op<arith::ShRSIOp>(x[0], m.select(isFar, most, x[1]));
     Value near = m.select(isFar, zero, x[1]);
-    Value shifted = direction == "LEFT" ? m.op<arith::ShLIOp>(x[0], near)
-                                        : m.op<arith::ShRUIOp>(x[0], near);
+    Value shifted =
+        direction == "LEFT" ? m.op<arith::ShLIOp>(x[0], near) : m.op<arith::ShRUIOp>(x[0], near);
     return m.select(isFar, zero, shifted);
   }));
 }
@@ -101,9 +101,8 @@ static void castTo(NodeContext &c, Type type) {
   if (c.type(0).getElementType() == type)
     return c.result(input);
   bool saturates = c.node.getInt("saturate", 1) != 0;
-  c.result(c.map(input, [&](ScalarMath &m, ValueRange x) {
-    return m.convert(x[0], type, saturates);
-  }));
+  c.result(
+      c.map(input, [&](ScalarMath &m, ValueRange x) { return m.convert(x[0], type, saturates); }));
 }
 
 static void importCast(NodeContext &c) { castTo(c, typeAttribute(c, "to")); }

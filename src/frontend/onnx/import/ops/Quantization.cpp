@@ -24,7 +24,8 @@ Value quantized(ScalarMath &m, Value number, Value zeroPoint, Type type) {
 static bool isQuantizedType(Type type) {
   if (isSmallFloat(type) || isSmallInteger(type))
     return true;
-  return isa<IntegerType>(type) && (type.getIntOrFloatBitWidth() == 8 || type.getIntOrFloatBitWidth() == 16);
+  return isa<IntegerType>(type) &&
+         (type.getIntOrFloatBitWidth() == 8 || type.getIntOrFloatBitWidth() == 16);
 }
 
 /// Each element `count` times along an axis, as far as `size` goes.
@@ -69,8 +70,9 @@ static Value parameter(NodeContext &c, size_t i) {
   SymbolicShape expected = data;
   expected[axis] = (data[axis] + (block - 1)).floorDiv(block);
   if (block < 0 || shape.size() != data.size() ||
-      !llvm::all_of(llvm::zip_equal(expected, shape),
-                    [](auto pair) { return sameSize(std::get<0>(pair), std::get<1>(pair)); }))
+      !llvm::all_of(
+          llvm::zip_equal(expected, shape),
+          [](auto pair) { return sameSize(std::get<0>(pair), std::get<1>(pair)); }))
     mismatch("a number for each block (" + c.text(expected) + ")");
   return repeated(c, value, axis, block, data[axis]);
 }
@@ -158,10 +160,9 @@ static void importDynamicQuantize(NodeContext &c) {
     Value zero = m.number(x[0], 0);
     return quantized(m, m.div(m.sub(zero, m.min(x[0], zero)), x[1]), nullptr, byte);
   });
-  c.result(c.map({input, scale, zeroPoint},
-                 [&](ScalarMath &m, ValueRange x) {
-                   return quantized(m, m.div(x[0], x[1]), x[2], byte);
-                 }));
+  c.result(c.map({input, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
+    return quantized(m, m.div(x[0], x[1]), x[2], byte);
+  }));
   c.result(scale, 1);
   c.result(zeroPoint, 2);
 }

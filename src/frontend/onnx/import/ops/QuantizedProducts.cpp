@@ -115,17 +115,16 @@ static Value matrixProductOf(NodeContext &c, size_t a, size_t b, size_t aZero, s
   Value result = matrixProduct(c, left, right, i32);
   int64_t leftRank = shapeOf(left).size(), rightRank = shapeOf(right).size();
   if (lhs.zeroPoint)
-    result = subtract(
-        c, result, multiply(c, lhs.zeroPoint, sumOver(c, right, {rightRank - 2}, true)));
+    result =
+        subtract(c, result, multiply(c, lhs.zeroPoint, sumOver(c, right, {rightRank - 2}, true)));
   if (rhs.zeroPoint)
     result =
         subtract(c, result, multiply(c, rhs.zeroPoint, sumOver(c, left, {leftRank - 1}, true)));
   if (lhs.zeroPoint && rhs.zeroPoint) {
     Value both = multiply(c, lhs.zeroPoint, rhs.zeroPoint);
     Value count = c.sizeAsData(shapeOf(left).back(), i32);
-    result = c.map({result, both, count}, [](ScalarMath &m, ValueRange x) {
-      return m.add(x[0], m.mul(x[1], x[2]));
-    });
+    result = c.map({result, both, count},
+                   [](ScalarMath &m, ValueRange x) { return m.add(x[0], m.mul(x[1], x[2])); });
   }
   SymbolicShape shape = shapeOf(result);
   if (c.rank(b) == 1)
@@ -217,9 +216,8 @@ static Value requantized(NodeContext &c, Value sums, std::array<size_t, 3> scale
     multiplier = c.reshape(createConstant(c.builder, c.loc, *known), shapeOf(factors[1]));
   } else {
     Value divisor = scaleOf(c, scales[2], [](SymbolicShape shape) { return shape; });
-    multiplier = c.map({factors[0], factors[1], divisor}, [](ScalarMath &m, ValueRange x) {
-      return m.div(m.mul(x[0], x[1]), x[2]);
-    });
+    multiplier = c.map({factors[0], factors[1], divisor},
+                       [](ScalarMath &m, ValueRange x) { return m.div(m.mul(x[0], x[1]), x[2]); });
   }
   SmallVector<Value> inputs{sums, multiplier};
   if (zeroPoint)
@@ -240,8 +238,8 @@ void importQLinearMatMul(NodeContext &c) {
     return shape;
   };
   auto alongColumns = [](SymbolicShape shape) { return shape; };
-  c.result(requantized(c, sums, {1, 4, 6}, 7,
-                       {scaleOf(c, 1, alongRows), scaleOf(c, 4, alongColumns)}));
+  c.result(
+      requantized(c, sums, {1, 4, 6}, 7, {scaleOf(c, 1, alongRows), scaleOf(c, 4, alongColumns)}));
 }
 
 void importQLinearConv(NodeContext &c) {
@@ -263,8 +261,7 @@ void importQLinearConv(NodeContext &c) {
     return shape;
   };
   auto same = [](SymbolicShape shape) { return shape; };
-  c.result(
-      requantized(c, sums, {1, 4, 6}, 7, {scaleOf(c, 1, same), scaleOf(c, 4, alongFeatures)}));
+  c.result(requantized(c, sums, {1, 4, 6}, 7, {scaleOf(c, 1, same), scaleOf(c, 4, alongFeatures)}));
 }
 
 } // namespace headrace::onnx
