@@ -16,11 +16,14 @@ from cases.graphs.normalizations import NORMALIZATIONS
 from cases.graphs.parts import PARTS
 from cases.graphs.patterns import PATTERNS
 from cases.graphs.products import PRODUCTS
+from cases.graphs.quantized import QUANTIZED
 from cases.graphs.reductions import REDUCED
 from cases.graphs.values import Program
 from cases.graphs.windows import WINDOWS
 
-GENERATORS = {**ELEMENTWISE, **LAYOUT, **PARTS, **PRODUCTS, **WINDOWS, **NORMALIZATIONS, **REDUCED}
+GENERATORS = {
+    **ELEMENTWISE, **LAYOUT, **PARTS, **PRODUCTS, **QUANTIZED, **WINDOWS, **NORMALIZATIONS, **REDUCED,
+}  # fmt: skip
 NAMES = sorted(GENERATORS)
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 TABLES = SOURCES / "frontend/onnx/import/ops"
@@ -31,7 +34,7 @@ def accepted_operators() -> set[str]:
     """The names in the importer's tables."""
     names: set[str] = set()
     for file in TABLES.glob("*.cpp"):
-        table = file.read_text().split("static const Operator table[]", 1)[1]
+        table = file.read_text().partition("static const Operator table[]")[2]
         names |= set(re.findall(r'\{"(\w+)",\s*\d+,', table))
     elementary = FUNCTIONS.read_text()
     names |= set(re.findall(r'^HEADRACE_\w+\(.* "(\w+)", \d+, "[^"]*"\)$', elementary, re.M))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -23,28 +24,69 @@ NUMPY_NAMES = {
     "bf16": "bfloat16",
     "f32": "float32",
     "f64": "float64",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2": "float8_e5m2",
+    "f8e5m2fnuz": "float8_e5m2fnuz",
+    "f4e2m1": "float4_e2m1fn",
+    "i4": "int4",
+    "u4": "uint4",
 }
-ONNX_NAMES = {**NUMPY_NAMES, "f32": "float", "f64": "double"}
+ONNX_NAMES = {
+    **NUMPY_NAMES,
+    "f32": "float",
+    "f64": "double",
+    "f8e4m3fn": "float8e4m3fn",
+    "f8e4m3fnuz": "float8e4m3fnuz",
+    "f8e5m2": "float8e5m2",
+    "f8e5m2fnuz": "float8e5m2fnuz",
+    "f4e2m1": "float4e2m1",
+}
+# The numbers in memory of types that NumPy knows by the package ml_dtypes only.
+STORAGE = {
+    "bf16": np.uint16,
+    "f8e4m3fn": np.uint8,
+    "f8e4m3fnuz": np.uint8,
+    "f8e5m2": np.uint8,
+    "f8e5m2fnuz": np.uint8,
+    "f4e2m1": np.uint8,
+    "i4": np.int8,
+    "u4": np.uint8,
+}
 
 
 def numpy_dtype(element_type: str) -> np.dtype[Any]:
-    """The NumPy type of "f32", "i64", ...; bf16 needs the package ml_dtypes."""
-    if element_type != "bf16":
-        return np.dtype(NUMPY_NAMES[element_type])
+    """The NumPy type of "f32", "i64", ...; bf16 and narrower types need the package ml_dtypes."""
+    name = NUMPY_NAMES[element_type]
+    if element_type not in STORAGE:
+        return np.dtype(name)
     try:
         import ml_dtypes
     except ImportError:
         raise UnsupportedError(
-            "element type bf16: expected the package ml_dtypes to be installed, found none"
+            f"element type {element_type}: expected the package ml_dtypes to be installed, "
+            "found none"
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    if not hasattr(ml_dtypes, name):
+        raise UnsupportedError(
+            f"element type {element_type}: expected a version of ml_dtypes that has {name}, "
+            f"found {ml_dtypes.__version__}"
+        )
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def to_storage(array: np.ndarray, element_type: str) -> np.ndarray:
+    """The numbers in memory; integers of 4 bits are bytes of that value."""
+    if element_type in ("i4", "u4"):
+        return array.astype(STORAGE[element_type])
+    return array.view(STORAGE[element_type]) if element_type in STORAGE else array
 
 
 def to_input(value: Any, name: str, element_type: str) -> Any:
     """An array in C order that holds the value in exactly the input's element type.
 
     Arrays are never converted from one element type to another; Python's own numbers and lists,
-    which have no such type, are. Returns bf16 arrays of NumPy as uint16.
+    which have no such type, are. Types that NumPy itself lacks come as the numbers in memory.
     """
     if is_torch(value):
         return from_torch(value, name, element_type)
@@ -54,11 +96,13 @@ def to_input(value: Any, name: str, element_type: str) -> Any:
     else:
         array = from_array(value, name, expected)
     array = np.require(array, requirements=["C", "A"])
-    return array.view(np.uint16) if element_type == "bf16" else array
+    return to_storage(array, element_type)
 
 
 def from_output(array: np.ndarray, element_type: str) -> np.ndarray:
-    return array.view(numpy_dtype("bf16")) if element_type == "bf16" else array
+    if element_type in ("i4", "u4"):
+        return array.astype(numpy_dtype(element_type))
+    return array.view(numpy_dtype(element_type)) if element_type in STORAGE else array
 
 
 def is_torch(value: Any) -> bool:
@@ -73,7 +117,9 @@ def from_torch(value: Any, name: str, element_type: str) -> Any:
     found = str(value.dtype).removeprefix("torch.")
     if found != NUMPY_NAMES[element_type]:
         raise_type_mismatch(name, NUMPY_NAMES[element_type], found)
-    return value.detach().to_dense().contiguous()
+    dense = value.detach().to_dense().contiguous()
+    # Which DLPack does not carry.
+    return dense.view(sys.modules["torch"].uint8) if element_type.startswith("f8") else dense
 
 
 def from_array(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
@@ -103,7 +149,9 @@ def from_numbers(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
         raise_type_mismatch(name, str(expected), f"numbers of type {found.dtype}")
     with np.errstate(all="ignore"):
         array = found.astype(expected)
-    if found.size and expected.kind in "iu" and not np.array_equal(array, found):
+    is_small = expected.name in ("int4", "uint4")
+    kept = array.astype(np.int8) if is_small else array
+    if found.size and (expected.kind in "iu" or is_small) and not np.array_equal(kept, found):
         raise InvalidArgumentError(
             f"input '{name}': expected numbers in the range of {expected}, "
             f"got {found.min()} to {found.max()}"
@@ -116,7 +164,7 @@ def keeps_meaning(found: np.ndarray, expected: np.dtype[Any]) -> bool:
     kind = found.dtype.kind
     if expected.kind == "b":
         return kind == "b"
-    if expected.kind in "iu":
+    if expected.kind in "iu" or expected.name in ("int4", "uint4"):
         return kind in "iu"
     return kind in "iuf"  # f16, f32, f64, and bf16, which has a kind of its own
 

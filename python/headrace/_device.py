@@ -14,6 +14,7 @@ from headrace._arrays import (
     is_torch,
     numpy_dtype,
     raise_type_mismatch,
+    to_storage,
 )
 from headrace.errors import TypeMismatchError
 
@@ -71,7 +72,7 @@ def to_cuda(array: Any) -> DeviceArray:
     if host.dtype.name not in names:
         raise TypeMismatchError(f"expected an array of numbers, got {host.dtype}")
     element_type = names[host.dtype.name]
-    bits = host.view(np.uint16) if element_type == "bf16" else host
+    bits = to_storage(host, element_type)
     return DeviceArray(_core.to_device(bits, element_type))
 
 

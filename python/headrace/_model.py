@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from headrace import _core, _device
-from headrace._arrays import from_output, numpy_dtype, to_input
+from headrace._arrays import STORAGE, from_output, numpy_dtype, to_input
 from headrace._explanation import Explanation
 from headrace._script import Script, packaged_script
 from headrace.errors import InvalidArgumentError, MissingInputError
@@ -29,7 +29,7 @@ class TensorSpec(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The element type as NumPy's; bf16 needs the package ml_dtypes."""
+        """The element type as NumPy's; bf16 and narrower ones need the package ml_dtypes."""
         return numpy_dtype(self.element_type)
 
     def __str__(self) -> str:
@@ -247,7 +247,7 @@ class Model:
 
     def _typed(self, values: list[np.ndarray]) -> list[np.ndarray]:
         return [
-            value if value.dtype != np.uint16 else from_output(value, spec.element_type)
+            value if spec.element_type not in STORAGE else from_output(value, spec.element_type)
             for spec, value in zip(self._outputs, values)
         ]
 

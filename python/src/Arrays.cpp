@@ -40,15 +40,17 @@ nb::dlpack::dtype exchangeType(DType type) {
   case DType::F32:
   case DType::F64:
     return make(Code::Float);
+  default: // types for storage, which no array has
+    return {0xff, 8, 1};
   }
-  throw InternalError("no exchange type for this element type");
 }
 
 namespace {
 
-// NumPy knows bf16 only as a type of another package, which DLPack and buffers do not carry.
+// NumPy knows bf16 and narrower types only from another package, which DLPack and buffers do not
+// carry: they are exchanged as the numbers in memory.
 nb::dlpack::dtype numpyType(DType type) {
-  return exchangeType(type == DType::BF16 ? DType::U16 : type);
+  return exchangeType(type == DType::BF16 ? DType::U16 : storageOf(type));
 }
 
 bool aligned(const AnyArray &array) {

@@ -128,10 +128,11 @@ void require(bool holds, const char *what) {
 static_assert(HEADRACE_F64 == static_cast<int>(DType::F64) &&
               HEADRACE_F16 == static_cast<int>(DType::F16) &&
               HEADRACE_U64 == static_cast<int>(DType::U64) &&
-              HEADRACE_BOOL == static_cast<int>(DType::Bool));
+              HEADRACE_BOOL == static_cast<int>(DType::Bool) &&
+              HEADRACE_U4 == static_cast<int>(DType::U4));
 
 DType typeOf(const headrace_tensor &tensor) {
-  require(tensor.type >= HEADRACE_BOOL && tensor.type <= HEADRACE_F64,
+  require(tensor.type >= HEADRACE_BOOL && tensor.type <= HEADRACE_U4,
           "tensor: expected a headrace_type");
   return static_cast<DType>(tensor.type);
 }

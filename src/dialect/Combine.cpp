@@ -1,5 +1,7 @@
 #include "dialect/Combine.h"
 
+#include "dialect/scalar/StorageType.h"
+
 using namespace mlir;
 
 namespace headrace::hr {
@@ -37,13 +39,48 @@ Value combineValues(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Valu
   llvm_unreachable("all kinds are handled");
 }
 
-Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args) {
-  if (!isa<FloatType>(args[2].getType()))
-    return b.create<arith::AddIOp>(loc, args[2], b.create<arith::MulIOp>(loc, args[0], args[1]));
+static Value widened(OpBuilder &b, Location loc, Value value, Type type, bool isUnsigned) {
+  if (value.getType() == type)
+    return value;
+  if (isa<FloatType>(type))
+    return b.create<arith::ExtFOp>(loc, type, value);
+  return isUnsigned ? b.create<arith::ExtUIOp>(loc, type, value).getResult()
+                    : b.create<arith::ExtSIOp>(loc, type, value).getResult();
+}
+
+Value multiplyAdd(OpBuilder &b, Location loc, ValueRange args, UnsignedFactors areUnsigned) {
+  Type type = args[2].getType();
+  Value first = widened(b, loc, args[0], type, areUnsigned.first);
+  Value second = widened(b, loc, args[1], type, areUnsigned.second);
+  if (!isa<FloatType>(type))
+    return b.create<arith::AddIOp>(loc, args[2], b.create<arith::MulIOp>(loc, first, second));
   auto flags = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc |
                                                                  arith::FastMathFlags::contract);
-  Value product = b.create<arith::MulFOp>(loc, args[0], args[1], flags);
+  Value product = b.create<arith::MulFOp>(loc, first, second, flags);
   return b.create<arith::AddFOp>(loc, args[2], product, flags);
+}
+
+FailureOr<Type> accumulatorOf(std::optional<Location> loc, Type first, Type second,
+                              std::optional<Type> accumulator) {
+  if (!accumulator) {
+    if (first != second)
+      return emitOptionalError(loc, "expected factors of one element type or an accumulator, got ",
+                               first, " and ", second);
+    return first;
+  }
+  bool isFloat = isPlainFloat(*accumulator);
+  if (!isFloat && !accumulator->isSignlessInteger())
+    return emitOptionalError(loc, "expected a float or a signless integer as accumulator, got ",
+                             *accumulator);
+  for (Type factor : {first, second}) {
+    bool isKind = isFloat ? isPlainFloat(factor) : isa<IntegerType>(factor);
+    if (!isKind || factor.getIntOrFloatBitWidth() > accumulator->getIntOrFloatBitWidth() ||
+        (isFloat && factor != *accumulator &&
+         factor.getIntOrFloatBitWidth() == accumulator->getIntOrFloatBitWidth()))
+      return emitOptionalError(loc, "an accumulator of type ", *accumulator,
+                               " cannot hold factors of type ", factor);
+  }
+  return *accumulator;
 }
 
 TypedAttr neutralValue(ReduceKind kind, Type type) {

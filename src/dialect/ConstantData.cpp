@@ -39,7 +39,22 @@ static Tensor unpackedBools(DenseElementsAttr attribute, Shape shape) {
   return tensor;
 }
 
+/// MLIR leaves open what stands above four bits.
+static Tensor signExtended(Tensor tensor) {
+  Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    result.as<int8_t>()[i] = static_cast<int8_t>(llvm::SignExtend32<4>(tensor.as<uint8_t>()[i]));
+  return result;
+}
+
+static Tensor storedTensor(ElementsAttr attribute);
+
 Tensor constantTensor(ElementsAttr attribute) {
+  Tensor tensor = storedTensor(attribute);
+  return tensor.dtype() == DType::I4 ? signExtended(tensor) : tensor;
+}
+
+static Tensor storedTensor(ElementsAttr attribute) {
   auto type = cast<RankedTensorType>(attribute.getShapedType());
   DType dtype = toDType(type.getElementType());
   Shape shape(type.getShape().begin(), type.getShape().end());
@@ -85,7 +100,8 @@ ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
                         " does not fit its type");
   ArrayRef<char> bytes(static_cast<const char *>(tensor.data()), tensor.bytes());
   bool isSplat = allElementsEqual(tensor);
-  if (isSplat || bytes.size() <= kInlineBytes) {
+  bool isKnownToMlir = tensor.dtype() != DType::F4E2M1;
+  if (isKnownToMlir && (isSplat || bytes.size() <= kInlineBytes)) {
     size_t stored = isSplat ? 1 : tensor.elements();
     if (tensor.dtype() != DType::Bool)
       return DenseElementsAttr::getFromRawBuffer(type,

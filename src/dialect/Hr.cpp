@@ -16,6 +16,9 @@ using namespace mlir;
 #define GET_ATTRDEF_CLASSES
 #include "dialect/HrAttrs.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialect/HrTypes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialect/HrOps.cpp.inc"
 
@@ -26,6 +29,10 @@ void HrDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialect/HrAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/HrTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -28,6 +28,9 @@ struct ValueCheck;
 #include "dialect/HrAttrs.h.inc"
 #include "dialect/HrInterfaces.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialect/HrTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialect/HrOps.h.inc"
 
@@ -45,6 +48,9 @@ inline constexpr llvm::StringLiteral kStageAttr = "hr.stage";
 inline constexpr llvm::StringLiteral kAxesAttr = "hr.axes";
 /// Argument and result attribute: the user's name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
+/// Argument and result attribute: the element type the user sees, where the program holds the
+/// numbers as others (`plain-types`).
+inline constexpr llvm::StringLiteral kTypeAttr = "hr.type";
 
 /// The user's name of an operator, from its location; its kind where it has none.
 std::string operatorName(mlir::Operation *op);

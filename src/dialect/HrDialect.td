@@ -3,11 +3,13 @@
 #define HEADRACE_DIALECT_HRDIALECT_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
 def Hr_Dialect : Dialect {
   let name = "hr";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let cppNamespace = "::headrace::hr";
   let summary = "Operators of machine-learning programs (level 1) and their kernels (level 2)";
   let description = [{
@@ -23,6 +25,11 @@ def Hr_Dialect : Dialect {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
   ];
+}
+
+def Hr_Float4E2M1Type : TypeDef<Hr_Dialect, "Float4E2M1"> {
+  let summary = "a float of 4 bits without infinity or NaN; MLIR has none";
+  let mnemonic = "f4E2M1";
 }
 
 class Hr_Op<string mnemonic, list<Trait> traits = []> : Op<Hr_Dialect, mnemonic, traits>;

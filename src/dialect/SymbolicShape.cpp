@@ -1,5 +1,6 @@
 #include "dialect/SymbolicShape.h"
 
+#include "dialect/Hr.h"
 #include "runtime/system/Error.h"
 
 #include "mlir/IR/Builders.h"
@@ -126,11 +127,23 @@ DType toDType(Type type) {
     return DType::F16;
   if (type.isBF16())
     return DType::BF16;
+  if (type.isFloat8E4M3FN())
+    return DType::F8E4M3FN;
+  if (type.isFloat8E4M3FNUZ())
+    return DType::F8E4M3FNUZ;
+  if (type.isFloat8E5M2())
+    return DType::F8E5M2;
+  if (type.isFloat8E5M2FNUZ())
+    return DType::F8E5M2FNUZ;
+  if (isa<hr::Float4E2M1Type>(type))
+    return DType::F4E2M1;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
     case 1:
       return DType::Bool;
+    case 4:
+      return isUnsigned ? DType::U4 : DType::I4;
     case 8:
       return isUnsigned ? DType::U8 : DType::I8;
     case 16:
@@ -175,6 +188,20 @@ Type toElementType(DType dtype, MLIRContext *context) {
     return b.getF32Type();
   case DType::F64:
     return b.getF64Type();
+  case DType::F8E4M3FN:
+    return b.getFloat8E4M3FNType();
+  case DType::F8E4M3FNUZ:
+    return b.getFloat8E4M3FNUZType();
+  case DType::F8E5M2:
+    return b.getFloat8E5M2Type();
+  case DType::F8E5M2FNUZ:
+    return b.getFloat8E5M2FNUZType();
+  case DType::F4E2M1:
+    return hr::Float4E2M1Type::get(context);
+  case DType::I4:
+    return b.getIntegerType(4);
+  case DType::U4:
+    return b.getIntegerType(4, false);
   }
   throw InternalError("unknown element type");
 }

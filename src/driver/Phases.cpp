@@ -78,6 +78,8 @@ void layout(OpPassManager &manager, ModuleOp module, const Target &, const Setti
 void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
              const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
+  // From here on numbers are what processors compute with.
+  program.addPass(createPlainTypesPass());
   ChooseExpansionsPassOptions choice;
   choice.prefer = shapesLoops(module) ? "generated" : settings.expansion;
   choice.target = target.name().str();

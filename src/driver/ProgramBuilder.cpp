@@ -11,9 +11,10 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-TensorSpec specOf(Type type, StringRef name) {
+TensorSpec specOf(Type type, StringRef name, TypeAttr seenAs = {}) {
   auto tensor = cast<RankedTensorType>(type);
-  TensorSpec spec{name.str(), toDType(tensor.getElementType()), {}};
+  Type element = seenAs ? seenAs.getValue() : tensor.getElementType();
+  TensorSpec spec{name.str(), toDType(element), {}};
   for (AffineExpr dim : shapeOf(tensor))
     spec.dims.push_back(toDimExpr(dim));
   return spec;
@@ -161,7 +162,8 @@ std::vector<TensorSpec> inputSpecs(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr);
     specs.push_back(specOf(function.getArgument(i).getType(),
-                           name ? name.getValue() : StringRef("input" + std::to_string(i))));
+                           name ? name.getValue() : StringRef("input" + std::to_string(i)),
+                           function.getArgAttrOfType<TypeAttr>(i, kTypeAttr)));
   }
   return specs;
 }
@@ -171,7 +173,8 @@ std::vector<TensorSpec> outputSpecs(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
     specs.push_back(specOf(function.getResultTypes()[i],
-                           name ? name.getValue() : StringRef("output" + std::to_string(i))));
+                           name ? name.getValue() : StringRef("output" + std::to_string(i)),
+                           function.getResultAttrOfType<TypeAttr>(i, kTypeAttr)));
   }
   return specs;
 }

@@ -39,6 +39,10 @@ def ComputeInSinglePass : Pass<"compute-in-single", "::mlir::func::FuncOp"> {
   ];
 }
 
+def PlainTypesPass : Pass<"plain-types", "::mlir::func::FuncOp"> {
+  let summary = "unsigned numbers, float8 and numbers of 4 bits become the integers that store them";
+}
+
 def RecognizeAttentionPass : Pass<"recognize-attention", "::mlir::func::FuncOp"> {
   let summary = "finds attention in products around a softmax";
 }

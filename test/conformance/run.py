@@ -52,6 +52,7 @@ def verdict(case) -> tuple[str, str]:
             file.flush()
             model = headrace.load(file.name)
             for inputs, expected in case.data_sets:
+                inputs, expected = (list(map(unpacked, part)) for part in (inputs, expected))
                 if not all(isinstance(x, (np.ndarray, np.generic)) for x in (*inputs, *expected)):
                     return "refused", "expected tensors, found sequences or optionals"
                 results = model(*map(np.asarray, inputs))
@@ -65,6 +66,13 @@ def verdict(case) -> tuple[str, str]:
     return "pass", ""
 
 
+def unpacked(value):
+    """Some cases hold their tensors as they stand in files."""
+    import onnx
+
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
 def as_tuple(results) -> tuple:
     return results if isinstance(results, tuple) else (results,)
 
@@ -74,6 +82,9 @@ def difference(case, found: np.ndarray, wanted: np.ndarray) -> str:
         return f"{found.dtype}{found.shape} in place of {wanted.dtype}{wanted.shape}"
     if not is_float(wanted.dtype):
         return "" if np.array_equal(found, wanted) else "other numbers"
+    if wanted.dtype.itemsize == 1:  # nothing is computed in these types, only converted
+        same = np.array_equal(found.astype(np.float32), wanted.astype(np.float32), equal_nan=True)
+        return "" if same else "other numbers"
     # Expected data was computed in the type itself, which loses more than we do where it is narrow.
     narrow = 1e-2 if wanted.dtype.itemsize <= 2 else 0.0
     close = np.allclose(
@@ -87,7 +98,7 @@ def difference(case, found: np.ndarray, wanted: np.ndarray) -> str:
 
 
 def is_float(dtype: np.dtype) -> bool:
-    return dtype.kind == "f" or dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
 
 
 def serve() -> None:

@@ -270,12 +270,26 @@ TEST_F(ReferenceMapTest, UnsignedTensorsPassThrough) {
   EXPECT_EQ(values<uint8_t>(result), (std::vector<uint8_t>{200, 1}));
 }
 
+TEST_F(ReferenceMapTest, BitsAreThoseOfTheType) {
+  EXPECT_EQ(values<int32_t>(map("arith.bitcast %x : f32 to i32", {"f32"}, "i32",
+                                {tensor<float>({2}, {1, -2})})),
+            (std::vector<int32_t>{0x3f800000, static_cast<int32_t>(0xc0000000)}));
+  EXPECT_EQ(values<uint8_t>(
+                operation("hr.map(%a) {\n ^bb0(%x: ui8):\n %i = hr.bits %x : ui8 -> i8\n "
+                          "%s = arith.shrui %i, %i : i8\n "
+                          "%u = hr.bits %s : i8 -> ui8\n hr.yield %u : ui8\n}",
+                          {"tensor<2xui8>"}, "tensor<2xui8>", {tensor<uint8_t>({2}, {200, 2})})),
+            (std::vector<uint8_t>{0, 0}));
+}
+
 TEST_F(ReferenceMapTest, NamesAnOperationItDoesNotKnow) {
   try {
-    map("arith.bitcast %x : f32 to i32", {"f32"}, "i32", {tensor<float>({1}, {1})});
+    operation("hr.map(%a) {\n ^bb0(%x: i32):\n %r:2 = arith.mulsi_extended %x, %x : i32\n "
+              "hr.yield %r#0 : i32\n}",
+              {"tensor<1xi32>"}, "tensor<1xi32>", {tensor<int32_t>({1}, {1})});
     FAIL() << "expected an internal error";
   } catch (const InternalError &error) {
-    EXPECT_NE(std::string(error.what()).find("arith.bitcast"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("arith.mulsi_extended"), std::string::npos);
   }
 }
 

@@ -143,6 +143,19 @@ Tensor randomTensor(DType dtype, const Shape &shape, Fill fill, unsigned seed) {
   case DType::I64:
     fillIntegers(static_cast<int64_t *>(data), count, random);
     break;
+  // Small numbers and those at the end of the range.
+  case DType::U8:
+    fillIntegers(static_cast<uint8_t *>(data), count, random);
+    break;
+  case DType::U16:
+    fillIntegers(static_cast<uint16_t *>(data), count, random);
+    break;
+  case DType::U32:
+    fillIntegers(static_cast<uint32_t *>(data), count, random);
+    break;
+  case DType::U64:
+    fillIntegers(static_cast<uint64_t *>(data), count, random);
+    break;
   default:
     throw std::runtime_error("tests have no inputs of type " + std::string(nameOf(dtype)));
   }
@@ -245,7 +258,8 @@ Value CompiledProgram::reduce(hr::ReduceKind kind, Value input, ArrayRef<int64_t
   return add<hr::ReduceOp>(input, kind, axes, keepDims);
 }
 
-Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs) {
+Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs,
+                                Type accumulator) {
   std::string order;
   SmallVector<SmallVector<AffineExpr>> exprs(1);
   for (char c : letters) {
@@ -263,7 +277,8 @@ Value CompiledProgram::contract(const std::string &letters, Value lhs, Value rhs
   SmallVector<AffineMap> maps;
   for (auto &list : exprs)
     maps.push_back(AffineMap::get(order.size(), 0, list, context()));
-  return add<hr::ContractOp>(lhs, rhs, b.getAffineMapArrayAttr(maps));
+  return add<hr::ContractOp>(lhs, rhs, b.getAffineMapArrayAttr(maps),
+                             accumulator ? TypeAttr::get(accumulator) : TypeAttr());
 }
 
 Value CompiledProgram::transpose(Value input, ArrayRef<int64_t> permutation) {

@@ -58,7 +58,8 @@ public:
   mlir::Value reduce(hr::ReduceKind kind, mlir::Value input, llvm::ArrayRef<int64_t> axes,
                      bool keepDims = false);
   /// `lhs,rhs->result` by one letter per dimension: "mk,kn->mn".
-  mlir::Value contract(const std::string &letters, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value contract(const std::string &letters, mlir::Value lhs, mlir::Value rhs,
+                       mlir::Type accumulator = {});
   mlir::Value transpose(mlir::Value input, llvm::ArrayRef<int64_t> permutation);
   mlir::Value reshape(mlir::Value input, llvm::ArrayRef<int64_t> shape);
 

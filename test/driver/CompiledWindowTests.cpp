@@ -45,7 +45,8 @@ Value convolve(CompiledProgram &p, const Window &w, ChannelLayout layout, bool c
   SmallVector<int64_t> strides(rank, w.stride), dilations(rank, w.dilation), pads(rank, w.low);
   pads.append(rank, w.high);
   Value weights = constant ? p.constant(filter) : p.input(filter);
-  return p.add<hr::ConvOp>(p.input(image), weights, strides, dilations, pads, w.groups, layout);
+  return p.add<hr::ConvOp>(p.input(image), weights, strides, dilations, pads, w.groups, layout,
+                           TypeAttr());
 }
 
 Value pool(CompiledProgram &p, const Window &w, PoolKind kind, ChannelLayout layout,
@@ -184,7 +185,8 @@ TEST(CompiledWindow, ANetworkInChannelsFirst) {
   Value x = p.symbolicInput({batch, fixed(3), fixed(19), fixed(17)});
   auto conv = [&](Value in, Value filter, int64_t stride, int64_t pad, int64_t groups) {
     return p.add<hr::ConvOp>(in, filter, ArrayRef<int64_t>{stride, stride}, ArrayRef<int64_t>{1, 1},
-                             ArrayRef<int64_t>{pad, pad, pad, pad}, groups, ChannelLayout::First);
+                             ArrayRef<int64_t>{pad, pad, pad, pad}, groups, ChannelLayout::First,
+                             TypeAttr());
   };
   Value stem = conv(x, p.constant({16, 3, 3, 3}), 2, 1, 1);
   Value normal = p.add<hr::BatchNormOp>(
@@ -219,9 +221,9 @@ TEST(CompiledWindow, SymbolicImageSizes) {
         ArrayRef<int64_t> strides{stride, stride}, ones{1, 1}, pads{pad, pad, pad, pad};
         SmallVector<int64_t> filter =
             first ? SmallVector<int64_t>{16, 4, 3, 3} : SmallVector<int64_t>{3, 3, 4, 16};
-        p.output(p.add<hr::ConvOp>(x, p.constant(filter), SmallVector<int64_t>{stride, stride},
-                                   SmallVector<int64_t>{1, 1},
-                                   SmallVector<int64_t>{pad, pad, pad, pad}, 1, layout));
+        p.output(p.add<hr::ConvOp>(
+            x, p.constant(filter), SmallVector<int64_t>{stride, stride}, SmallVector<int64_t>{1, 1},
+            SmallVector<int64_t>{pad, pad, pad, pad}, 1, layout, TypeAttr()));
         for (PoolKind kind : {PoolKind::Max, PoolKind::Average})
           p.output(p.add<hr::PoolOp>(
               x, kind, SmallVector<int64_t>{3, 3}, SmallVector<int64_t>{stride, stride},
@@ -239,7 +241,7 @@ TEST(CompiledWindow, EveryType) {
   for (Type type : {Type(p.builder().getF64Type()), Type(p.builder().getI32Type())}) {
     Value x = p.input({1, 9, 9, 3}, type), w = p.constant({3, 3, 3, 8}, type);
     SmallVector<int64_t> ones{1, 1}, none{0, 0, 0, 0};
-    p.output(p.add<hr::ConvOp>(x, w, ones, ones, none, 1, ChannelLayout::Last));
+    p.output(p.add<hr::ConvOp>(x, w, ones, ones, none, 1, ChannelLayout::Last, TypeAttr()));
     p.output(p.add<hr::PoolOp>(x, PoolKind::Max, SmallVector<int64_t>{2, 2}, ones, ones, none,
                                false, ChannelLayout::Last));
   }

@@ -71,7 +71,7 @@ TEST_P(GradientConv, IsTheSlope) {
   const ConvCase &c = GetParam();
   GradientProgram p;
   Value x = p.input(c.image), w = p.input(c.filter);
-  p.output(p.add<hr::ConvOp>(x, w, c.strides, c.dilations, c.pads, c.groups, c.layout));
+  p.output(p.add<hr::ConvOp>(x, w, c.strides, c.dilations, c.pads, c.groups, c.layout, TypeAttr()));
   p.checkGradient();
 }
 
@@ -116,8 +116,8 @@ TEST(GradientOfConv, OfASymbolicBatch) {
     auto dim = [&](int64_t value) { return constantDim(value, p.context()); };
     AffineExpr batch = p.symbol("batch");
     Value x = p.symbolicInput({batch, dim(2), dim(4), dim(4)}, p.f64()), w = p.input({3, 2, 3, 3});
-    p.output(
-        p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 1, 1, 1}, 1, ChannelLayout::First));
+    p.output(p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 1, 1, 1}, 1,
+                               ChannelLayout::First, TypeAttr()));
     p.checkGradient({size});
   }
 }
@@ -128,8 +128,8 @@ TEST(GradientOfConv, OfASymbolicImage) {
     auto dim = [&](int64_t value) { return constantDim(value, p.context()); };
     AffineExpr height = p.symbol("height");
     Value x = p.symbolicInput({dim(1), dim(2), height, dim(4)}, p.f64()), w = p.input({2, 2, 3, 3});
-    p.output(
-        p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 1, 1, 1}, 1, ChannelLayout::First));
+    p.output(p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 1, 1, 1}, 1,
+                               ChannelLayout::First, TypeAttr()));
     p.checkGradient({size});
   }
 }
@@ -138,8 +138,8 @@ TEST(GradientOfConv, HasAGradient) {
   // The gradient of the gradient: every operator that a convolution's gradient is made of.
   GradientProgram p;
   Value x = p.input({1, 1, 4, 4}), w = p.input({1, 1, 2, 2});
-  p.output(
-      p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 0, 0, 1}, 1, ChannelLayout::First));
+  p.output(p.add<hr::ConvOp>(x, w, List{2, 1}, List{1, 1}, List{1, 0, 0, 1}, 1,
+                             ChannelLayout::First, TypeAttr()));
   LevelOneProgram once = p.gradient();
   LevelOneProgram twice = differentiated({"test", once.context, once.module->clone()}, {});
   EXPECT_EQ(twice.module->lookupSymbol<func::FuncOp>("main").getNumResults(), 6u);

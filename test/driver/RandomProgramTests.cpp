@@ -295,8 +295,9 @@ private:
     int64_t summed = filter[spatial];
     for (int64_t size : window)
       summed *= size;
-    Value result = p.add<hr::ConvOp>(x, p.constant(filter), strides, ones, pads,
-                                     depthwise ? *channels : 1, hr::ChannelLayout::Last);
+    Value result =
+        p.add<hr::ConvOp>(x, p.constant(filter), strides, ones, pads, depthwise ? *channels : 1,
+                          hr::ChannelLayout::Last, TypeAttr());
     return scaled(result, 1.0 / static_cast<double>(summed));
   }
 

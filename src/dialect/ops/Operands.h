@@ -21,6 +21,14 @@ inline mlir::Value constantLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Va
   return b.create<mlir::arith::ConstantOp>(loc, b.getFloatAttr(scalar.getType(), value));
 }
 
+/// The tensor in another element type.
+mlir::Value castTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor, mlir::Type element);
+
+/// What `build` makes of unsigned integers given as signed ones in the same order, as unsigned ones
+/// again: for operators that compare.
+mlir::Value asSigned(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor,
+                     llvm::function_ref<mlir::Value(mlir::Value)> build);
+
 /// The role of an operator that works in either layout: what it reads or yields must be an image.
 LayoutRole inEitherLayout(mlir::Operation *op);
 /// The role of an operator that is better channels last, where it is not so already.

@@ -91,7 +91,7 @@ std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inp
     return cast<RankedTensorType>(value.getType()).getElementType();
   };
   for (auto [argument, input] : llvm::zip(function.getArguments(), inputs))
-    values.set(argument, input.converted(wideType(elementType(argument))));
+    values.set(argument, widened(input, elementType(argument)));
 
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
@@ -111,7 +111,7 @@ std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inp
   for (Value result : body.getTerminator()->getOperands()) {
     Tensor tensor = values.use(result);
     bool keep = keepDouble && tensor.dtype() == DType::F64;
-    results.push_back(owned(keep ? tensor : tensor.converted(toDType(elementType(result)))));
+    results.push_back(owned(keep ? tensor : narrowed(tensor, toDType(elementType(result)))));
   }
   return results;
 }

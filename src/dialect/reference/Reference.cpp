@@ -1,6 +1,7 @@
 #include "dialect/reference/Reference.h"
 
 #include "dialect/SymbolicShape.h"
+#include "dialect/scalar/StorageType.h"
 
 #include <cstring>
 
@@ -9,9 +10,17 @@ using namespace mlir;
 namespace headrace::reference {
 
 DType wideType(Type elementType) {
-  if (isa<FloatType>(elementType))
+  if (isPlainFloat(elementType))
     return DType::F64;
   return elementType.isInteger(1) ? DType::Bool : DType::I64;
+}
+
+Tensor widened(const Tensor &tensor, Type elementType) {
+  return tensor.viewedAs(storageOf(tensor.dtype())).converted(wideType(elementType));
+}
+
+Tensor narrowed(const Tensor &wide, DType dtype) {
+  return wide.converted(storageOf(dtype)).viewedAs(dtype);
 }
 
 int64_t evaluateSize(AffineExpr expr, Sizes symbols) {
@@ -31,6 +40,8 @@ Tensor allocateResult(Value result, Sizes symbols) {
 }
 
 int64_t wrapToType(int64_t value, Type elementType) {
+  if (isSmallFloat(elementType) || isSmallInteger(elementType))
+    return elementType.isSignlessInteger() ? llvm::SignExtend64(value, 8) : value & 0xff;
   auto integer = dyn_cast<IntegerType>(elementType);
   if (!integer || integer.getWidth() >= 64)
     return value;
@@ -49,6 +60,11 @@ Tensor wrapped(const Tensor &integers, Type elementType) {
       to[i] = wrapToType(from[i], elementType);
   });
   return result;
+}
+
+Tensor withoutSign(const Tensor &integers, Value value) {
+  unsigned width = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  return wrapped(integers, IntegerType::get(value.getContext(), width, IntegerType::Unsigned));
 }
 
 SmallVector<int64_t> rowMajorStrides(Sizes shape) {

@@ -12,8 +12,13 @@ namespace headrace::reference {
 using Tensors = llvm::ArrayRef<Tensor>;
 using Sizes = llvm::ArrayRef<int64_t>;
 
-/// F64, I64 or Bool, whichever holds values of this element type.
+/// F64, I64 or Bool, whichever holds values of this element type. Floats of 8 bits and less, with
+/// which nothing computes, are held by their bits in I64.
 DType wideType(mlir::Type elementType);
+
+/// Elements of this type in the wide one, and back.
+Tensor widened(const Tensor &tensor, mlir::Type elementType);
+Tensor narrowed(const Tensor &wide, DType dtype);
 
 /// The value of an expression over the program's symbols.
 int64_t evaluateSize(mlir::AffineExpr expr, Sizes symbols);
@@ -30,6 +35,9 @@ int64_t wrapToType(int64_t value, mlir::Type elementType);
 
 /// Integers (I64) brought back to the range of an element type, in its wide type.
 Tensor wrapped(const Tensor &integers, mlir::Type elementType);
+
+/// Integers (I64) of a value whose bits are those of unsigned numbers, as these.
+Tensor withoutSign(const Tensor &integers, mlir::Value value);
 
 /// Calls `visit` with a zero of the C++ type that holds the elements.
 template <class Visitor> void withElement(DType wide, Visitor visit) {

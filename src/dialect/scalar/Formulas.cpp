@@ -75,7 +75,9 @@ Value power(ScalarMath &m, Value base, Value exponent) {
   if (floatBase)
     return m.op<math::PowFOp>(base, m.convert(exponent, type));
   if (!floatExponent)
-    return m.integerPower(base, m.convert(exponent, type));
+    return m.integerPower(base, type.isUnsignedInteger() || exponent.getType().isUnsignedInteger()
+                                    ? exponent
+                                    : m.convert(exponent, type));
   Value raised = m.op<math::PowFOp>(m.convert(base, exponent.getType()), exponent);
   return m.convert(raised, type);
 }

@@ -1,20 +1,25 @@
 #include "dialect/scalar/ScalarBody.h"
 
 #include "dialect/scalar/ScalarFunctions.h"
+#include "dialect/scalar/StorageType.h"
+#include "runtime/tensor/Half.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace mlir;
 
 namespace headrace::reference {
 
-static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
+static unsigned widthOf(Type type) {
+  return type.isIndex() ? 64 : storageType(type).getIntOrFloatBitWidth();
+}
 
 Lanes loadLanes(const Tensor &tensor, Type elementType, int64_t begin, int64_t count) {
   Lanes lanes;
-  if (isa<FloatType>(elementType)) {
+  if (isPlainFloat(elementType)) {
     const double *from = tensor.as<double>() + begin;
     lanes.floats.assign(from, from + count);
     return lanes;
@@ -28,7 +33,7 @@ Lanes loadLanes(const Tensor &tensor, Type elementType, int64_t begin, int64_t c
 }
 
 void storeLanes(const Lanes &lanes, Type elementType, Tensor &tensor, int64_t begin) {
-  if (isa<FloatType>(elementType)) {
+  if (isPlainFloat(elementType)) {
     llvm::copy(lanes.floats, tensor.as<double>() + begin);
     return;
   }
@@ -121,6 +126,26 @@ static int64_t toInteger(double value, unsigned width, bool isSigned) {
                   : static_cast<int64_t>(static_cast<uint64_t>(value));
 }
 
+/// The bits of a number in a float of 16 or more. Numbers are held with more digits than that; what
+/// is cut off leaves the last one odd, so that rounding the bits further is as if done at once.
+static int64_t bitsOf(double value, Type type) {
+  if (type.isF64())
+    return std::bit_cast<int64_t>(value);
+  float single = narrowToOdd(value);
+  if (type.isF32())
+    return std::bit_cast<int32_t>(single);
+  return static_cast<int16_t>(type.isF16() ? floatToF16(single) : floatToBf16(single));
+}
+
+static double numberOf(int64_t bits, Type type) {
+  if (type.isF64())
+    return std::bit_cast<double>(bits);
+  if (type.isF32())
+    return std::bit_cast<float>(static_cast<int32_t>(bits));
+  auto half = static_cast<uint16_t>(bits);
+  return type.isF16() ? f16ToFloat(half) : bf16ToFloat(half);
+}
+
 namespace {
 
 /// Runs through a body; `lanes` holds every value computed so far.
@@ -211,6 +236,8 @@ private:
         })
         .Case([&](hr::IndexOp index) { return surroundings.positions.at(index.getDim()); })
         .Case([&](hr::ElementOp element) { return picked(element); })
+        .Case([&](hr::BitsOp bits) { return lanes.at(bits.getInput()); })
+        .Case([&](arith::BitcastOp cast) { return recast(cast); })
         .Case([&](arith::CmpFOp compare) {
           const double *a = floats(compare.getLhs()), *b = floats(compare.getRhs());
           return integerResult(
@@ -262,13 +289,26 @@ private:
   Lanes selected(arith::SelectOp select) {
     const int64_t *condition = integers(select.getCondition());
     Value yes = select.getTrueValue(), no = select.getFalseValue();
-    if (isa<FloatType>(select.getType())) {
+    if (isPlainFloat(select.getType())) {
       const double *a = floats(yes), *b = floats(no);
       return floatResult([&](int64_t i) { return condition[i] ? a[i] : b[i]; });
     }
     const int64_t *a = integers(yes), *b = integers(no);
     return integerResult(widthOf(select.getType()),
                          [&](int64_t i) { return condition[i] ? a[i] : b[i]; });
+  }
+
+  Lanes recast(arith::BitcastOp cast) {
+    Type from = cast.getIn().getType(), to = cast.getType();
+    bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
+    if (fromFloat == toFloat && !fromFloat)
+      return lanes.at(cast.getIn());
+    auto bits = [&](int64_t i) {
+      return fromFloat ? bitsOf(floats(cast.getIn())[i], from) : integers(cast.getIn())[i];
+    };
+    if (!toFloat)
+      return integerResult(widthOf(to), bits);
+    return floatResult([&](int64_t i) { return numberOf(bits(i), to); });
   }
 
   Lanes picked(hr::ElementOp element) {

@@ -1,6 +1,10 @@
-// Scalar formulas in the body of a map, written once for floats and integers.
+// Scalar formulas in the body of a map, written once for floats and integers. Numbers of unsigned
+// types are what their type says; operations see their bits (`hr.bits`).
 #pragma once
 
+#include "dialect/scalar/StorageType.h"
+
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -13,10 +17,18 @@ public:
 
   using Value = mlir::Value;
 
-  /// An operation of the arith or math dialect.
+  /// An operation of the arith or math dialect. On unsigned numbers it works on their bits; a
+  /// result as wide as they are is unsigned again.
   template <class Op, class... Args> Value op(Args &&...args) {
-    return builder.create<Op>(loc, std::forward<Args>(args)...);
+    mlir::Type stored;
+    (noteStored(args, stored), ...);
+    Value result = builder.create<Op>(loc, bits(std::forward<Args>(args))...);
+    return stored && storageType(stored) == result.getType() ? fromBits(result, stored) : result;
   }
+
+  /// The integer that stores a number, and the number that it stores.
+  Value bits(Value a);
+  Value fromBits(Value integer, mlir::Type type);
 
   /// A number of the type of `like`.
   Value number(Value like, double value) { return numberOf(like.getType(), value); }
@@ -34,10 +46,10 @@ public:
   Value integerPower(Value base, Value exponent);
   /// NaN wins, as it does in ONNX.
   Value max(Value a, Value b) {
-    return choose<mlir::arith::MaximumFOp, mlir::arith::MaxSIOp>(a, b);
+    return choose<mlir::arith::MaximumFOp, mlir::arith::MaxSIOp, mlir::arith::MaxUIOp>(a, b);
   }
   Value min(Value a, Value b) {
-    return choose<mlir::arith::MinimumFOp, mlir::arith::MinSIOp>(a, b);
+    return choose<mlir::arith::MinimumFOp, mlir::arith::MinSIOp, mlir::arith::MinUIOp>(a, b);
   }
   Value neg(Value a);
   Value abs(Value a);
@@ -51,15 +63,35 @@ public:
     return op<mlir::arith::SelectOp>(condition, yes, no);
   }
 
-  /// The value in another element type.
-  Value convert(Value a, mlir::Type type);
+  /// The value in another element type. To nearest even between floats; what a float of 8 bits
+  /// cannot hold becomes the largest number where that `saturates`, else infinity or NaN. Floats
+  /// become integers as `Tensor::converted` says.
+  Value convert(Value a, mlir::Type type, bool saturates = true);
 
 private:
-  template <class FloatOp, class IntegerOp> Value choose(Value a, Value b) {
-    return mlir::isa<mlir::FloatType>(a.getType()) ? op<FloatOp>(a, b) : op<IntegerOp>(a, b);
+  template <class FloatOp, class SignedOp, class UnsignedOp = SignedOp>
+  Value choose(Value a, Value b) {
+    if (mlir::isa<mlir::FloatType>(a.getType()))
+      return op<FloatOp>(a, b);
+    return a.getType().isUnsignedInteger() ? op<UnsignedOp>(a, b) : op<SignedOp>(a, b);
   }
   /// The divisor, or 1 where dividing by it would trap.
   Value safeDivisor(Value b);
+  Value convertIntegers(Value a, mlir::Type type);
+
+  llvm::SmallVector<Value> bits(mlir::ValueRange all) {
+    return llvm::map_to_vector(all, [&](Value each) { return bits(each); });
+  }
+  template <class Other> Other &&bits(Other &&other) { return std::forward<Other>(other); }
+  static void noteStored(Value a, mlir::Type &stored) {
+    if (!stored && isStored(a.getType()))
+      stored = a.getType();
+  }
+  static void noteStored(mlir::ValueRange all, mlir::Type &stored) {
+    for (Value each : all)
+      noteStored(each, stored);
+  }
+  template <class Other> static void noteStored(const Other &, mlir::Type &) {}
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -55,7 +55,7 @@ std::string commented(const std::string &text) {
 }
 
 std::string cType(DType type) {
-  switch (type) {
+  switch (storageOf(type)) {
   case DType::Bool:
   case DType::U8:
     return "uint8_t";
@@ -79,8 +79,9 @@ std::string cType(DType type) {
     return "float";
   case DType::F64:
     return "double";
+  default:
+    return "void";
   }
-  return "void";
 }
 
 std::string typeConstant(DType type) { return "HEADRACE_" + llvm::StringRef(nameOf(type)).upper(); }

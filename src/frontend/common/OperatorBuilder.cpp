@@ -101,6 +101,10 @@ Value OperatorBuilder::reduce(hr::ReduceKind kind, Value tensor, ArrayRef<int64_
 Value OperatorBuilder::checkedValues(hr::CheckKind kind, Value values, AffineExpr low,
                                      AffineExpr high, std::optional<int64_t> excepted,
                                      const std::string &who) {
+  // Checks read signed numbers; what is 0 is so in any type.
+  Type element = mlir::cast<RankedTensorType>(values.getType()).getElementType();
+  if (element.isUnsignedInteger() && kind != hr::CheckKind::Divisor)
+    values = cast(values, builder.getI64Type());
   Value result = create<hr::CheckOp>(
       values, hr::CheckKindAttr::get(context, kind),
       AffineMapAttr::get(symbolMap({low, high}, context)), builder.getStringAttr(who),

@@ -5,7 +5,7 @@ using namespace mlir;
 namespace headrace {
 
 Value contract(OperatorBuilder &b, Value lhs, Value rhs, StringRef lhsDims, StringRef rhsDims,
-               StringRef resultDims) {
+               StringRef resultDims, Type accumulator) {
   std::string letters;
   for (StringRef dims : {resultDims, lhsDims, rhsDims})
     for (char letter : dims)
@@ -18,7 +18,8 @@ Value contract(OperatorBuilder &b, Value lhs, Value rhs, StringRef lhsDims, Stri
       exprs.push_back(getAffineDimExpr(letters.find(letter), b.context));
     maps.push_back(AffineMap::get(letters.size(), 0, exprs, b.context));
   }
-  return b.infer<hr::ContractOp>(lhs, rhs, b.builder.getAffineMapArrayAttr(maps));
+  return b.infer<hr::ContractOp>(lhs, rhs, b.builder.getAffineMapArrayAttr(maps),
+                                 accumulator ? TypeAttr::get(accumulator) : TypeAttr());
 }
 
 /// The leading dimensions of an operand, which broadcast as in NumPy. A dimension of size 1 that is
@@ -44,7 +45,7 @@ static BatchedOperand dropRepeated(OperatorBuilder &b, Value tensor, size_t batc
   return operand;
 }
 
-Value matrixProduct(OperatorBuilder &b, Value lhs, Value rhs) {
+Value matrixProduct(OperatorBuilder &b, Value lhs, Value rhs, Type accumulator) {
   SymbolicShape lhsShape = shapeOf(lhs), rhsShape = shapeOf(rhs);
   if (lhsShape.empty() || rhsShape.empty())
     b.fail(ErrorKind::ShapeMismatch, "expected operands of rank 1 or more, found {0} and {1}",
@@ -65,7 +66,7 @@ Value matrixProduct(OperatorBuilder &b, Value lhs, Value rhs) {
     result += static_cast<char>('A' + i);
   std::string row = lhsVector ? "" : "m", column = rhsVector ? "" : "n";
   return contract(b, left.tensor, right.tensor, left.dims + row + "k", right.dims + "k" + column,
-                  result + row + column);
+                  result + row + column, accumulator);
 }
 
 } // namespace headrace

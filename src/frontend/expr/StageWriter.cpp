@@ -257,7 +257,8 @@ private:
     AffineMap result =
         AffineMap::get(domain.rank(), 0, all.getResults().drop_back(domain.reduced()), ops.context);
     Value value = ops.infer<hr::ContractOp>(
-        lhs->value, rhs->value, ops.builder.getAffineMapArrayAttr({lhs->map, rhs->map, result}));
+        lhs->value, rhs->value, ops.builder.getAffineMapArrayAttr({lhs->map, rhs->map, result}),
+        TypeAttr());
     return named(value, stage.name, domain.axisNames());
   }
 

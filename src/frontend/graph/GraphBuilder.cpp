@@ -280,7 +280,7 @@ Node GraphBuilder::contract(const std::string &equation, Node a, Node b) {
 Node GraphBuilder::convolution(Node image, Node filter, const Window &window, int64_t groups) {
   return impl->add(impl->op().infer<hr::ConvOp>(impl->get(image), impl->get(filter), window.strides,
                                                 window.dilations, window.pads, groups,
-                                                hr::ChannelLayout::First));
+                                                hr::ChannelLayout::First, TypeAttr()));
 }
 
 Node GraphBuilder::pool(const std::string &kind, Node image, const Integers &size,

@@ -153,7 +153,8 @@ Value SegmentImporter::importProduct(OperatorBuilder &build, int id) {
                                            : map({m, n})};
   Value a = leftVector ? asVector(build, left) : asMatrix(build, left);
   Value b = rightVector ? asVector(build, right) : asMatrix(build, right);
-  Value product = build.infer<hr::ContractOp>(a, b, build.builder.getAffineMapArrayAttr(maps));
+  Value product =
+      build.infer<hr::ContractOp>(a, b, build.builder.getAffineMapArrayAttr(maps), TypeAttr());
   return rightVector ? product : build.reshape(product, shape(id));
 }
 

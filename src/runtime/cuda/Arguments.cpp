@@ -36,8 +36,9 @@ int mapType(DType type) {
     return 8;
   case DType::BF16:
     return 9;
+  default: // types for storage are bytes
+    return 0;
   }
-  return 0;
 }
 
 /// CUtensorMapSwizzle

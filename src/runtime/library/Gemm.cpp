@@ -243,9 +243,8 @@ void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t
            "step '" + step.name + "'");
 }
 
-template <class T>
-std::string gemmStepFault(std::span<const int64_t> parameters,
-                          std::span<const int64_t> operandBytes) {
+std::string gemmFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes,
+                      std::array<int64_t, 3> elementBytes) {
   Gemm gemm = readGemm(parameters);
   for (int64_t size : {gemm.batch, gemm.m, gemm.n, gemm.k})
     if (size < 0)
@@ -260,11 +259,17 @@ std::string gemmStepFault(std::span<const int64_t> parameters,
       continue;
     __int128 elements = __int128{gemm.batch - 1} * rows.stride +
                         __int128{rows.count - 1} * rows.leading + rows.columns;
-    if (rows.stride < 0 || elements > operandBytes[i] / static_cast<int64_t>(sizeof(T)))
+    if (rows.stride < 0 || elements > operandBytes[i] / elementBytes[i])
       return "leaves its operand " + std::to_string(i) + " of " + std::to_string(operandBytes[i]) +
              " bytes";
   }
   return "";
+}
+
+template <class T>
+std::string gemmStepFault(std::span<const int64_t> parameters,
+                          std::span<const int64_t> operandBytes) {
+  return gemmFault(parameters, operandBytes, {sizeof(T), sizeof(T), sizeof(T)});
 }
 
 #define HEADRACE_GEMM(T)                                                                           \

@@ -5,6 +5,7 @@
 #include "runtime/program/Program.h"
 #include "runtime/system/ThreadPool.h"
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -36,5 +37,9 @@ void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t
 template <class T>
 std::string gemmStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes);
+
+/// The same for operands A, B and C whose elements take this many bytes.
+std::string gemmFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes,
+                      std::array<int64_t, 3> elementBytes);
 
 } // namespace headrace

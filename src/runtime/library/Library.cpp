@@ -1,6 +1,7 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/library/Attention.h"
+#include "runtime/library/ByteProduct.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/program/ValueCheck.h"
@@ -59,7 +60,7 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
-constexpr std::array<Routine, 8> routines = {{
+constexpr std::array<Routine, 10> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
@@ -76,6 +77,8 @@ constexpr std::array<Routine, 8> routines = {{
      runAttentionStep,
      {5, Attention::parameters},
      attentionStepFault},
+    {"int8.gemm", "", runByteProductStep<false>, {3, 14}, byteProductStepFault<false>},
+    {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
 }};
 
 const Routine *find(std::string_view name) {

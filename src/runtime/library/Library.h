@@ -22,6 +22,9 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///   matrix of the batch to the next, 0 = shared), lda, ldb, ldc.
 /// "openblas.attention", "openblas.biased_attention": (Attention.h), f32, operands query, key,
 ///   value, bias if any, result; parameters: the members of Attention in order.
+/// "int8.gemm": C = op(A) op(B) of bytes, in i32 (ByteProduct.h), operands A, B, C; parameters:
+///   those of "openblas.sgemm", then whether A is unsigned, whether B is.
+/// "int8.packed_gemm": the same for a B that lies in panels (packedColumns).
 ///
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);

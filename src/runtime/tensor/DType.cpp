@@ -14,19 +14,11 @@ struct DTypeInfo {
 };
 
 // In the order of the enumerators.
-constexpr std::array<DTypeInfo, 13> infos = {{{"bool", 1},
-                                              {"i8", 1},
-                                              {"u8", 1},
-                                              {"i16", 2},
-                                              {"u16", 2},
-                                              {"i32", 4},
-                                              {"u32", 4},
-                                              {"i64", 8},
-                                              {"u64", 8},
-                                              {"f16", 2},
-                                              {"bf16", 2},
-                                              {"f32", 4},
-                                              {"f64", 8}}};
+constexpr std::array<DTypeInfo, 20> infos = {
+    {{"bool", 1},   {"i8", 1},         {"u8", 1},     {"i16", 2},      {"u16", 2},
+     {"i32", 4},    {"u32", 4},        {"i64", 8},    {"u64", 8},      {"f16", 2},
+     {"bf16", 2},   {"f32", 4},        {"f64", 8},    {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
+     {"f8e5m2", 1}, {"f8e5m2fnuz", 1}, {"f4e2m1", 1}, {"i4", 1},       {"u4", 1}}};
 
 const DTypeInfo &infoOf(DType type) {
   auto index = static_cast<size_t>(type);
@@ -40,6 +32,12 @@ const DTypeInfo &infoOf(DType type) {
 size_t sizeOf(DType type) { return infoOf(type).bytes; }
 
 std::string_view nameOf(DType type) { return infoOf(type).name; }
+
+DType storageOf(DType type) {
+  if (type <= DType::F64)
+    return type;
+  return type == DType::I4 ? DType::I8 : DType::U8;
+}
 
 std::optional<DType> parseDType(std::string_view name) {
   for (size_t i = 0; i < infos.size(); ++i)

@@ -7,10 +7,36 @@
 
 namespace headrace {
 
-enum class DType : uint8_t { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
+/// The types after F64 are for storage: nothing computes with them, they are converted.
+enum class DType : uint8_t {
+  Bool,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F8E4M3FN,
+  F8E4M3FNUZ,
+  F8E5M2,
+  F8E5M2FNUZ,
+  F4E2M1,
+  I4,
+  U4
+};
 
-/// Bytes of one element; a bool takes one byte.
+/// Bytes of one element. A bool takes one byte, and so do numbers of 4 bits: sign-extended, or with
+/// zeros above them.
 size_t sizeOf(DType type);
+
+/// The type whose numbers are the stored bytes: U8 or I8 of a type for storage, else the type.
+DType storageOf(DType type);
 
 /// "f32", "bool", "u8", ...
 std::string_view nameOf(DType type);

@@ -67,6 +67,13 @@ Tensor Tensor::reshaped(Shape shape) const {
   return result;
 }
 
+Tensor Tensor::viewedAs(DType target) const {
+  checkElementSize(sizeOf(target));
+  Tensor result = *this;
+  result.type = target;
+  return result;
+}
+
 void Tensor::checkElementSize(size_t size) const {
   if (size != sizeOf(type))
     throw InternalError("a tensor of " + std::string(nameOf(type)) + " was read as elements of " +

@@ -63,8 +63,13 @@ public:
   /// The same memory under another shape of as many elements.
   Tensor reshaped(Shape shape) const;
 
-  /// The same values in another type: to nearest even between floats; from float to integer
-  /// toward zero, clamped to the range, NaN to 0; between integers modulo 2^n; to bool `!= 0`.
+  /// The same memory as elements of another type of the same size.
+  Tensor viewedAs(DType type) const;
+
+  /// The same values in another type: to nearest even between floats, where what is too large
+  /// becomes infinite, or NaN in types without infinity (F4E2M1, which has neither: the largest);
+  /// from float to integer toward zero, clamped to the range, NaN to 0 (of I4 and U4 the low bits
+  /// of an I32); between integers modulo 2^n; to bool `!= 0`.
   Tensor converted(DType type) const;
 
 private:

@@ -1,7 +1,7 @@
 // Tensor::converted: every element type to every other.
 
 #include "runtime/system/Error.h"
-#include "runtime/tensor/Half.h"
+#include "runtime/tensor/SmallFloat.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <cmath>
@@ -23,12 +23,29 @@ struct F16Bits {
 struct BF16Bits {
   uint16_t bits;
 };
+template <DType type> struct SmallBits {
+  static inline const SmallFloat format = *smallFloat(type);
+  uint8_t bits;
+};
+template <bool isSigned> struct FourBits {
+  uint8_t byte;
+};
 
 // The arithmetic value of an element, and back.
 template <class T> T valueOf(T element) { return element; }
 uint8_t valueOf(BoolByte element) { return element.byte != 0; }
 float valueOf(F16Bits element) { return f16ToFloat(element.bits); }
 float valueOf(BF16Bits element) { return bf16ToFloat(element.bits); }
+template <DType type> float valueOf(SmallBits<type> element) {
+  return smallToFloat(SmallBits<type>::format, element.bits);
+}
+int8_t valueOf(FourBits<true> element) { return static_cast<int8_t>(element.byte); }
+uint8_t valueOf(FourBits<false> element) { return element.byte; }
+
+template <class T> constexpr bool isSmall = false;
+template <DType type> constexpr bool isSmall<SmallBits<type>> = true;
+template <class T> constexpr bool isFourBits = false;
+template <bool isSigned> constexpr bool isFourBits<FourBits<isSigned>> = true;
 
 template <class Value> float narrow(Value value) {
   if constexpr (std::is_same_v<Value, float>)
@@ -50,6 +67,19 @@ template <class To, class Value> To clampToInteger(Value value) {
   return static_cast<To>(value);
 }
 
+/// A byte that holds the low four bits of one, extended by their sign where they have one.
+uint8_t extended(uint8_t byte, bool isSigned) {
+  auto low = static_cast<uint8_t>(byte & 0xf);
+  return isSigned && low > 7 ? static_cast<uint8_t>(low | 0xf0) : low;
+}
+
+template <bool isSigned, class Value> uint8_t fourBits(Value value) {
+  if constexpr (std::is_floating_point_v<Value>)
+    return extended(static_cast<uint8_t>(clampToInteger<int32_t>(value)), isSigned);
+  else
+    return extended(static_cast<uint8_t>(value), isSigned);
+}
+
 template <class To, class Value> To elementOf(Value value) {
   if constexpr (std::is_same_v<To, BoolByte>)
     return {static_cast<uint8_t>(value != 0)};
@@ -57,6 +87,10 @@ template <class To, class Value> To elementOf(Value value) {
     return {floatToF16(narrow(value))};
   else if constexpr (std::is_same_v<To, BF16Bits>)
     return {floatToBf16(narrow(value))};
+  else if constexpr (isSmall<To>)
+    return {floatToSmall(To::format, narrow(value), /*saturate=*/false)};
+  else if constexpr (isFourBits<To>)
+    return {fourBits<std::is_same_v<To, FourBits<true>>>(value)};
   else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Value>)
     return clampToInteger<To>(value);
   else
@@ -102,6 +136,20 @@ template <class Visitor> void withElementType(DType type, Visitor visit) {
     return visit(float{});
   case DType::F64:
     return visit(double{});
+  case DType::F8E4M3FN:
+    return visit(SmallBits<DType::F8E4M3FN>{});
+  case DType::F8E4M3FNUZ:
+    return visit(SmallBits<DType::F8E4M3FNUZ>{});
+  case DType::F8E5M2:
+    return visit(SmallBits<DType::F8E5M2>{});
+  case DType::F8E5M2FNUZ:
+    return visit(SmallBits<DType::F8E5M2FNUZ>{});
+  case DType::F4E2M1:
+    return visit(SmallBits<DType::F4E2M1>{});
+  case DType::I4:
+    return visit(FourBits<true>{});
+  case DType::U4:
+    return visit(FourBits<false>{});
   }
 }
 

@@ -82,6 +82,7 @@ void addLoweringPasses(OpPassManager &manager, const Target &) {
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createCpuBf16AsBitsPass());
   manager.addNestedPass<func::FuncOp>(createCpuApproximateMathPass());
   manager.addPass(createCpuKernelAbiPass());
   // Addresses in terms of bare arithmetic before loops become branches.
@@ -125,8 +126,10 @@ public:
   }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {
-        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
-        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention()};
+        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(),
+        &generatedAttention(),        &openBlasContraction(),
+        &openBlasConvolution(),       &openBlasAttention(),
+        &int8Contraction(),           &int8Convolution()};
     return all;
   }
 

@@ -65,6 +65,10 @@ def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "vectors of any rank become vectors of the machine";
 }
 
+def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {
+  let summary = "bf16 as 16-bit integers, conversions written out";
+}
+
 def CpuApproximateMathPass : Pass<"cpu-approximate-math", "::mlir::func::FuncOp"> {
   let summary = "elementary functions as polynomials";
 }

@@ -23,14 +23,16 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
                                      p.transposeA ? p.m : p.k,
                                      p.transposeB ? p.k : p.n,
                                      p.n};
+  llvm::append_range(parameters, furtherParameters(op));
   auto type = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   AffineExpr bytesRead = byteCount(type(op.getLhs())) + byteCount(type(op.getRhs()));
   AffineMap cost = symbolMap(
       {bytesRead, byteCount(type(op.getResult())), op.getMovement().operations(context)}, context);
   std::string name = operatorName(op);
   rewriter.setInsertionPoint(op);
+  Value second = secondOperand(op, p, rewriter);
   rewriter.replaceOpWithNewOp<hr::LibraryOp>(
-      op, op.getType(), op.getOperands(), rewriter.getStringAttr(routine(op)),
+      op, op.getType(), ValueRange{op.getLhs(), second}, rewriter.getStringAttr(routine(op)),
       AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
       rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
 }

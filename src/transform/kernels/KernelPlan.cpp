@@ -177,7 +177,8 @@ void KernelPlan::splitFeatures() {
   if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
     return;
   auto features = constantValue(sizes[*feature]);
-  Type element = cast<RankedTensorType>(rhs.value.getType()).getElementType();
+  // Vectors hold sums, which may be wider than what is read.
+  Type element = getElementTypeOrSelf(group.anchor()->getResult(0));
   if (!features || !element.isIntOrFloat())
     return;
   int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);

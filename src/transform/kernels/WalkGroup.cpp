@@ -23,13 +23,9 @@ int64_t saturating(int64_t a, int64_t b) {
   return b > 0 && a > NominalSizes::kMost / b ? NominalSizes::kMost : a * b;
 }
 
-/// Vectors of booleans are packed bits in registers and bytes in memory; bf16 and unsigned numbers
-/// have no vector arithmetic.
+/// Vectors of booleans are packed bits in registers and bytes in memory.
 bool hasVectors(Value value) {
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return integer.isSignless() && integer.getWidth() >= 8;
-  return isa<FloatType>(element) && !element.isBF16();
+  return cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() >= 8;
 }
 
 } // namespace

@@ -68,9 +68,9 @@ struct SeparateConvPadding : OpRewritePattern<hr::ConvOp> {
     Value padded = padImage(rewriter, op.getLoc(), op.getInput(), op.getPads(), op.getLayout(),
                             rewriter.getZeroAttr(getElementTypeOrSelf(op.getInput())));
     SmallVector<int64_t> none(op.getPads().size(), 0);
-    rewriter.replaceOpWithNewOp<hr::ConvOp>(op, padded, op.getFilter(), op.getStrides(),
-                                            op.getDilations(), none, op.getGroups(),
-                                            op.getLayout());
+    rewriter.replaceOpWithNewOp<hr::ConvOp>(
+        op, padded, op.getFilter(), op.getStrides(), op.getDilations(), none, op.getGroups(),
+        op.getLayout(), op.getAccumulatorAttr(), op.getUnsignedInput(), op.getUnsignedFilter());
     return success();
   }
 };

@@ -16,6 +16,7 @@
 // none decides for itself.
 // When it hurts: products on tensor cores read narrow numbers and add them up in single themselves;
 // devices keep theirs narrow (`products` is off) until SumInSingle gives them wide sums.
+#include "analysis/MatrixProduct.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/scalar/HalfPrecision.h"
@@ -221,9 +222,12 @@ private:
     OpBuilder b(op);
     Location loc = op->getLoc();
     IRMapping operands;
+    bool isNarrow = false;
     for (Value operand : op->getOperands()) {
       Value wide = operandOf(op, operand);
-      if (isHalf(wide.getType()))
+      if (isHalf(wide.getType()) && isStreamedWeight(op, operand))
+        isNarrow = true;
+      else if (isHalf(wide.getType()))
         wide = createMap(b, loc, wide, [&](OpBuilder &inner, ValueRange v) -> Value {
           return inner.create<arith::ExtFOp>(loc, inner.getF32Type(), v[0]);
         });
@@ -231,7 +235,24 @@ private:
     }
     Operation *wide = b.clone(*op, operands);
     wide->getResult(0).setType(inSingle(op->getResult(0).getType()));
+    if (isNarrow)
+      cast<hr::ContractOp>(wide).setAccumulatorAttr(TypeAttr::get(b.getF32Type()));
     replace(b, op, wide->getResult(0));
+  }
+
+  /// Whether the operand is a constant that the product mostly waits for: it stays as it is, half
+  /// the memory to read, and is widened in vectors as it is multiplied. Where each element is used
+  /// many times it is widened once, when the program is compiled.
+  static bool isStreamedWeight(Operation *op, Value operand) {
+    constexpr int64_t kMostUses = 32;
+    Operation *source = operand.getDefiningOp();
+    while (source && isa<hr::TransposeOp, hr::ReshapeOp>(source))
+      source = source->getOperand(0).getDefiningOp();
+    auto product = dyn_cast<hr::ContractOp>(op);
+    if (!product || !isa_and_present<hr::ConstantOp>(source))
+      return false;
+    std::optional<int64_t> uses = usesOf(product, operand);
+    return uses && *uses <= kMostUses;
   }
 
   static bool hasOtherParts(Operation *op) {

@@ -130,9 +130,9 @@ private:
                              [&](OpBuilder &b, ValueRange v) -> Value {
                                return b.create<arith::MulFOp>(loc, v[0], v[1]);
                              });
-    Value image = rewriter.create<hr::ConvOp>(conv.getLoc(), conv.getInput(), filter,
-                                              conv.getStrides(), conv.getDilations(),
-                                              conv.getPads(), conv.getGroups(), conv.getLayout());
+    Value image = rewriter.create<hr::ConvOp>(
+        conv.getLoc(), conv.getInput(), filter, conv.getStrides(), conv.getDilations(),
+        conv.getPads(), conv.getGroups(), conv.getLayout(), conv.getAccumulatorAttr());
     Operation *before = norm.getInput().getDefiningOp();
     rewriter.replaceOp(norm,
                        createMap(rewriter, loc, {image, reshaped(rewriter, loc, shift, beside)},

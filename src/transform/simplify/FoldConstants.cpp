@@ -16,6 +16,7 @@
 #include "dialect/ConstantData.h"
 #include "dialect/ConstantPool.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/reference/Reference.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/MappedFile.h"
 #include "transform/Passes.h"
@@ -40,20 +41,6 @@ constexpr int64_t kMaxGrowth = 16 << 20, kMaxTotalGrowth = 256 << 20;
 constexpr int64_t kLarge = 1 << 20;
 /// How many scalar operations evaluating an operator may take, besides some for each stored byte.
 constexpr int64_t kMaxOperations = 1 << 28, kOperationsPerByte = 256;
-
-DType referenceType(DType type) {
-  switch (type) {
-  case DType::Bool:
-    return DType::Bool;
-  case DType::F16:
-  case DType::BF16:
-  case DType::F32:
-  case DType::F64:
-    return DType::F64;
-  default:
-    return DType::I64;
-  }
-}
 
 /// Whether a result depends on the program's symbolic sizes, which are not known here.
 bool dependsOnSymbols(Operation *op) {
@@ -116,12 +103,10 @@ ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
 ElementsAttr evaluate(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands,
                       RankedTensorType type) {
   SmallVector<Tensor> inputs;
-  for (ElementsAttr operand : operands) {
-    Tensor tensor = constantTensor(operand);
-    inputs.push_back(tensor.converted(referenceType(tensor.dtype())));
-  }
+  for (ElementsAttr operand : operands)
+    inputs.push_back(reference::widened(constantTensor(operand), operand.getElementType()));
   Tensor result = op.evaluate(inputs, /*symbols=*/{});
-  return tensorAttribute(result.converted(toDType(type.getElementType())), type);
+  return tensorAttribute(reference::narrowed(result, toDType(type.getElementType())), type);
 }
 
 /// The value of an operator of constants; null where it is not one or better stays. `room`: the

@@ -44,8 +44,9 @@ struct PointwiseConvToContract : OpRewritePattern<hr::ConvOp> {
                         withResults(image, {image.getResult(channel), image.getResult(feature)}),
                         withResults(image, result)};
     Value weights = reshaped(rewriter, op.getLoc(), op.getFilter(), ArrayRef(filter).take_back(2));
-    rewriter.replaceOpWithNewOp<hr::ContractOp>(op, op.getType(), op.getInput(), weights,
-                                                rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOpWithNewOp<hr::ContractOp>(
+        op, op.getType(), op.getInput(), weights, rewriter.getAffineMapArrayAttr(maps),
+        op.getAccumulatorAttr(), op.getUnsignedInput(), op.getUnsignedFilter());
     return success();
   }
 };
@@ -85,9 +86,10 @@ struct AbsorbResultTranspose : OpRewritePattern<hr::TransposeOp> {
     SmallVector<AffineMap> maps = mapsOf(contract);
     maps[2] = withResults(maps[2], permuted(maps[2].getResults(), op.getPermutation()));
     // The contraction is what the user wrote; its name stays.
-    Value result =
-        rewriter.create<hr::ContractOp>(contract.getLoc(), op.getType(), contract.getLhs(),
-                                        contract.getRhs(), rewriter.getAffineMapArrayAttr(maps));
+    Value result = rewriter.create<hr::ContractOp>(
+        contract.getLoc(), op.getType(), contract.getLhs(), contract.getRhs(),
+        rewriter.getAffineMapArrayAttr(maps), contract.getAccumulatorAttr(),
+        contract.getUnsignedLhs(), contract.getUnsignedRhs());
     rewriter.replaceOp(op, result);
     return success();
   }

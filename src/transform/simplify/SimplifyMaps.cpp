@@ -1,5 +1,7 @@
 // Maps with fewer operands: every operand of a map is read from memory once per element.
+#include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/scalar/StorageType.h"
 #include "transform/layout/OperatorBuilders.h"
 #include "transform/simplify/ConstantMovement.h"
 #include "transform/simplify/Patterns.h"
@@ -23,6 +25,18 @@ void dropInput(PatternRewriter &rewriter, hr::MapOp map, size_t i) {
   });
 }
 
+/// Scalar arithmetic knows signless integers and plain floats; other numbers come as their bits.
+Value scalarConstant(OpBuilder &b, Location loc, SplatElementsAttr splat) {
+  Type element = splat.getElementType(), storage = storageType(element);
+  if (storage == element)
+    return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  Tensor number = constantTensor(splat.resizeSplat(RankedTensorType::get({}, element)));
+  auto stored = cast<DenseElementsAttr>(
+      tensorAttribute(number.viewedAs(toDType(storage)), RankedTensorType::get({}, storage)));
+  Value bits = b.create<arith::ConstantOp>(loc, cast<TypedAttr>(stored.getSplatValue<Attribute>()));
+  return b.create<hr::BitsOp>(loc, element, bits);
+}
+
 /// map(x, splat 2) { x * v } = map(x) { x * 2 }.
 struct InlineScalarConstant : OpRewritePattern<hr::MapOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -33,15 +47,12 @@ struct InlineScalarConstant : OpRewritePattern<hr::MapOp> {
       if (!constant || !isDispensable(map, i))
         continue;
       SplatElementsAttr splat = asSplat(constant.getValue());
-      // Scalar arithmetic knows signless integers only.
-      if (!splat ||
-          !(isa<FloatType>(splat.getElementType()) || splat.getElementType().isSignlessInteger()))
+      if (!splat)
         continue;
       BlockArgument argument = map.getBody().front().getArgument(i);
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(&map.getBody().front());
-      Value scalar = rewriter.create<arith::ConstantOp>(
-          map.getLoc(), cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+      Value scalar = scalarConstant(rewriter, map.getLoc(), splat);
       rewriter.replaceAllUsesWith(argument, scalar);
       dropInput(rewriter, map, i);
       return success();

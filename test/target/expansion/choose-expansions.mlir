@@ -2,6 +2,8 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cublas target=cuda:sm_90a}))' | FileCheck %s --check-prefix=DEVICE
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=cudnn target=cuda:sm_90a}))' | FileCheck %s --check-prefix=CONVOLUTION
 
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(choose-expansions{prefer=int8}))' | FileCheck %s --check-prefix=BYTES
+
 // On a device the libraries are others, and generated code reads operands in any order.
 // DEVICE-LABEL: func @transposed
 // DEVICE: hr.library "cublas.gemm"(%arg0, %arg1)
@@ -39,4 +41,16 @@ func.func @convolution(%x: tensor<2x9x9x3xf32>, %w: tensor<3x3x3x8xf32>) -> tens
   %0 = hr.conv channels_last %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, groups = 1 : i64}
     : (tensor<2x9x9x3xf32>, tensor<3x3x3x8xf32>) -> tensor<2x4x4x8xf32>
   return %0 : tensor<2x4x4x8xf32>
+}
+
+// Weights of bytes lie in panels of 16 columns, with their sums: 3 panels of 64 * (1 + 4) bytes.
+// BYTES: #[[SIZES:.*]] = affine_map<() -> (1, 8, 33, 16, 0, 0, 0, 0, 264, 16, 33, 33, 1, 0)>
+// BYTES-LABEL: func @bytes
+// BYTES: hr.library "int8.packed_gemm"(%arg0, %{{.*}}) of {{.*}}parameters = #[[SIZES]]
+// BYTES-SAME: (tensor<8x16xi8>, tensor<960xi8>) -> tensor<8x33xi32>
+#columns = affine_map<(m, n, k) -> (k, n)>
+func.func @bytes(%a: tensor<8x16xi8>) -> tensor<8x33xi32> {
+  %b = hr.constant dense<-3> : tensor<16x33xi8>
+  %0 = hr.contract %a, %b maps [#lhs, #columns, #out] {accumulator = i32, unsigned_lhs} : (tensor<8x16xi8>, tensor<16x33xi8>) -> tensor<8x33xi32>
+  return %0 : tensor<8x33xi32>
 }

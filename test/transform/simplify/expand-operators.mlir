@@ -61,3 +61,14 @@ func.func @integer_mean(%x: tensor<4x8xi8>) -> tensor<4xi8> {
   %0 = hr.reduce mean %x axes [1] : (tensor<4x8xi8>) -> tensor<4xi8>
   return %0 : tensor<4xi8>
 }
+
+// The order of unsigned numbers is that of signed ones with the other highest bit.
+// CHECK-LABEL: func @largest_unsigned
+// CHECK: %[[S:.*]] = hr.map(%arg0) : (tensor<4x8xui8>) -> tensor<4x8xi8>
+// CHECK: arith.xori %{{.*}}, %c-128_i8
+// CHECK: %[[M:.*]] = hr.reduce max %[[S]] axes [1]
+// CHECK: hr.map(%[[M]]) : (tensor<4xi8>) -> tensor<4xui8>
+func.func @largest_unsigned(%x: tensor<4x8xui8>) -> tensor<4xui8> {
+  %0 = hr.reduce max %x axes [1] : (tensor<4x8xui8>) -> tensor<4xui8>
+  return %0 : tensor<4xui8>
+}

@@ -1,15 +1,19 @@
 #include "tensors/Element.h"
 
 #include "runtime/system/Error.h"
-#include "runtime/tensor/Half.h"
+#include "runtime/tensor/SmallFloat.h"
 
 namespace headrace::cli {
 
 long double elementAt(const Tensor &tensor, int64_t i) {
+  if (auto format = smallFloat(tensor.dtype()))
+    return smallToFloat(*format, tensor.as<uint8_t>()[i]);
   switch (tensor.dtype()) {
   case DType::Bool:
   case DType::U8:
+  case DType::U4:
     return tensor.as<uint8_t>()[i];
+  case DType::I4:
   case DType::I8:
     return tensor.as<int8_t>()[i];
   case DType::I16:
@@ -32,12 +36,14 @@ long double elementAt(const Tensor &tensor, int64_t i) {
     return tensor.as<float>()[i];
   case DType::F64:
     return tensor.as<double>()[i];
+  default:
+    throw InternalError("a tensor has an unknown element type");
   }
-  throw InternalError("a tensor has an unknown element type");
 }
 
 bool isFloat(DType type) {
-  return type == DType::F16 || type == DType::BF16 || type == DType::F32 || type == DType::F64;
+  return type == DType::F16 || type == DType::BF16 || type == DType::F32 || type == DType::F64 ||
+         smallFloat(type);
 }
 
 } // namespace headrace::cli

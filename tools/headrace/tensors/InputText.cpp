@@ -49,6 +49,10 @@ bool fitsType(DType type, int64_t value) {
   switch (type) {
   case DType::Bool:
     return value == 0 || value == 1;
+  case DType::I4:
+    return value >= -8 && value <= 7;
+  case DType::U4:
+    return value >= 0 && value <= 15;
   case DType::I8:
     return fits<int8_t>(value);
   case DType::U8:

@@ -28,6 +28,14 @@ private:
 // Bits of a number in [-1, 1) that the type holds exactly, so that none is rounded up to 1.
 unsigned randomBits(DType type) {
   switch (type) {
+  case DType::F8E5M2:
+  case DType::F8E5M2FNUZ:
+    return 3;
+  case DType::F8E4M3FN:
+  case DType::F8E4M3FNUZ:
+    return 4;
+  case DType::F4E2M1:
+    return 2;
   case DType::BF16:
     return 8;
   case DType::F16:

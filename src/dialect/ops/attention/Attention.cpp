@@ -79,7 +79,7 @@ Value matrixProduct(OpBuilder &b, Location loc, Value lhs, Value rhs, bool trans
   };
   AffineMap maps[] = {map(row, summed), transposed ? map(column, summed) : map(summed, column),
                       map(row, column)};
-  return b.create<ContractOp>(loc, lhs, rhs, b.getAffineMapArrayAttr(maps));
+  return b.create<ContractOp>(loc, lhs, rhs, b.getAffineMapArrayAttr(maps), TypeAttr());
 }
 
 /// Whether query i may see key j: j <= i.

@@ -44,7 +44,8 @@ static LogicalResult verifyScalars(ComputeOp op, Block &body, bool isCombine) {
         return op.emitOpError("expected an element of a table by one index per dimension");
       continue;
     }
-    if (!isa<SizeOp>(inner) && !isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()))
+    if (!isa<SizeOp, BitsOp>(inner) &&
+        !isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()))
       return op.emitOpError("holds scalar arithmetic only, got ") << inner.getName();
   }
   return success();

@@ -41,7 +41,11 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *context, std::optional<L
       return emitOptionalError(loc, "a result dimension comes from neither operand");
     result.push_back(size);
   }
-  inferred.push_back(tensorType(result, typeOf(operands[0]).getElementType()));
+  auto element = accumulatorOf(loc, typeOf(operands[0]).getElementType(),
+                               typeOf(operands[1]).getElementType(), adaptor.getAccumulator());
+  if (failed(element))
+    return failure();
+  inferred.push_back(tensorType(result, *element));
   return success();
 }
 
@@ -62,7 +66,7 @@ Movement ContractOp::getMovement() {
 }
 
 Value ContractOp::buildBody(OpBuilder &b, ValueRange scalars) {
-  return multiplyAdd(b, getLoc(), scalars);
+  return multiplyAdd(b, getLoc(), scalars, {getUnsignedLhs(), getUnsignedRhs()});
 }
 
 TypedAttr ContractOp::getInitialValue() {

@@ -16,8 +16,16 @@ def Hr_ContractOp : Hr_Operator<"contract",
                                   affine_map<(m, n, k) -> (k, n)>,
                                   affine_map<(m, n, k) -> (m, n)>] : ...
     ```
+    The operands' elements are widened to `accumulator`, the type of sums and result: integers of
+    any sign to signless ones, floats to floats. Without it, all three have one type.
+    `unsigned_lhs` and `unsigned_rhs` say so of operands whose type does not (`plain-types`).
+    ```
+    %c = hr.contract %a, %b maps [...] {accumulator = i32} : (tensor<4x8xui8>, tensor<8x3xi8>) -> tensor<4x3xi32>
+    ```
   }];
-  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, AffineMapArrayAttr:$maps);
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, AffineMapArrayAttr:$maps,
+                       OptionalAttr<TypeAttr>:$accumulator, UnitAttr:$unsigned_lhs,
+                       UnitAttr:$unsigned_rhs);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs `maps` $maps attr-dict `:` functional-type(operands, results)";
 }

@@ -1,5 +1,6 @@
 // Gradients of contractions: contractions again.
 #include "dialect/gradient/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 using namespace headrace::gradient;
@@ -36,16 +37,24 @@ static Value contractTo(OpBuilder &b, Location loc, Operand a, Operand c, Affine
   };
   SymbolicShape computed = shape;
   AffineMap maps[] = {rename(a.map, nullptr), rename(c.map, nullptr), rename(wanted, &computed)};
-  Value result = b.create<ContractOp>(loc, a.value, c.value, b.getAffineMapArrayAttr(maps));
+  Value result =
+      b.create<ContractOp>(loc, a.value, c.value, b.getAffineMapArrayAttr(maps), TypeAttr());
   return broadcast(b, loc, reshaped(b, loc, result, computed), shape);
 }
 
 Gradients ContractOp::gradient(OpBuilder &b, Value resultGradient) {
   auto range = getMaps().getAsValueRange<AffineMapAttr>();
   SmallVector<AffineMap> maps(range.begin(), range.end());
-  Operand lhs{getLhs(), maps[0]}, rhs{getRhs(), maps[1]}, dy{resultGradient, maps[2]};
-  return gradientsOf({contractTo(b, getLoc(), dy, rhs, lhs.map, shapeOf(getLhs())),
-                      contractTo(b, getLoc(), lhs, dy, rhs.map, shapeOf(getRhs()))});
+  Location loc = getLoc();
+  // Gradients are computed in the type of the sums.
+  Type wide = typeOf(getResult()).getElementType();
+  Operand lhs{castTo(b, loc, getLhs(), wide), maps[0]};
+  Operand rhs{castTo(b, loc, getRhs(), wide), maps[1]};
+  Operand dy{resultGradient, maps[2]};
+  Value dLhs = contractTo(b, loc, dy, rhs, lhs.map, shapeOf(getLhs()));
+  Value dRhs = contractTo(b, loc, lhs, dy, rhs.map, shapeOf(getRhs()));
+  return gradientsOf({castTo(b, loc, dLhs, typeOf(getLhs()).getElementType()),
+                      castTo(b, loc, dRhs, typeOf(getRhs()).getElementType())});
 }
 
 } // namespace headrace::hr

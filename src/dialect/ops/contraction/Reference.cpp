@@ -99,9 +99,11 @@ Tensor ContractOp::evaluate(Tensors inputs, Sizes) {
   Type element = cast<RankedTensorType>(getType()).getElementType();
   DType type = isa<FloatType>(element) ? DType::F64 : DType::I64;
   ContractionLoops loops = classify(lhs, rhs, result);
-  Tensor a = reordered(inputs[0].converted(type), lhs,
+  Tensor first = getUnsignedLhs() ? withoutSign(inputs[0], getLhs()) : inputs[0];
+  Tensor second = getUnsignedRhs() ? withoutSign(inputs[1], getRhs()) : inputs[1];
+  Tensor a = reordered(first.converted(type), lhs,
                        joined({loops.batch, loops.rows, loops.summed, loops.lhsOnly}));
-  Tensor b = reordered(inputs[1].converted(type), rhs,
+  Tensor b = reordered(second.converted(type), rhs,
                        joined({loops.batch, loops.summed, loops.columns, loops.rhsOnly}));
   SmallVector<int64_t> order = joined({loops.batch, loops.rows, loops.columns});
   Shape shape;

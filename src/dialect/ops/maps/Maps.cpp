@@ -34,7 +34,7 @@ LogicalResult MapOp::verifyRegions() {
       return emitOpError("expected a body argument of type ")
              << typeOf(input).getElementType() << ", got " << argument.getType();
   for (Operation &op : body.without_terminator())
-    if (!isa<SizeOp>(op) && !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
+    if (!isa<SizeOp, BitsOp>(op) && !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
       return emitOpError("a map's body holds scalar arithmetic only, got ") << op.getName();
   return success();
 }

@@ -3,6 +3,7 @@
 #include "dialect/Permutation.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/ScalarMath.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -59,26 +60,31 @@ TypedAttr ReduceOp::getInitialValue() {
 static Value integerMean(OpBuilder &b, ReduceOp op, AffineExpr count) {
   Location loc = op.getLoc();
   Type narrow = cast<RankedTensorType>(op.getType()).getElementType(), wide = b.getI64Type();
-  Value input = op.getInput();
-  if (narrow != wide)
-    input = createMap(b, loc, {input}, [&](OpBuilder &i, ValueRange v) -> Value {
-      return i.create<arith::ExtSIOp>(loc, wide, v[0]);
-    });
+  if (narrow.isUnsignedInteger())
+    wide = b.getIntegerType(64, /*isSigned=*/false);
+  Value input = castTo(b, loc, op.getInput(), wide);
   Value sum = b.create<ReduceOp>(loc, input, ReduceKind::Sum, op.getAxes(), op.getKeepDims());
   return createMap(b, loc, {sum}, [&](OpBuilder &i, ValueRange v) -> Value {
+    ScalarMath m(i, loc);
     Value size = i.create<SizeOp>(loc, symbolMap({count}, i.getContext()));
     Value one = i.create<arith::ConstantOp>(loc, i.getI64IntegerAttr(1));
     Value divisor =
-        i.create<arith::MaxSIOp>(loc, i.create<arith::IndexCastOp>(loc, wide, size), one);
-    Value mean = i.create<arith::DivSIOp>(loc, v[0], divisor);
-    return narrow == wide ? mean : i.create<arith::TruncIOp>(loc, narrow, mean).getResult();
+        i.create<arith::MaxSIOp>(loc, i.create<arith::IndexCastOp>(loc, i.getI64Type(), size), one);
+    Value mean = wide.isUnsignedInteger()
+                     ? m.op<arith::DivUIOp>(v[0], m.fromBits(divisor, wide))
+                     : i.create<arith::DivSIOp>(loc, v[0], divisor).getResult();
+    return m.convert(mean, narrow);
   });
 }
 
 /// A mean is a sum divided by how many elements went into it.
 FailureOr<Value> ReduceOp::expand(OpBuilder &b) {
   Type element = cast<RankedTensorType>(getType()).getElementType();
-  if (getKind() != ReduceKind::Mean || !(isa<FloatType>(element) || element.isSignlessInteger()))
+  if ((getKind() == ReduceKind::Max || getKind() == ReduceKind::Min) && element.isUnsignedInteger())
+    return asSigned(b, getLoc(), getInput(), [&](Value input) -> Value {
+      return b.create<ReduceOp>(getLoc(), input, getKind(), getAxes(), getKeepDims());
+    });
+  if (getKind() != ReduceKind::Mean)
     return failure();
   Location loc = getLoc();
   SymbolicShape reduced;

@@ -61,7 +61,10 @@ static int64_t reduceIntegers(ReduceKind kind, ArrayRef<int64_t> values, Type el
   case ReduceKind::Sum:
     return static_cast<int64_t>(sum);
   case ReduceKind::Mean:
-    return values.empty() ? 0 : static_cast<int64_t>(sum) / static_cast<int64_t>(values.size());
+    if (values.empty())
+      return 0;
+    return isUnsigned ? static_cast<int64_t>(sum / values.size())
+                      : static_cast<int64_t>(sum) / static_cast<int64_t>(values.size());
   case ReduceKind::Prod:
     return static_cast<int64_t>(factor);
   case ReduceKind::Max:

@@ -35,7 +35,7 @@ Movement DetachOp::getMovement() {
 FailureOr<Value> DetachOp::expand(OpBuilder &) { return getInput(); }
 
 Tensor ConstantOp::evaluate(Tensors, Sizes) {
-  return constantTensor(getValue()).converted(wideType(getType().getElementType()));
+  return widened(constantTensor(getValue()), getType().getElementType());
 }
 
 Tensor DetachOp::evaluate(Tensors inputs, Sizes) { return inputs[0]; }

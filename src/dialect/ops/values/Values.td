@@ -53,6 +53,20 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Hr_BitsOp : Hr_Op<"bits", [Pure]> {
+  let summary = "a number as the signless integer that stores it, or such an integer as the number";
+  let description = [{
+    Scalar arithmetic knows signless integers and floats of 16 bits or more. Numbers of other types
+    (unsigned, of 4 bits, float8) go through it, and are what they were in memory:
+    `hr.bits %x : ui8 -> i8`. It stands in scalar bodies of level 1.
+  }];
+  let arguments = (ins AnyType:$input);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Hr_DetachOp : Hr_Operator<"detach", ["expand", "gradient"], [InferTypeOpAdaptor]> {
   let summary = "its input; no gradient goes through it";
   let arguments = (ins AnyRankedTensor:$input);

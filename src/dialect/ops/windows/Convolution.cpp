@@ -58,7 +58,12 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
     if (auto size = constantValue(dim); size && *size < 0)
       return emitOptionalError(loc, "the window is larger than the padded input ",
                                shapeText(input));
-  inferred.push_back(tensorType(result, type.getElementType()));
+  auto element =
+      accumulatorOf(loc, type.getElementType(), typeOf(adaptor.getFilter()).getElementType(),
+                    adaptor.getAccumulator());
+  if (failed(element))
+    return failure();
+  inferred.push_back(tensorType(result, *element));
   return success();
 }
 
@@ -125,7 +130,7 @@ template <class Conv> static Movement convMovement(Conv op, Value filterValue, V
 Movement ConvOp::getMovement() { return convMovement(*this, getFilter(), getResult()); }
 
 Value ConvOp::buildBody(OpBuilder &b, ValueRange scalars) {
-  return multiplyAdd(b, getLoc(), scalars);
+  return multiplyAdd(b, getLoc(), scalars, {getUnsignedInput(), getUnsignedFilter()});
 }
 
 TypedAttr ConvOp::getInitialValue() {
@@ -139,7 +144,7 @@ LogicalResult ConvFilterOp::verify() {
   auto probe = [&](Value filter) {
     OperationState state(getLoc(), ConvOp::getOperationName());
     ConvOp::build(b, state, getInput(), filter, getStrides(), getDilations(), getPads(),
-                  getGroups(), getLayout());
+                  getGroups(), getLayout(), TypeAttr());
     return state.types.empty() ? Type() : state.types.front();
   };
   auto type = probe(getResult());

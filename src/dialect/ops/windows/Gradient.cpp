@@ -1,5 +1,6 @@
 // Gradients of convolutions and poolings.
 #include "dialect/gradient/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 using namespace headrace::gradient;
@@ -91,7 +92,8 @@ static Value convolvedBack(OpBuilder &b, Location loc, const Window &window, Val
                            symbolMap(starts, context), steps);
   }
   Value turned = turnedFilter(b, loc, filter, groups, window.layout);
-  return b.create<ConvOp>(loc, dy, turned, ones, window.dilations, pads, groups, window.layout);
+  return b.create<ConvOp>(loc, dy, turned, ones, window.dilations, pads, groups, window.layout,
+                          TypeAttr());
 }
 
 static Window windowOf(ConvOp op) {
@@ -114,17 +116,19 @@ Gradients ConvOp::gradient(OpBuilder &b, Value dy) {
   if (isEmpty(dy) || isEmpty(getInput()) || isEmpty(getFilter()))
     return gradientsOf({filled(b, loc, tensorType(shapeOf(getInput()), element), 0),
                         filled(b, loc, tensorType(shapeOf(getFilter()), element), 0)});
-  Value dx = convolvedBack(b, loc, windowOf(*this), dy, getFilter(), getGroups());
-  Value dw = b.create<ConvFilterOp>(loc, getFilter().getType(), getInput(), dy, getStrides(),
-                                    getDilations(), getPads(), getGroups(), getLayout());
-  return gradientsOf({dx, dw});
+  Value input = castTo(b, loc, getInput(), element), filter = castTo(b, loc, getFilter(), element);
+  Value dx = convolvedBack(b, loc, windowOf(*this), dy, filter, getGroups());
+  Value dw = b.create<ConvFilterOp>(loc, filter.getType(), input, dy, getStrides(), getDilations(),
+                                    getPads(), getGroups(), getLayout());
+  return gradientsOf({castTo(b, loc, dx, typeOf(getInput()).getElementType()),
+                      castTo(b, loc, dw, typeOf(getFilter()).getElementType())});
 }
 
 /// Both operands enter as products, as those of the convolution do.
 Gradients ConvFilterOp::gradient(OpBuilder &b, Value dw) {
   Location loc = getLoc();
   Value dOutput = b.create<ConvOp>(loc, getInput(), dw, getStrides(), getDilations(), getPads(),
-                                   getGroups(), getLayout());
+                                   getGroups(), getLayout(), TypeAttr());
   auto conv = dOutput.getDefiningOp<ConvOp>();
   Value dInput = convolvedBack(b, loc, windowOf(conv), getOutput(), dw, getGroups());
   return gradientsOf({dInput, dOutput});

@@ -83,6 +83,15 @@ TypedAttr PoolOp::getInitialValue() {
   return neutralValue(combinationOf(getKind()), getElementTypeOrSelf(getResult()));
 }
 
+FailureOr<Value> PoolOp::expand(OpBuilder &b) {
+  if (getKind() != PoolKind::Max || !getElementTypeOrSelf(getType()).isUnsignedInteger())
+    return failure();
+  return asSigned(b, getLoc(), getInput(), [&](Value input) -> Value {
+    return b.create<PoolOp>(getLoc(), input, getKind(), getWindow(), getStrides(), getDilations(),
+                            getPads(), getIncludePad(), getLayout());
+  });
+}
+
 Movement PoolIndexOp::getMovement() {
   Movement m = poolMovement(*this, shapeOf(getPositions()));
   unsigned dims = m.domain.size(), spatial = getStrides().size();

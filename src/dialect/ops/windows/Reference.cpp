@@ -59,7 +59,10 @@ Tensor ConvOp::evaluate(Tensors inputs, Sizes symbols) {
   DType type = isa<FloatType>(element) ? DType::F64 : DType::I64;
   bool last = getLayout() == ChannelLayout::Last;
   int64_t rank = inputs[0].shape().size();
-  Tensor image = inputs[0].converted(type), filter = inputs[1].converted(type);
+  Tensor image = getUnsignedInput() ? withoutSign(inputs[0], getInput()) : inputs[0];
+  Tensor filter = getUnsignedFilter() ? withoutSign(inputs[1], getFilter()) : inputs[1];
+  image = image.converted(type);
+  filter = filter.converted(type);
   if (last) {
     image = permuted(image, lastToSecond(rank));
     filter = filterFeaturesFirst(filter);

@@ -11,17 +11,20 @@ def Hr_ConvOp : Hr_Operator<"conv",
   let description = [{
     channels_first: input [N, C, spatial...], filter [F, C/groups, window...];
     channels_last: input [N, spatial..., C], filter [window..., C/groups, F].
-    `pads` holds all low pads, then all high ones.
+    `pads` holds all low pads, then all high ones. `accumulator`, `unsigned_input` and
+    `unsigned_filter` are as in `hr.contract`.
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pads, I64Attr:$groups, Hr_ChannelLayoutAttr:$layout);
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, Hr_ChannelLayoutAttr:$layout,
+                       OptionalAttr<TypeAttr>:$accumulator, UnitAttr:$unsigned_input,
+                       UnitAttr:$unsigned_filter);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$layout $input `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
 def Hr_PoolOp : Hr_Operator<"pool",
-    ["buildBody", "getInitialValue", "isPadded", "addsUp", "getFusionRole", "getLayoutRole", "permute", "gradient"],
+    ["expand", "buildBody", "getInitialValue", "isPadded", "addsUp", "getFusionRole", "getLayoutRole", "permute", "gradient"],
     [InferTypeOpAdaptor]> {
   let summary = "maximum, average or sum over a sliding window";
   let description = [{

@@ -113,8 +113,7 @@ void GraphImporter::addInputs() {
 RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   std::string what = "input " + inQuotes(input.name);
   if (!input.dtype)
-    throw Error(ErrorKind::Unsupported,
-                what + ": expected a tensor of floats, signed integers or booleans");
+    throw Error(ErrorKind::Unsupported, what + ": expected a tensor of numbers or booleans");
   if (!input.shape)
     throw Error(ErrorKind::Unsupported, what + ": expected a known rank, found none");
   SymbolicShape dims;
@@ -130,7 +129,7 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   // Throws where a size is negative or their product overflows.
   if (headrace::elementCount(known) > int64_t(1) << 40)
     throw Error(ErrorKind::Unsupported, what + ": " + shapeString(known) + " is too large");
-  return tensorType(dims, elementType(*input.dtype, input.name, &context));
+  return tensorType(dims, toElementType(*input.dtype, &context));
 }
 
 void GraphImporter::importNode(const Node &node) {

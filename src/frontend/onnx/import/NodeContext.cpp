@@ -40,6 +40,8 @@ static const char *expectation(Accepts accepts) {
     return "numbers";
   case Accepts::Floats:
     return "floats";
+  case Accepts::Integers:
+    return "integers";
   case Accepts::Booleans:
     return "booleans";
   }
@@ -51,9 +53,11 @@ static bool accept(Accepts accepts, Type type) {
   case Accepts::Any:
     return true;
   case Accepts::Numbers:
-    return !type.isInteger(1);
+    return !type.isInteger(1) && !isSmallFloat(type) && !isSmallInteger(type);
   case Accepts::Floats:
-    return isa<FloatType>(type);
+    return isPlainFloat(type);
+  case Accepts::Integers:
+    return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() >= 8;
   case Accepts::Booleans:
     return type.isInteger(1);
   }

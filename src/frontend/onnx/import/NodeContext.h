@@ -20,7 +20,9 @@ struct ImportState {
   int64_t opset;
 };
 
-enum class Accepts { Any, Numbers, Floats, Booleans };
+/// Numbers are those that are computed with: floats of 8 bits and less and integers of 4 bits are
+/// not among them.
+enum class Accepts { Any, Numbers, Floats, Integers, Booleans };
 
 class NodeContext : public OperatorBuilder {
 public:

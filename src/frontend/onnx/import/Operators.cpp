@@ -6,8 +6,8 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
   std::unordered_map<std::string, const Operator *> table;
   for (OperatorFamily family :
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
-        windowOperators(), normalizationOperators(), reductionOperators(), layoutOperators(),
-        indexingOperators(), valueOperators()})
+        windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
+        layoutOperators(), indexingOperators(), valueOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);

@@ -26,6 +26,7 @@ OperatorFamily activationOperators();
 OperatorFamily logicOperators();
 OperatorFamily linearOperators();
 OperatorFamily windowOperators();
+OperatorFamily quantizationOperators();
 OperatorFamily normalizationOperators();
 OperatorFamily reductionOperators();
 OperatorFamily layoutOperators();

@@ -9,20 +9,6 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-Type elementType(DType dtype, const std::string &valueName, MLIRContext *context) {
-  switch (dtype) {
-  case DType::U8:
-  case DType::U16:
-  case DType::U32:
-  case DType::U64:
-    throw Error(ErrorKind::Unsupported, "value " + inQuotes(valueName) + ": expected floats, " +
-                                            "signed integers or booleans, found " +
-                                            std::string(nameOf(dtype)));
-  default:
-    return toElementType(dtype, context);
-  }
-}
-
 void Values::insert(const std::string &name, ImportedValue value) {
   if (!values.emplace(name, std::move(value)).second)
     throw Error(ErrorKind::InvalidModel, "value " + inQuotes(name) + " is defined twice");
@@ -34,7 +20,7 @@ void Values::define(const std::string &name, Value tensor) {
 
 void Values::define(const std::string &name, const Tensor &constant) {
   MLIRContext *context = builder.getContext();
-  auto type = RankedTensorType::get(constant.shape(), elementType(constant.dtype(), name, context));
+  auto type = RankedTensorType::get(constant.shape(), toElementType(constant.dtype(), context));
   insert(name, {type, nullptr, constant, symbolicValue(constant, context)});
 }
 

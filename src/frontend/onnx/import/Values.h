@@ -43,7 +43,4 @@ private:
   std::unordered_map<std::string, ImportedValue> values;
 };
 
-/// The element type; an Error that names the value where operators have no such type.
-mlir::Type elementType(DType dtype, const std::string &valueName, mlir::MLIRContext *context);
-
 } // namespace headrace::onnx

@@ -37,6 +37,8 @@ private:
   Tensor decodeExternal();
   Tensor decodeRaw();
   Tensor decodeTyped();
+  Tensor decodeElements();
+  Tensor decodePairs();
   Tensor decodeFixed();
   Tensor decodeVarints();
   template <class T> Tensor decodeVarintsAs(int64_t lowest, uint64_t highest);
@@ -47,8 +49,9 @@ private:
   const EncodedTensor &encoded;
   const char *role;
   TensorSource &source;
-  DType dtype = DType::F32;
+  DType dtype = DType::F32; // of what is decoded, as are count and dims
   uint64_t count = 0;
+  Shape dims;
 };
 
 } // namespace
@@ -81,6 +84,20 @@ std::optional<DType> dtypeOfCode(int32_t code) {
     return DType::U64;
   case 16:
     return DType::BF16;
+  case 17:
+    return DType::F8E4M3FN;
+  case 18:
+    return DType::F8E4M3FNUZ;
+  case 19:
+    return DType::F8E5M2;
+  case 20:
+    return DType::F8E5M2FNUZ;
+  case 21:
+    return DType::U4;
+  case 22:
+    return DType::I4;
+  case 23:
+    return DType::F4E2M1;
   default:
     return std::nullopt;
   }
@@ -114,19 +131,42 @@ Tensor TensorDecoder::decode() {
   if (encoded.hasSegment)
     fail(ErrorKind::Unsupported, "data split into segments is not supported");
   try {
-    count = static_cast<uint64_t>(elementCount(encoded.dims));
+    dims = encoded.dims;
+    count = static_cast<uint64_t>(elementCount(dims));
   } catch (const Error &error) {
     fail(ErrorKind::InvalidModel, error.what());
   }
   int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
     fail(ErrorKind::InvalidModel, "expected its data in one place, found it in several");
+  if (dtype == DType::F4E2M1 || dtype == DType::I4 || dtype == DType::U4)
+    return decodePairs();
+  return decodeElements();
+}
+
+Tensor TensorDecoder::decodeElements() {
   Tensor tensor = encoded.isExternal        ? decodeExternal()
                   : encoded.typedField != 0 ? decodeTyped()
                                             : decodeRaw();
   if (dtype == DType::Bool)
     checkBools(tensor);
   return tensor;
+}
+
+/// Files hold numbers of 4 bits in pairs, the first in a byte's low half.
+Tensor TensorDecoder::decodePairs() {
+  DType type = std::exchange(dtype, DType::U8);
+  uint64_t elements = std::exchange(count, (count + 1) / 2);
+  dims = {static_cast<int64_t>(count)};
+  Tensor pairs = decodeElements();
+  Tensor result = Tensor::allocate(type, encoded.dims);
+  auto *out = result.as<uint8_t>();
+  for (uint64_t i = 0; i < elements; ++i) {
+    auto number = static_cast<uint8_t>((pairs.as<uint8_t>()[i / 2] >> (i % 2 * 4)) & 0xf);
+    bool isNegative = type == DType::I4 && number > 7;
+    out[i] = isNegative ? static_cast<uint8_t>(number | 0xf0) : number;
+  }
+  return result;
 }
 
 DType TensorDecoder::checkedType() const {
@@ -151,7 +191,7 @@ Tensor TensorDecoder::decodeExternal() {
       location.length = parseNumber(key, value);
   }
   try {
-    return source.external.read(location, dtype, encoded.dims);
+    return source.external.read(location, dtype, dims);
   } catch (const Error &error) {
     fail(error.kind(), error.what());
   }
@@ -173,7 +213,7 @@ Tensor TensorDecoder::decodeRaw() {
                                       std::to_string(sizeOf(dtype)) + " bytes, found " +
                                       std::to_string(encoded.raw.size()) + " bytes");
   checkCount(encoded.raw.size() / sizeOf(dtype));
-  return tensorOver(dtype, encoded.dims, encoded.raw.data(), source.owner);
+  return tensorOver(dtype, dims, encoded.raw.data(), source.owner);
 }
 
 Tensor TensorDecoder::decodeTyped() {
@@ -194,8 +234,8 @@ Tensor TensorDecoder::decodeFixed() {
   checkCount(bytes / sizeOf(dtype));
   // One packed run is laid out as raw data is.
   if (encoded.typedRuns.size() == 1)
-    return tensorOver(dtype, encoded.dims, encoded.typedRuns[0].data(), source.owner);
-  Tensor result = Tensor::allocate(dtype, encoded.dims);
+    return tensorOver(dtype, dims, encoded.typedRuns[0].data(), source.owner);
+  Tensor result = Tensor::allocate(dtype, dims);
   auto *next = static_cast<std::byte *>(result.data());
   for (wire::Bytes run : encoded.typedRuns) {
     std::memcpy(next, run.data(), run.size());
@@ -211,6 +251,10 @@ Tensor TensorDecoder::decodeVarints() {
   switch (dtype) {
   case DType::Bool:
   case DType::U8:
+  case DType::F8E4M3FN: // the bits
+  case DType::F8E4M3FNUZ:
+  case DType::F8E5M2:
+  case DType::F8E5M2FNUZ:
     return limited(uint8_t());
   case DType::I8:
     return limited(int8_t());
@@ -228,11 +272,9 @@ Tensor TensorDecoder::decodeVarints() {
     return limited(int64_t());
   case DType::U64:
     return limited(uint64_t());
-  case DType::F32:
-  case DType::F64:
-    break;
+  default:
+    throw InternalError("floats are not stored as varints");
   }
-  throw InternalError("floats are not stored as varints");
 }
 
 template <class T> Tensor TensorDecoder::decodeVarintsAs(int64_t lowest, uint64_t highest) {
@@ -242,7 +284,7 @@ template <class T> Tensor TensorDecoder::decodeVarintsAs(int64_t lowest, uint64_
     found += std::count_if(run.data(), run.data() + run.size(),
                            [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
   checkCount(found);
-  Tensor result = Tensor::allocate(dtype, encoded.dims);
+  Tensor result = Tensor::allocate(dtype, dims);
   auto *element = static_cast<T *>(result.data());
   for (wire::Bytes run : encoded.typedRuns) {
     const char *next = run.data();

@@ -10,5 +10,7 @@ const Expansion &generatedConvolutionOnCpu();
 const Expansion &openBlasContraction();
 const Expansion &openBlasConvolution();
 const Expansion &openBlasAttention();
+const Expansion &int8Contraction();
+const Expansion &int8Convolution();
 
 } // namespace headrace

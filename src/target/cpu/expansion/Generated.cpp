@@ -129,6 +129,9 @@ private:
       Value lhs = op.getLhs();
       op.getLhsMutable().assign(op.getRhs());
       op.getRhsMutable().assign(lhs);
+      bool isUnsigned = op.getUnsignedLhs();
+      op.setUnsignedLhs(op.getUnsignedRhs());
+      op.setUnsignedRhs(isUnsigned);
       op.setMapsAttr(rewriter.getAffineMapArrayAttr(maps));
     });
   }

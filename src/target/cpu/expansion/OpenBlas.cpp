@@ -1,6 +1,7 @@
 // Products of matrices by OpenBLAS, convolutions as such products.
 #include "runtime/library/Library.h"
 #include "target/cpu/expansion/Expansions.h"
+#include "target/cpu/expansion/Patches.h"
 #include "target/expansion/LibraryContraction.h"
 #include "target/expansion/ProductShape.h"
 
@@ -9,10 +10,12 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Whether OpenBLAS has products of this type.
-bool isBlasType(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isF32() || element.isF64();
+/// Whether OpenBLAS has products of these types.
+template <class Product> bool hasBlasTypes(Product op) {
+  Type element = getElementTypeOrSelf(op.getType());
+  return (element.isF32() || element.isF64()) &&
+         llvm::all_of(op->getOperandTypes(),
+                      [&](Type type) { return getElementTypeOrSelf(type) == element; });
 }
 
 /// OpenBLAS's product in single or double precision. It packs both operands on every call.
@@ -22,7 +25,7 @@ public:
 
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ContractOp>(operation);
-    return op && isBlasType(op.getType()) && libraryAvailable("openblas") && asMatrixProduct(op) &&
+    return op && hasBlasTypes(op) && libraryAvailable("openblas") && asMatrixProduct(op) &&
            // Reading takes the time; generated code reads for what surrounds the product as well.
            usesOf(op, op.getLhs()).value_or(2 * kFewUses) > kFewUses &&
            usesOf(op, op.getRhs()).value_or(2 * kFewUses) > kFewUses;
@@ -39,18 +42,14 @@ private:
   }
 };
 
-/// The image's patches as the rows of a matrix, then OpenBLAS's product with the filter:
-///   patches [n, oh, ow, kh * kw * c] = concat of one strided slice per position of the window
-/// The patches are as many times larger than the image as the window has positions.
+/// The image's patches as the rows of a matrix, then OpenBLAS's product with the filter.
 class OpenBlasConvolution final : public Expansion {
 public:
   StringRef name() const override { return "openblas"; }
 
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ConvOp>(operation);
-    return op && op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 &&
-           !op.isPadded() && isBlasType(op.getType()) && positionsOf(op) <= kMostPositions &&
-           libraryAvailable("openblas");
+    return op && hasPatches(op) && hasBlasTypes(op) && libraryAvailable("openblas");
   }
 
   Work work(Operation *operation, const Machine &) const override {
@@ -69,62 +68,10 @@ public:
   void rewrite(Operation *operation, const Machine &machine,
                RewriterBase &rewriter) const override {
     auto op = cast<hr::ConvOp>(operation);
-    rewriter.setInsertionPoint(op);
-    MLIRContext *context = op.getContext();
-    SymbolicShape filter = shapeOf(op.getFilter()), result = shapeOf(op.getResult());
-    size_t spatial = filter.size() - 2;
-    Type element = getElementTypeOrSelf(op.getType());
-
-    SymbolicShape patchShape(ArrayRef(result).drop_back());
-    patchShape.push_back(filter[spatial]);
-    SmallVector<int64_t> steps{1};
-    llvm::append_range(steps, op.getStrides());
-    steps.push_back(1);
-    SmallVector<Value> patches;
-    for (int64_t position = 0; position < positionsOf(op); ++position) {
-      SmallVector<AffineExpr> starts(filter.size(), constantDim(0, context));
-      int64_t rest = position;
-      for (size_t i = spatial; i-- > 0;) {
-        int64_t window = *constantValue(filter[i]);
-        starts[i + 1] = constantDim(rest % window * op.getDilations()[i], context);
-        rest /= window;
-      }
-      patches.push_back(rewriter.create<hr::SliceOp>(
-          op.getLoc(), tensorType(patchShape, element), op.getInput(),
-          AffineMapAttr::get(symbolMap(starts, context)), rewriter.getDenseI64ArrayAttr(steps)));
-    }
-    Value matrix = rewriter.create<hr::ConcatOp>(op.getLoc(), patches, filter.size() - 1);
-    AffineExpr depth = shapeOf(matrix).back();
-    Value weights = rewriter.create<hr::ReshapeOp>(
-        op.getLoc(), tensorType({depth, filter.back()}, element), op.getFilter());
-
-    unsigned rank = result.size(), dims = rank + 1;
-    SmallVector<AffineExpr> rows, columns;
-    for (unsigned i = 0; i < rank; ++i)
-      columns.push_back(getAffineDimExpr(i, context));
-    rows = columns;
-    rows.back() = getAffineDimExpr(rank, context);
-    AffineMap maps[] = {
-        AffineMap::get(dims, 0, rows, context),
-        AffineMap::get(dims, 0, {getAffineDimExpr(rank, context), columns.back()}, context),
-        AffineMap::get(dims, 0, columns, context)};
-    auto product = rewriter.create<hr::ContractOp>(op.getLoc(), matrix, weights,
-                                                   rewriter.getAffineMapArrayAttr(maps));
-    rewriter.replaceOp(op, product);
-    contraction.rewrite(product, machine, rewriter);
+    contraction.rewrite(convolutionAsProduct(op, rewriter), machine, rewriter);
   }
 
 private:
-  static constexpr int64_t kMostPositions = 64;
-
-  static int64_t positionsOf(hr::ConvOp op) {
-    int64_t positions = 1;
-    SymbolicShape filter = shapeOf(op.getFilter());
-    for (AffineExpr size : ArrayRef(filter).drop_back(2))
-      positions *= *constantValue(size);
-    return positions;
-  }
-
   OpenBlasContraction contraction;
 };
 

@@ -26,10 +26,8 @@ public:
         if (!element.isIntOrFloat())
           continue;
         unsigned bits = element.getIntOrFloatBitWidth();
-        // Vectors of booleans are packed bits in registers and bytes in memory: kept scalar. So is
-        // bf16, of which LLVM 19 takes vectors of some lengths only, and ends the process at
-        // others.
-        vectorizable &= bits >= 8 && !element.isBF16();
+        // Vectors of booleans are packed bits in registers and bytes in memory: kept scalar.
+        vectorizable &= bits >= 8;
         elementBytes = std::max<int64_t>(elementBytes, bits / 8);
       }
   }

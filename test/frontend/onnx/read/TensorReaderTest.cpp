@@ -85,6 +85,25 @@ TEST(TensorReader, TypedIntegers) {
   EXPECT_EQ(values<int64_t>(initializer(unpacked)), (std::vector<int64_t>{-1, 300}));
 }
 
+TEST(TensorReader, NumbersOfFourBitsLieInPairs) {
+  constexpr int Uint4 = 21, Int4 = 22, Float4 = 23;
+  // 1, -8, 7 with the first of a pair in the low half, and half a byte to spare.
+  std::vector<uint8_t> pairs = {0x81, 0x07};
+  Tensor packed = initializer(rawTensor<uint8_t>("w", Int4, {3}, pairs));
+  EXPECT_EQ(packed.dtype(), DType::I4);
+  EXPECT_EQ(values<int8_t>(packed), (std::vector<int8_t>{1, -8, 7}));
+  EXPECT_EQ(values<uint8_t>(initializer(rawTensor<uint8_t>("w", Uint4, {3}, pairs))),
+            (std::vector<uint8_t>{1, 8, 7}));
+  EXPECT_EQ(initializer(rawTensor<uint8_t>("w", Float4, {4}, pairs)).dtype(), DType::F4E2M1);
+  std::string typed = tensor("w", Int4, {3}, [](auto &w) {
+    w.add_int32(5, 0x81);
+    w.add_int32(5, 0x07);
+  });
+  EXPECT_EQ(values<int8_t>(initializer(typed)), (std::vector<int8_t>{1, -8, 7}));
+  expectError(modelWithInitializer(rawTensor<uint8_t>("w", Int4, {5}, pairs)),
+              ErrorKind::InvalidModel, "'w': expected 3");
+}
+
 TEST(TensorReader, ScalarsAndEmptyTensors) {
   Tensor scalar = initializer(rawTensor<float>("w", Float, {}, {7}));
   EXPECT_EQ(scalar.shape(), Shape{});
@@ -164,7 +183,7 @@ TEST(TensorReader, UnsupportedTypesAreNamed) {
                     "initializer 'words': element type string is not supported");
   expectTensorError(rawTensor<float>("c", Complex64, {1}, {1, 2}), ErrorKind::Unsupported,
                     "complex64");
-  expectTensorError(rawTensor<char>("q", 22, {2}, {1}), ErrorKind::Unsupported, "code 22");
+  expectTensorError(rawTensor<char>("q", 25, {2}, {1}), ErrorKind::Unsupported, "code 25");
   expectTensorError(rawTensor<char>("q", -5, {2}, {1}), ErrorKind::Unsupported, "code -5");
   expectTensorError(rawTensor<float>("u", 0, {1}, {1}), ErrorKind::InvalidModel, "'u'");
 }

@@ -1,6 +1,7 @@
 // Comparisons, logic, selection and conversion of element types.
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/read/TensorReader.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 
@@ -19,10 +20,39 @@ template <Compare kind> static void compare(NodeContext &c) {
 template <class Op, Accepts accepts> static void bitwise(NodeContext &c) {
   Value lhs = c.input(0, accepts), rhs = c.input(1);
   c.checkSameType(0, 1);
-  if (isa<FloatType>(c.type(0).getElementType()))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected integers, found {1}", c.nameOfInput(0),
-           typeText(c.type(0).getElementType()));
   c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return m.op<Op>(x[0], x[1]); }));
+}
+
+static void importBitwiseNot(NodeContext &c) {
+  c.result(c.map(c.input(0, Accepts::Integers), [](ScalarMath &m, ValueRange x) {
+    return m.op<arith::XOrIOp>(x[0], m.number(x[0], -1));
+  }));
+}
+
+/// Signed numbers keep their sign to the right. By as many bits as the type has or more, nothing
+/// but that is left.
+static void importBitShift(NodeContext &c) {
+  Value number = c.input(0, Accepts::Integers), distance = c.input(1, Accepts::Integers);
+  c.checkSameType(0, 1);
+  std::string direction = c.node.getString("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    c.fail(ErrorKind::InvalidModel, "attribute 'direction': expected LEFT or RIGHT, found {0}",
+           inQuotes(direction));
+  c.result(c.map({number, distance}, [&](ScalarMath &m, ValueRange x) {
+    Type type = x[0].getType();
+    double width = type.getIntOrFloatBitWidth();
+    // As an unsigned number, a negative distance is far.
+    Type plain = c.builder.getIntegerType(type.getIntOrFloatBitWidth(), /*isSigned=*/false);
+    Value by = m.fromBits(m.bits(x[1]), plain);
+    Value isFar = m.compare(Compare::GreaterOrEqual, by, m.number(by, width));
+    Value most = m.number(x[0], width - 1), zero = m.number(x[0], 0);
+    if (direction == "RIGHT" && !type.isUnsignedInteger())
+      return m.op<arith::ShRSIOp>(x[0], m.select(isFar, most, x[1]));
+    Value near = m.select(isFar, zero, x[1]);
+    Value shifted =
+        direction == "LEFT" ? m.op<arith::ShLIOp>(x[0], near) : m.op<arith::ShRUIOp>(x[0], near);
+    return m.select(isFar, zero, shifted);
+  }));
 }
 
 static void importNot(NodeContext &c) {
@@ -56,17 +86,27 @@ static void importWhere(NodeContext &c) {
                  [](ScalarMath &m, ValueRange x) { return m.select(x[0], x[1], x[2]); }));
 }
 
-static void importCast(NodeContext &c) {
-  int64_t code = c.node.getInt("to", 0);
+static Type typeAttribute(NodeContext &c, const char *attribute) {
+  int64_t code = c.node.getInt(attribute, 0);
   auto dtype = dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(code, 0, 1000)));
   if (!dtype)
-    c.fail(ErrorKind::Unsupported, "element type {0} of attribute 'to' is not supported", code);
-  c.result(c.cast(c.input(0), elementType(*dtype, c.node.outputs.front(), c.context)));
+    c.fail(ErrorKind::Unsupported, "element type {0} of attribute '{1}' is not supported", code,
+           attribute);
+  return toElementType(*dtype, c.context);
 }
 
-static void importCastLike(NodeContext &c) {
-  c.result(c.cast(c.input(0), c.type(1).getElementType()));
+/// What a float of 8 bits cannot hold becomes its largest number unless `saturate` is 0.
+static void castTo(NodeContext &c, Type type) {
+  Value input = c.input(0);
+  if (c.type(0).getElementType() == type)
+    return c.result(input);
+  bool saturates = c.node.getInt("saturate", 1) != 0;
+  c.result(
+      c.map(input, [&](ScalarMath &m, ValueRange x) { return m.convert(x[0], type, saturates); }));
 }
+
+static void importCast(NodeContext &c) { castTo(c, typeAttribute(c, "to")); }
+static void importCastLike(NodeContext &c) { castTo(c, c.type(1).getElementType()); }
 
 OperatorFamily logicOperators() {
   static const Operator table[] = {
@@ -78,9 +118,11 @@ OperatorFamily logicOperators() {
       {"And", 7, bitwise<arith::AndIOp, Accepts::Booleans>},
       {"Or", 7, bitwise<arith::OrIOp, Accepts::Booleans>},
       {"Xor", 7, bitwise<arith::XOrIOp, Accepts::Booleans>},
-      {"BitwiseAnd", 18, bitwise<arith::AndIOp, Accepts::Numbers>},
-      {"BitwiseOr", 18, bitwise<arith::OrIOp, Accepts::Numbers>},
-      {"BitwiseXor", 18, bitwise<arith::XOrIOp, Accepts::Numbers>},
+      {"BitwiseAnd", 18, bitwise<arith::AndIOp, Accepts::Integers>},
+      {"BitwiseOr", 18, bitwise<arith::OrIOp, Accepts::Integers>},
+      {"BitwiseXor", 18, bitwise<arith::XOrIOp, Accepts::Integers>},
+      {"BitwiseNot", 18, importBitwiseNot},
+      {"BitShift", 11, importBitShift},
       {"Not", 7, importNot, shapes::logicalNot},
       {"IsNaN", 9, importIsNaN},
       {"IsInf", 10, importIsInf},

@@ -40,7 +40,7 @@ static void importConstantOfShape(NodeContext &c) {
       c.fail(ErrorKind::InvalidModel, "attribute 'value': expected a tensor of one element");
     value = given->tensor.reshaped({});
   }
-  Type type = elementType(value.dtype(), c.node.outputs.front(), c.context);
+  Type type = toElementType(value.dtype(), c.context);
   RankedTensorType resultType = c.checkedType(dims, type);
   bool isSmall = resultType.hasStaticShape() && resultType.getNumElements() <= kMostKnownElements;
   if (auto element = symbolicValue(value, c.context); element && isSmall)

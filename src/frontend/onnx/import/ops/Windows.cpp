@@ -1,5 +1,6 @@
 // Convolution and pooling: a window that slides over the spatial dimensions.
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Convolution.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -89,40 +90,49 @@ static size_t spatialRank(NodeContext &c) {
   return c.rank(0) - 2;
 }
 
-static void importConv(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats), filter = c.input(1);
-  c.checkSameType(0, 1);
+ConvolutionAttributes readConvolution(NodeContext &c, size_t filter) {
   size_t spatial = spatialRank(c);
-  c.checkRank(1, c.rank(0));
-  if (!c.type(1).hasStaticShape())
-    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, found {1}", c.nameOfInput(1),
-           c.text(c.shape(1)));
-  ArrayRef<int64_t> filterShape = c.type(1).getShape();
+  c.checkRank(filter, c.rank(0));
+  if (!c.type(filter).hasStaticShape())
+    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, found {1}",
+           c.nameOfInput(filter), c.text(c.shape(filter)));
+  ArrayRef<int64_t> filterShape = c.type(filter).getShape();
   ArrayRef<int64_t> size = filterShape.drop_front(2);
   if (c.node.find("kernel_shape") && !llvm::equal(numbers(c, "kernel_shape", spatial, 1, 1), size))
     c.fail(ErrorKind::ShapeMismatch, "attribute 'kernel_shape' differs from the filter {0}",
-           c.text(c.shape(1)));
+           c.text(c.shape(filter)));
   if (llvm::any_of(filterShape, [](int64_t d) { return d < 1 || d > kMostWindow; }))
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter with elements, found {1}",
-           c.nameOfInput(1), c.text(c.shape(1)));
+           c.nameOfInput(filter), c.text(c.shape(filter)));
   int64_t groups = c.node.getInt("group", 1);
   if (groups < 1 || filterShape[0] % groups != 0)
     c.fail(ErrorKind::InvalidModel, "expected groups that divide the {0} features, found {1}",
            filterShape[0], groups);
   Window window = readWindow(c, size);
   checkFits(c, window);
-  Value result = c.infer<hr::ConvOp>(input, filter, window.strides, window.dilations, window.pads,
-                                     groups, hr::ChannelLayout::First);
+  return {window.strides, window.dilations, window.pads, groups};
+}
+
+Value perFeature(NodeContext &c, Value values, int64_t spatialRank) {
+  SymbolicShape shape = shapeOf(values);
+  shape.append(spatialRank, c.dim(1));
+  return c.reshape(values, shape);
+}
+
+static void importConv(NodeContext &c) {
+  Value input = c.input(0, Accepts::Floats), filter = c.input(1);
+  c.checkSameType(0, 1);
+  ConvolutionAttributes conv = readConvolution(c, 1);
+  Value result = c.infer<hr::ConvOp>(input, filter, conv.strides, conv.dilations, conv.pads,
+                                     conv.groups, hr::ChannelLayout::First, TypeAttr());
   if (!c.has(2))
     return c.result(result);
   c.checkRank(2, 1);
   c.checkSameType(0, 2);
   if (!sameSize(c.shape(2)[0], c.shape(1)[0]))
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, found {2}", c.nameOfInput(2),
-           filterShape[0], c.text(c.shape(2)));
-  SymbolicShape perFeature{c.shape(2)[0]};
-  perFeature.append(spatial, c.dim(1));
-  Value bias = c.reshape(c.input(2), perFeature);
+           c.text({c.shape(1)[0]}), c.text(c.shape(2)));
+  Value bias = perFeature(c, c.input(2), c.rank(0) - 2);
   c.result(c.map({result, bias}, [](ScalarMath &m, ValueRange x) { return m.add(x[0], x[1]); }));
 }
 

@@ -1,0 +1,20 @@
+// The attributes of convolutions, which operators of floats and of integers share.
+#pragma once
+
+#include "frontend/onnx/import/NodeContext.h"
+
+namespace headrace::onnx {
+
+struct ConvolutionAttributes {
+  llvm::SmallVector<int64_t> strides, dilations;
+  llvm::SmallVector<int64_t> pads; // all low ones, then all high ones
+  int64_t groups = 1;
+};
+
+/// Of a node whose image is input 0 and whose filter is input `filter`; both are checked.
+ConvolutionAttributes readConvolution(NodeContext &c, size_t filter);
+
+/// A list with one value for each feature, in a shape that broadcasts along the result's features.
+mlir::Value perFeature(NodeContext &c, mlir::Value values, int64_t spatialRank);
+
+} // namespace headrace::onnx

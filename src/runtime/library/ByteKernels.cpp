@@ -1,0 +1,308 @@
+#include "runtime/library/ByteKernels.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace headrace::bytes {
+
+namespace {
+
+/// The same on any processor. Sums wrap around.
+template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Tile &tile) {
+  const auto *a = static_cast<const int16_t *>(tile.a);
+  for (int64_t p = 0; p < panels; ++p) {
+    const uint8_t *panel = tile.b + p * tile.panelStride;
+    int64_t columns = p + 1 == panels ? tile.columns : panelColumns;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j) {
+        int32_t &cell = tile.c[r * tile.ldc + p * panelColumns + j];
+        auto sum = static_cast<uint32_t>(tile.start ? tile.start[p * panelColumns + j] : cell);
+        for (int64_t s = 0; s < tile.steps; ++s)
+          for (int64_t i = 0; i < stepRows; ++i) {
+            uint8_t byte = panel[s * stepBytes + j * stepRows + i];
+            int32_t second = secondIsUnsigned ? byte : static_cast<int8_t>(byte);
+            sum +=
+                static_cast<uint32_t>(a[(s * tile.stepBytes + r * tile.rowBytes) / 2 + i] * second);
+          }
+        cell = static_cast<int32_t>(sum);
+      }
+  }
+}
+
+#if defined(__x86_64__)
+#define HEADRACE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define HEADRACE_AVX2 __attribute__((target("avx2")))
+// Sums stay in registers where every loop over them is written out.
+#define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
+
+template <int rows, int panels, bool secondIsUnsigned>
+HEADRACE_VNNI void dotKernel(const Tile &tile) {
+  const auto *a = static_cast<const uint8_t *>(tile.a);
+  const uint8_t *b = tile.b;
+  __m512i sums[rows][panels];
+  HEADRACE_UNROLL
+  for (int p = 0; p < panels; ++p) {
+    __m512i start =
+        tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns) : _mm512_setzero_si512();
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r)
+      sums[r][p] = start;
+  }
+  int64_t rowBytes = tile.rowBytes;
+  for (int64_t s = 0; s < tile.steps; ++s, a += tile.stepBytes, b += stepBytes) {
+    __m512i second[panels];
+    HEADRACE_UNROLL
+    for (int p = 0; p < panels; ++p)
+      second[p] = _mm512_loadu_si512(b + p * tile.panelStride);
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      int32_t four;
+      std::memcpy(&four, a + r * rowBytes, sizeof(four));
+      __m512i first = _mm512_set1_epi32(four);
+      HEADRACE_UNROLL
+      for (int p = 0; p < panels; ++p)
+        sums[r][p] = secondIsUnsigned ? _mm512_dpbusd_epi32(sums[r][p], second[p], first)
+                                      : _mm512_dpbusd_epi32(sums[r][p], first, second[p]);
+    }
+  }
+  auto last = static_cast<__mmask16>((1u << tile.columns) - 1);
+  HEADRACE_UNROLL
+  for (int r = 0; r < rows; ++r)
+    HEADRACE_UNROLL
+  for (int p = 0; p < panels; ++p) {
+    int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
+    __mmask16 mask = p + 1 == panels ? last : static_cast<__mmask16>(0xffff);
+    __m512i sum = sums[r][p];
+    if (!tile.start)
+      sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
+    _mm512_mask_storeu_epi32(cells, mask, sum);
+  }
+}
+
+/// A vector has four rows of eight columns, and of each column two sums.
+template <int rows, int panels, bool secondIsUnsigned>
+HEADRACE_AVX512 void widePairsKernel(const Tile &tile) {
+  for (int p = 0; p < panels; ++p) {
+    const auto *a = static_cast<const int16_t *>(tile.a);
+    const uint8_t *b = tile.b + p * tile.panelStride;
+    __m512i sums[rows][2];
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r)
+      sums[r][0] = sums[r][1] = _mm512_setzero_si512();
+    for (int64_t s = 0; s < tile.steps; ++s, a += rows * stepRows, b += stepBytes) {
+      __m512i second[2];
+      HEADRACE_UNROLL
+      for (int h = 0; h < 2; ++h) {
+        __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(b + h * 32));
+        second[h] = secondIsUnsigned ? _mm512_cvtepu8_epi16(narrow) : _mm512_cvtepi8_epi16(narrow);
+      }
+      HEADRACE_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        int64_t four;
+        std::memcpy(&four, a + r * stepRows, sizeof(four));
+        __m512i first = _mm512_set1_epi64(four);
+        HEADRACE_UNROLL
+        for (int h = 0; h < 2; ++h)
+          sums[r][h] = _mm512_add_epi32(sums[r][h], _mm512_madd_epi16(first, second[h]));
+      }
+    }
+    int64_t columns = p + 1 == panels ? tile.columns : panelColumns;
+    auto mask = static_cast<__mmask16>((1u << columns) - 1);
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      __m256i halves[2];
+      HEADRACE_UNROLL
+      for (int h = 0; h < 2; ++h)
+        halves[h] =
+            _mm512_cvtepi64_epi32(_mm512_add_epi32(sums[r][h], _mm512_srli_epi64(sums[r][h], 32)));
+      __m512i sum = _mm512_inserti64x4(_mm512_castsi256_si512(halves[0]), halves[1], 1);
+      int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
+      __m512i before = tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns)
+                                  : _mm512_maskz_loadu_epi32(mask, cells);
+      _mm512_mask_storeu_epi32(cells, mask, _mm512_add_epi32(sum, before));
+    }
+  }
+}
+
+/// Half a panel at a time: a vector has four rows of four columns, and of each column two sums.
+template <int rows, int panels, bool secondIsUnsigned>
+HEADRACE_AVX2 void pairsKernel(const Tile &tile) {
+  for (int half = 0; half < 2 * panels; ++half) {
+    const auto *a = static_cast<const int16_t *>(tile.a);
+    const uint8_t *b = tile.b + half / 2 * tile.panelStride + half % 2 * 32;
+    __m256i sums[rows][2];
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r)
+      sums[r][0] = sums[r][1] = _mm256_setzero_si256();
+    for (int64_t s = 0; s < tile.steps; ++s, a += rows * stepRows, b += stepBytes) {
+      __m256i second[2];
+      HEADRACE_UNROLL
+      for (int q = 0; q < 2; ++q) {
+        __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i *>(b + q * 16));
+        second[q] = secondIsUnsigned ? _mm256_cvtepu8_epi16(narrow) : _mm256_cvtepi8_epi16(narrow);
+      }
+      HEADRACE_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        int64_t four;
+        std::memcpy(&four, a + r * stepRows, sizeof(four));
+        __m256i first = _mm256_set1_epi64x(four);
+        HEADRACE_UNROLL
+        for (int q = 0; q < 2; ++q)
+          sums[r][q] = _mm256_add_epi32(sums[r][q], _mm256_madd_epi16(first, second[q]));
+      }
+    }
+    int64_t begin = int64_t{half} * 8;
+    int64_t end = half / 2 + 1 == panels ? (panels - 1) * panelColumns + tile.columns
+                                         : (half / 2 + 1) * panelColumns;
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      // Pairs of columns come out as 0 1 4 5 2 3 6 7.
+      __m256i eight = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[r][0], sums[r][1]), 0xd8);
+      int32_t *cells = tile.c + r * tile.ldc + begin;
+      const int32_t *before = tile.start ? tile.start + begin : cells;
+      alignas(32) int32_t some[8] = {};
+      if (end - begin < 8) {
+        for (int64_t j = 0; j < end - begin; ++j)
+          some[j] = before[j];
+        before = some;
+      }
+      eight =
+          _mm256_add_epi32(eight, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(before)));
+      if (end - begin >= 8) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(cells), eight);
+        continue;
+      }
+      _mm256_store_si256(reinterpret_cast<__m256i *>(some), eight);
+      for (int64_t j = 0; j < end - begin; ++j)
+        cells[j] = some[j];
+    }
+  }
+}
+
+template <bool isUnsigned>
+HEADRACE_AVX2 void widenSteps(const uint8_t *row, int64_t steps, int64_t stepNumbers, int16_t *to) {
+  int64_t s = 0;
+  for (; s + 4 <= steps; s += 4, to += 4 * stepNumbers) {
+    __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i *>(row + s * stepRows));
+    __m256i wide = isUnsigned ? _mm256_cvtepu8_epi16(narrow) : _mm256_cvtepi8_epi16(narrow);
+    __m128i low = _mm256_castsi256_si128(wide), high = _mm256_extracti128_si256(wide, 1);
+    auto put = [&](int64_t step, int64_t four) __attribute__((target("avx2"))) {
+      std::memcpy(to + step * stepNumbers, &four, sizeof(four));
+    };
+    put(0, _mm_cvtsi128_si64(low));
+    put(1, _mm_extract_epi64(low, 1));
+    put(2, _mm_cvtsi128_si64(high));
+    put(3, _mm_extract_epi64(high, 1));
+  }
+  for (; s < steps; ++s, to += stepNumbers)
+    for (int64_t i = 0; i < stepRows; ++i) {
+      uint8_t byte = row[s * stepRows + i];
+      to[i] = isUnsigned ? int16_t{byte} : int16_t{static_cast<int8_t>(byte)};
+    }
+}
+#endif
+
+using Table = std::array<std::array<Kernel, mostPanels>, mostRows>;
+
+/// kernels<...>[rows - 1][panels - 1]
+template <template <int, int> class Of, size_t... rows, size_t... panels>
+constexpr Table tableOf(std::index_sequence<rows...>, std::index_sequence<panels...>) {
+  auto row = [](auto r) {
+    constexpr int count = decltype(r)::value + 1;
+    return std::array<Kernel, mostPanels>{Of<count, static_cast<int>(panels) + 1>::kernel...};
+  };
+  return Table{row(std::integral_constant<int, static_cast<int>(rows)>{})...};
+}
+
+template <template <int, int> class Of> constexpr Table tableOf() {
+  return tableOf<Of>(std::make_index_sequence<mostRows>{}, std::make_index_sequence<mostPanels>{});
+}
+
+#define HEADRACE_KERNELS(name, function)                                                           \
+  template <int rows, int panels> struct name##Signed {                                            \
+    static constexpr Kernel kernel = function<rows, panels, false>;                                \
+  };                                                                                               \
+  template <int rows, int panels> struct name##Unsigned {                                          \
+    static constexpr Kernel kernel = function<rows, panels, true>;                                 \
+  };
+HEADRACE_KERNELS(Plain, plainKernel)
+#if defined(__x86_64__)
+HEADRACE_KERNELS(Dot, dotKernel)
+HEADRACE_KERNELS(WidePairs, widePairsKernel)
+HEADRACE_KERNELS(Pairs, pairsKernel)
+#endif
+#undef HEADRACE_KERNELS
+
+constexpr std::array<Table, 2> plainKernels = {tableOf<PlainSigned>(), tableOf<PlainUnsigned>()};
+#if defined(__x86_64__)
+constexpr std::array<Table, 2> dotKernels = {tableOf<DotSigned>(), tableOf<DotUnsigned>()};
+constexpr std::array<Table, 2> widePairsKernels = {tableOf<WidePairsSigned>(),
+                                                   tableOf<WidePairsUnsigned>()};
+constexpr std::array<Table, 2> pairsKernels = {tableOf<PairsSigned>(), tableOf<PairsUnsigned>()};
+#endif
+
+const std::array<Table, 2> &tablesOf(Kind kind) {
+  switch (kind) {
+#if defined(__x86_64__)
+  case Kind::DotProducts:
+    return dotKernels;
+  case Kind::WidePairs:
+    return widePairsKernels;
+  case Kind::Pairs:
+    return pairsKernels;
+#endif
+  default:
+    return plainKernels;
+  }
+}
+
+} // namespace
+
+bool hasKind(Kind kind) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512vl");
+  switch (kind) {
+  case Kind::DotProducts:
+    return wide && __builtin_cpu_supports("avx512vnni");
+  case Kind::WidePairs:
+    return wide;
+  case Kind::Pairs:
+    return __builtin_cpu_supports("avx2");
+  case Kind::Plain:
+    return true;
+  }
+#endif
+  return kind == Kind::Plain;
+}
+
+Kind bestKind() {
+  static const Kind best = [] {
+    for (Kind kind : {Kind::DotProducts, Kind::WidePairs, Kind::Pairs})
+      if (hasKind(kind))
+        return kind;
+    return Kind::Plain;
+  }();
+  return best;
+}
+
+void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUnsigned,
+              int16_t *to) {
+#if defined(__x86_64__)
+  (isUnsigned ? widenSteps<true> : widenSteps<false>)(row, steps, stepNumbers, to);
+#endif
+}
+
+Kernel kernelFor(Kind kind, bool secondIsUnsigned, int64_t rows, int64_t panels) {
+  return tablesOf(kind)[secondIsUnsigned ? 1 : 0][static_cast<size_t>(rows - 1)]
+                       [static_cast<size_t>(panels - 1)];
+}
+
+} // namespace headrace::bytes

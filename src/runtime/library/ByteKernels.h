@@ -1,0 +1,50 @@
+// The innermost loops of products of 8-bit integers, and the order in which they read.
+#pragma once
+
+#include <cstdint>
+
+namespace headrace::bytes {
+
+/// Columns of the second operand lie in panels of 16, four consecutive rows of a column beside each
+/// other: [row / 4][column][row % 4]. One step of a kernel is four rows.
+inline constexpr int64_t panelColumns = 16, stepRows = 4, stepBytes = panelColumns * stepRows;
+/// Most rows of the first operand, and panels, that a kernel has in registers.
+inline constexpr int64_t mostRows = 6, mostPanels = 4;
+
+/// Adds up `steps` steps for some rows and panels.
+struct Tile {
+  const void *a; // four numbers of each row in a step, as the kernel's kind wants them
+  int64_t rowBytes, stepBytes; // from one row, and one step, of it to the next
+  const uint8_t *b;
+  int64_t panelStride; // bytes from one panel to the next
+  int64_t steps;
+  int32_t *c;
+  int64_t ldc;
+  int64_t columns;      // of the last panel that are stored
+  const int32_t *start; // of each column; null: what the result holds already
+};
+using Kernel = void (*)(const Tile &tile);
+
+/// What processors have for it.
+enum class Kind {
+  DotProducts, // vpdpbusd: bytes of one operand unsigned, of the other signed
+  WidePairs,   // vpmaddwd on 512 bits: both widened to 16 bits
+  Pairs,       // vpmaddwd on 256 bits
+  Plain        // any processor
+};
+/// The best that this processor has.
+Kind bestKind();
+bool hasKind(Kind kind);
+
+/// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,
+/// `stepNumbers` further. For processors with pairs.
+void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUnsigned, int16_t *to);
+
+/// Whether the first operand is given in 16 bits.
+constexpr bool widensFirst(Kind kind) { return kind != Kind::DotProducts; }
+
+/// The kernel for that many rows and panels. `secondIsUnsigned`: its bytes are; dot products then
+/// take those of the first as signed ones, and the other way round.
+Kernel kernelFor(Kind kind, bool secondIsUnsigned, int64_t rows, int64_t panels);
+
+} // namespace headrace::bytes

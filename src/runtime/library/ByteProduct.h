@@ -1,0 +1,35 @@
+// Products of matrices of 8-bit integers, summed exactly in 32 bits: the library routines
+// "int8.gemm" and "int8.packed_gemm".
+#pragma once
+
+#include "runtime/library/ByteKernels.h"
+#include "runtime/library/Gemm.h"
+#include "runtime/tensor/Tensor.h"
+
+namespace headrace {
+
+/// C = op(A) op(B) with bytes that are signed or not, and sums that wrap around at 32 bits.
+struct ByteProduct {
+  Gemm gemm;
+  bool unsignedA = false, unsignedB = false;
+};
+
+/// B in the order in which kernels read it: for each 16 columns their sums in 32 bits, then the
+/// panel (ByteKernels.h), filled up with zeros. The order is the same for all processors.
+Tensor packedColumns(const ByteProduct &product, const uint8_t *b);
+int64_t packedBytes(int64_t n, int64_t k);
+
+/// Computes it; `packed`: B is what packedColumns made of it, and the same for the whole batch.
+void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *b, int32_t *c,
+                   bool packed, ThreadPool &pool, bytes::Kind kind = bytes::bestKind());
+
+/// The routines behind steps; parameters: the members of Gemm in order, whether A is unsigned,
+/// whether B is.
+template <bool packed>
+void runByteProductStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
+                        ThreadPool &pool);
+template <bool packed>
+std::string byteProductStepFault(std::span<const int64_t> parameters,
+                                 std::span<const int64_t> operandBytes);
+
+} // namespace headrace
