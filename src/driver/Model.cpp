@@ -298,7 +298,8 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   auto model = derived(differentiated(copied(source), options), impl->settings);
   model->impl->compileLock = impl->compileLock;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->impl->gradientIr = [before, options, target = impl->settings.target](const std::string &phase) {
+  model->impl->gradientIr = [before, options,
+                             target = impl->settings.target](const std::string &phase) {
     return headrace::gradientIr(copied(*before), options, Direction::Joint, phase, target);
   };
   return model;

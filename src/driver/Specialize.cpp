@@ -21,8 +21,8 @@ static void dropFixedSymbols(func::FuncOp function, ArrayRef<std::optional<int64
         kept.push_back(name);
     function->setAttr(kSymbolsAttr, ArrayAttr::get(function.getContext(), kept));
   }
-  for (StringRef key : {StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr),
-                        StringRef(kExpectedSizesAttr)})
+  for (StringRef key :
+       {StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr), StringRef(kExpectedSizesAttr)})
     if (auto bounds = function->getAttrOfType<DenseI64ArrayAttr>(key)) {
       SmallVector<int64_t> kept;
       for (auto [bound, value] : llvm::zip(bounds.asArrayRef(), values))

@@ -43,8 +43,9 @@ double Rates::bytesPerMicrosecond(double workingSet, int count) const {
   auto speed = [&](const Bandwidth &level) {
     return level.ofOneThread + share * (level.ofAllThreads - level.ofOneThread);
   };
-  return 1e3 * interpolated(std::span<const Bandwidth>(memory), std::max(workingSet, 1.0),
-                            [](const Bandwidth &level) { return level.bytes; }, speed);
+  return 1e3 * interpolated(
+                   std::span<const Bandwidth>(memory), std::max(workingSet, 1.0),
+                   [](const Bandwidth &level) { return level.bytes; }, speed);
 }
 
 double Rates::operationsPerMicrosecond(OperationKind kind, DType type) const {

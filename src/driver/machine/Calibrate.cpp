@@ -91,26 +91,27 @@ private:
   }
 
   Trial elementwise(const std::string &function, DType type, int64_t elements) const {
-    return trial(function, type, {elements}, [&](GraphBuilder &b, Node x) {
-      return b.elementwise(function, {x});
-    });
+    return trial(function, type, {elements},
+                 [&](GraphBuilder &b, Node x) { return b.elementwise(function, {x}); });
   }
 
-  /// The least time of the longest step over some calls: others may use the machine meanwhile.
+  /// The time of the longest step, the lower quartile over some calls: others may use the machine
+  /// meanwhile.
   static double timeOf(const Trial &trial, ThreadPool &pool) {
     std::shared_ptr<const Executable> executable = trial.model->compile(trial.inputs);
-    double least = INFINITY;
+    std::vector<double> times;
     auto begin = std::chrono::steady_clock::now();
     int calls = 0;
     for (double seconds = 0; seconds < kSecondsEach || calls < 5; ++calls) {
       pollInterruption();
       std::vector<double> steps;
       (void)executable->run(trial.inputs, pool, &steps);
-      least = std::min(least, *std::ranges::max_element(steps));
-      seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      times.push_back(*std::ranges::max_element(steps));
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
-    return least;
+    auto quartile = times.begin() + static_cast<int64_t>(times.size() / 4);
+    std::ranges::nth_element(times, quartile);
+    return *quartile;
   }
 
   double netTimeOf(const Trial &trial) {
@@ -151,7 +152,12 @@ private:
     Trial product = trial("product", type, {kSide, kSide}, [&](GraphBuilder &b, Node x) {
       return b.matrixProduct(x, b.constant(filled(type, {kSide, kSide})));
     });
-    set(OperationKind::Product, 2.0 * kSide * kSide * kSide, netTimeOf(product));
+    // Without what a tile's ends cost, which is not the same for every product.
+    double lanes = static_cast<double>(
+        findTarget(settings.target).machine().lanes(static_cast<int64_t>(sizeOf(type))));
+    set(OperationKind::Product,
+        2.0 * kSide * kSide * kSide / RegisterTile{14, 2 * lanes, kSide, lanes}.efficiency(),
+        netTimeOf(product));
     Trial window = trial("window", type, {1, kChannels, 30, 30}, [&](GraphBuilder &b, Node x) {
       return b.convolution(x, b.constant(filled(type, {kChannels, 1, 3, 3})),
                            {{1, 1}, {1, 1}, {0, 0, 0, 0}}, kChannels);
@@ -185,20 +191,27 @@ private:
   void measureLibrary(DType type, std::vector<Rates::LibrarySpeed> &speeds) {
     report("OpenBLAS in " + std::string(nameOf(type)));
     speeds.clear();
-    for (int64_t side : {16, 32, 64, 128, 256, 512}) {
+    // Products as networks have them, one side shorter; from a size on at which the library is a
+    // choice at all.
+    std::vector<std::pair<double, double>> times;
+    for (int64_t side : {24, 48, 96, 192}) {
       Trial product = trial(
-          "library", type, {side, side},
+          "library", type, {4 * side, 4 * side},
           [&](GraphBuilder &b, Node x) {
-            return b.matrixProduct(x, b.constant(filled(type, {side, side})));
+            return b.matrixProduct(x, b.constant(filled(type, {4 * side, side})));
           },
           "openblas");
-      double microseconds = timeOf(product, one);
-      if (side == 16) // hardly any arithmetic
-        rates.libraryCall = type == DType::F32 ? microseconds / 2 : rates.libraryCall;
-      auto length = static_cast<double>(side);
-      speeds.push_back({length, 2 * length * length * length /
-                                    std::max(microseconds - rates.libraryCall, 0.05) / 1e3});
+      times.emplace_back(side, timeOf(product, one));
     }
+    auto operations = [](double side) { return 32 * side * side * side; };
+    // Of the smallest, what does not grow with it is the call.
+    double small = operations(times[0].first), next = operations(times[1].first);
+    double slope = (times[1].second - times[0].second) / (next - small);
+    if (type == DType::F32)
+      rates.libraryCall = std::clamp(times[0].second - slope * small, 0.1, times[0].second);
+    for (auto [side, microseconds] : times)
+      speeds.push_back(
+          {side, operations(side) / std::max(microseconds - rates.libraryCall, 0.05) / 1e3});
   }
 
   void roundAll() {
