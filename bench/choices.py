@@ -94,9 +94,7 @@ def groups(profiles: Iterable[list[Kernel]]) -> list[frozenset[str]]:
     return [frozenset(group) for group in found]
 
 
-def choices(
-    generated: list[Kernel], library: list[Kernel], chosen: list[Kernel]
-) -> list[Choice]:
+def choices(generated: list[Kernel], library: list[Kernel], chosen: list[Kernel]) -> list[Choice]:
     """One for each group of operators that a library can compute a part of."""
     found = []
     for group in groups([generated, library, chosen]):
@@ -155,18 +153,24 @@ def main(arguments: list[str] | None = None) -> int:
         )
         if options.verbose:
             for kernel in chosen:
-                print(f"    {kernel.name[-40:]:40} {kernel.time_us:10.1f} us,"
-                      f" predicted {kernel.predicted_us or 0:10.1f}")
+                print(
+                    f"    {kernel.name[-40:]:40} {kernel.time_us:10.1f} us,"
+                    f" predicted {kernel.predicted_us or 0:10.1f}"
+                )
             for choice in own:
                 mark = "" if not choice.is_clear else "right" if choice.is_right else "WRONG"
-                print(f"    {sorted(choice.operators)[0][-40:]:40} generated {choice.generated_us:9.1f}"
-                      f" library {choice.library_us:9.1f} took"
-                      f" {'library' if choice.took_library else 'generated'} {mark}")
+                print(
+                    f"    {sorted(choice.operators)[0][-40:]:40} generated {choice.generated_us:9.1f}"
+                    f" library {choice.library_us:9.1f} took"
+                    f" {'library' if choice.took_library else 'generated'} {mark}"
+                )
     clear = [choice for choice in all_choices if choice.is_clear]
     right = sum(choice.is_right for choice in clear)
     share = f" ({right / len(clear):.0%})" if clear else ""
-    print(f"\nall: predictions off by {statistics.median(all_errors or [0]):.0%} in the median of"
-          f" {len(all_errors)} kernels; {right} of {len(clear)}{share} clear choices right")
+    print(
+        f"\nall: predictions off by {statistics.median(all_errors or [0]):.0%} in the median of"
+        f" {len(all_errors)} kernels; {right} of {len(clear)}{share} clear choices right"
+    )
     return 0
 
 

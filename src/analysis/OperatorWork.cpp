@@ -3,6 +3,7 @@
 #include "dialect/ExpectedSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -38,7 +39,16 @@ DType rateType(Type type) {
   return element.isIntOrFloat() ? toDType(element) : DType::F32;
 }
 
-ScalarOperations scalarOperations(Region &body) {
+/// Division by a power of two is a multiplication.
+static bool dividesExactly(arith::DivFOp op) {
+  FloatAttr divisor;
+  if (!matchPattern(op.getRhs(), m_Constant(&divisor)))
+    return false;
+  APFloat inverse(divisor.getValue());
+  return divisor.getValue().getExactInverse(&inverse);
+}
+
+ScalarOperations scalarOperations(Region &body, llvm::function_ref<bool(BlockArgument)> varies) {
   // Costs of the list of functions, in units of an exponential's.
   static const llvm::StringMap<double> functions = [] {
     llvm::StringMap<double> costs;
@@ -51,11 +61,24 @@ ScalarOperations scalarOperations(Region &body) {
   }();
   constexpr double exponential = 8, cheap = 1, root = 2;
   ScalarOperations count;
+  llvm::DenseSet<Value> fixed; // the same at every point
   body.walk([&](Operation *op) {
-    if (op->hasTrait<OpTrait::IsTerminator>() || isa<arith::ConstantOp, hr::SizeOp>(op))
+    auto isFixed = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return fixed.contains(value) || (argument && varies && !varies(argument));
+    };
+    if (op->hasTrait<OpTrait::IsTerminator>())
       return;
-    if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp, arith::RemSIOp,
-            arith::RemUIOp, math::RsqrtOp>(op))
+    if (isa<arith::ConstantOp, hr::SizeOp>(op) ||
+        (op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), isFixed))) {
+      fixed.insert(op->result_begin(), op->result_end());
+      return;
+    }
+    if (auto division = dyn_cast<arith::DivFOp>(op); division && dividesExactly(division))
+      count.simple += 1;
+    else if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp, arith::RemSIOp,
+                 arith::RemUIOp, math::RsqrtOp>(op))
       count.division += 1;
     else if (isa<math::PowFOp, math::Atan2Op>(op))
       count.elementary += 2.5;

@@ -19,7 +19,10 @@ double nominalBytes(mlir::Value value, const NominalSizes &sizes);
 struct ScalarOperations {
   double simple = 0, division = 0, elementary = 0;
 };
-ScalarOperations scalarOperations(mlir::Region &body);
+/// `varies` tells whether an argument differs from point to point, as all do where it is not given;
+/// what depends on none that does is not counted.
+ScalarOperations scalarOperations(mlir::Region &body,
+                                  llvm::function_ref<bool(mlir::BlockArgument)> varies = nullptr);
 
 /// An operator in a kernel of its own, its operands found among each other.
 Work workOf(hr::OperatorInterface op, const NominalSizes &sizes);

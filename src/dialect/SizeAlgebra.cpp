@@ -139,14 +139,6 @@ std::optional<DimExpr::Bound> boundOfNonNegative(AffineExpr expr) {
   return attempt([&] { return toDimExpr(expr).boundOfNonNegative(); }).value_or(std::nullopt);
 }
 
-std::optional<int64_t> valueWhereAllAre(AffineExpr expr, int64_t symbol) {
-  return attempt([&] {
-    DimExpr size = toDimExpr(expr);
-    std::vector<unsigned> used = size.symbols();
-    return size.evaluate(std::vector<int64_t>(used.empty() ? 0 : used.back() + 1, symbol));
-  });
-}
-
 static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
   if (--budget < 0)
     return false;

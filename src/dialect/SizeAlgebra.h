@@ -35,9 +35,6 @@ bool isNonNegative(mlir::AffineExpr expr);
 /// it is not one.
 std::optional<DimExpr::Bound> boundOfNonNegative(mlir::AffineExpr expr);
 
-/// The number where every symbol has this value; nullopt where it overflows.
-std::optional<int64_t> valueWhereAllAre(mlir::AffineExpr expr, int64_t symbol);
-
 /// Whether an expression is small enough for MLIR to compute with, which checks no overflow and
 /// bounds no growth. Asked of it as it is written: its normal form may hide large numbers.
 bool isManageable(mlir::AffineExpr expr, int64_t mostAbsolute);

@@ -406,16 +406,16 @@ def test_bench_prints_tables():
 def test_bench_json():
     report = json.loads(good("bench", MODEL, *QUICK, "--profile", "--json", "--size", "batch=3"))
     assert {"model", "inputs", "threads", "rounds", "seconds", "bytes_moved", "operations",
-            "gb_per_second", "gop_per_second", "systems", "missing",
-            "kernels"} == report.keys()  # fmt: skip
+            "gb_per_second", "gop_per_second", "systems", "missing", "kernels",
+            "median_error"} == report.keys()  # fmt: skip
     assert report["inputs"] == [{"name": "image", "dtype": "f32", "shape": [3, 1, 8, 8]}]
     (ours,) = report["systems"]
     assert {"name", "version", "median_us", "p95_us", "min_us", "calls", "calls_per_second",
             "load_us", "compile_us", "first_run_us", "first_answer_us"} == ours.keys()  # fmt: skip
     assert 0 < ours["min_us"] <= ours["median_us"] <= ours["p95_us"] and ours["calls"] >= 2
     for kernel in report["kernels"]:
-        assert {"name", "operators", "notes", "time_us", "bytes", "operations", "gb_per_second",
-                "gop_per_second"} == kernel.keys()  # fmt: skip
+        assert {"name", "operators", "routine", "notes", "time_us", "predicted_us", "bytes",
+                "operations", "gb_per_second", "gop_per_second"} == kernel.keys()  # fmt: skip
 
 
 def test_bench_against_onnx_runtime():

@@ -19,10 +19,16 @@ double Work::operations() const {
   return sum;
 }
 
-double tileEfficiency(double rows, double vectors, double usedLanes) {
+double RegisterTile::efficiency() const {
   // Two multiply-adds and two loads a cycle; a sum is there again after four.
+  double vectors = std::ceil(width / lanes);
   double arithmetic = rows * vectors / 2, loads = (rows + vectors) / 2, latency = 4;
-  return arithmetic / std::max({arithmetic, loads, latency}) * usedLanes;
+  double inside = arithmetic / std::max({arithmetic, loads, latency}) * width / (vectors * lanes);
+  // Starting values, and what is done with the sums, take as long as so many products of each.
+  constexpr double ends = 10;
+  // Other widths than powers of two are loaded and stored in parts.
+  double whole = std::exp2(std::round(std::log2(width))) == width || width > lanes ? 1 : 0.4;
+  return inside * whole * depth / (depth + ends);
 }
 
 namespace {
@@ -47,9 +53,13 @@ public:
       if (part.operations > 0)
         computing += part.operations / (speedOf(part, work) * part.efficiency);
     double moving = std::max(fromCore, fromBeyond) * share * sharing;
+    computing *= share;
+    // Loads run ahead of arithmetic, but not far enough to hide all of the shorter part.
+    constexpr double notHidden = 0.4;
+    double busy = std::max(moving, computing) + notHidden * std::min(moving, computing);
     double calls = work.kernelCalls * (rates.kernelCall + (sharing > 1 ? rates.sharing : 0)) +
                    work.libraryCalls * rates.libraryCall;
-    return std::max(moving, computing * share) + calls;
+    return busy + calls;
   }
 
 private:

@@ -19,9 +19,15 @@ public:
 /// and of computing, plus the call.
 std::unique_ptr<const CostModel> makeRooflineModel(Rates rates);
 
-/// The share of a core's multiply-adds that a register tile reaches: `rows` of results of `vectors`
-/// registers each, of whose lanes `usedLanes` are used. The limit is arithmetic, loading operands,
-/// or waiting for sums where there are few of them.
-double tileEfficiency(double rows, double vectors, double usedLanes);
+/// A register tile of a product: `rows` of `width` results, each a sum of `depth` products, on
+/// vectors of `lanes` elements.
+struct RegisterTile {
+  double rows = 1, width = 1, depth = 1, lanes = 1;
+
+  /// The share of a core's multiply-adds that it reaches. The limit is arithmetic, loading
+  /// operands, or waiting for sums where there are few of them; beginning and ending a tile comes
+  /// on top.
+  double efficiency() const;
+};
 
 } // namespace headrace

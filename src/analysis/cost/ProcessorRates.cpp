@@ -75,12 +75,15 @@ Rates derivedRates(const ProcessorDescription &processor) {
   rates.f64 = speeds(vector / 8);
   // Cores have their own caches; about three of them use up what the memory gives.
   double cores = processor.threads, shared = std::min(cores, 3.0);
+  // A cache for all cores of a large processor is others' too, where this machine has a few.
+  constexpr double mostOfThread = 16 << 20;
+  double sharedBytes = std::min(processor.sharedBytes, cores * mostOfThread);
   rates.memory = {{processor.nearBytes, 100, 100 * cores},
                   {processor.coreBytes, 50, 50 * cores},
-                  {std::max(processor.sharedBytes / 2, 2 * processor.coreBytes), 15, 15 * cores},
-                  {std::max(processor.sharedBytes * 2, 4 * processor.coreBytes), 10, 10 * shared}};
-  // Products of a library: most of the speed from about a hundred rows on.
-  for (auto [side, share] : {std::pair{16.0, 0.1}, {64.0, 0.5}, {256.0, 0.75}, {1024.0, 0.85}}) {
+                  {std::max(sharedBytes / 2, 2 * processor.coreBytes), 15, 15 * cores},
+                  {std::max(sharedBytes * 2, 4 * processor.coreBytes), 10, 10 * shared}};
+  // Products of a library, which packs operands on every call.
+  for (auto [side, share] : {std::pair{24.0, 0.55}, {96.0, 0.7}, {384.0, 0.8}, {1024.0, 0.85}}) {
     rates.libraryF32.push_back({side, rounded(share * rates.f32[0])});
     rates.libraryF64.push_back({side, rounded(share * rates.f64[0])});
   }

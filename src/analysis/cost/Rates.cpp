@@ -43,8 +43,9 @@ double Rates::bytesPerMicrosecond(double workingSet, int count) const {
   auto speed = [&](const Bandwidth &level) {
     return level.ofOneThread + share * (level.ofAllThreads - level.ofOneThread);
   };
-  return 1e3 * interpolated(std::span<const Bandwidth>(memory), std::max(workingSet, 1.0),
-                            [](const Bandwidth &level) { return level.bytes; }, speed);
+  return 1e3 * interpolated(
+                   std::span<const Bandwidth>(memory), std::max(workingSet, 1.0),
+                   [](const Bandwidth &level) { return level.bytes; }, speed);
 }
 
 double Rates::operationsPerMicrosecond(OperationKind kind, DType type) const {
@@ -59,10 +60,13 @@ double Rates::libraryOperationsPerMicrosecond(DType type, double side) const {
   const std::vector<LibrarySpeed> &speeds = type == DType::F64 ? libraryF64 : libraryF32;
   if (speeds.empty() || (type != DType::F64 && type != DType::F32))
     return 0;
-  return 1e3 * interpolated(
-                   std::span<const LibrarySpeed>(speeds), std::max(side, 1.0),
-                   [](const LibrarySpeed &point) { return point.side; },
-                   [](const LibrarySpeed &point) { return point.speed; });
+  // Operands of fewer rows or columns are packed as often and used less.
+  double small = std::min(1.0, side / speeds.front().side);
+  return 1e3 * small *
+         interpolated(
+             std::span<const LibrarySpeed>(speeds), std::max(side, 1.0),
+             [](const LibrarySpeed &point) { return point.side; },
+             [](const LibrarySpeed &point) { return point.speed; });
 }
 
 } // namespace headrace

@@ -48,7 +48,7 @@ struct Rates {
   using Speeds = std::array<double, operationKinds>;
   Speeds f32{}, f64{}, narrow{};
 
-  /// Gigaoperations a second of a library's products on one thread, by the side of a cube.
+  /// Gigaoperations a second of a library's products on one thread, by their smallest side.
   struct LibrarySpeed {
     double side, speed;
   };

@@ -54,8 +54,8 @@ std::vector<std::vector<double>> rowsOf(const Json &lists, const char *name, siz
   std::vector<std::vector<double>> rows;
   for (const Json &row : list(lists, name)) {
     if (!row.is_array() || row.size() != columns)
-      throw JsonFault(std::string("expected rows of ") + std::to_string(columns) +
-                      " numbers in '" + name + "'");
+      throw JsonFault(std::string("expected rows of ") + std::to_string(columns) + " numbers in '" +
+                      name + "'");
     std::vector<double> &numbers = rows.emplace_back();
     for (const Json &value : row)
       numbers.push_back(positive(value, name));
@@ -125,9 +125,7 @@ std::string ratesToText(const Rates &rates) {
       {"library",
        {{"f32", libraryToJson(rates.libraryF32)}, {"f64", libraryToJson(rates.libraryF64)}}},
       {"calls",
-       {{"kernel", rates.kernelCall},
-        {"sharing", rates.sharing},
-        {"library", rates.libraryCall}}}};
+       {{"kernel", rates.kernelCall}, {"sharing", rates.sharing}, {"library", rates.libraryCall}}}};
   return json.dump(2);
 }
 
@@ -140,7 +138,11 @@ Rates ratesFromText(std::string_view text, const std::string &what) {
 }
 
 std::optional<Rates> storedRates(const std::string &machine, int threads, std::string *warning) {
-  std::optional<std::string> text = FileCache::user("rates").find(keyOf(machine, threads));
+  FileCache cache = FileCache::user("rates");
+  std::string key = keyOf(machine, threads);
+  std::optional<std::string> text = cache.find(key);
+  if (!text && warning && cache.isDamaged(key))
+    *warning = "the stored rates are damaged";
   if (!text)
     return std::nullopt;
   try {

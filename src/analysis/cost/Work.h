@@ -30,7 +30,7 @@ struct Work {
   int kernelCalls = 1;
   /// Calls of a library's routine: products are at its speed then.
   int libraryCalls = 0;
-  /// How large those products are: the side of a cube that a library computes as fast.
+  /// How large those products are: their smallest side.
   double librarySide = 0;
 
   double bytes() const;

@@ -2,8 +2,9 @@
 // those bytes is the working set that a cache must hold for it to be there still.
 #include "driver/machine/Predict.h"
 
-#include "analysis/OperatorWork.h"
+#include "runtime/program/Binding.h"
 
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -16,7 +17,13 @@ public:
   Predictor(const Program &program, ModuleOp kernels, const Target &target,
             ArrayRef<int64_t> symbols, int threads)
       : program(program), kernels(kernels), target(target), symbols(symbols), threads(threads),
-        lastUse(program.buffers.size(), 0) {}
+        plan(planTemporaries(program, {symbols.data(), symbols.size()})),
+        lastUse(program.buffers.size(), 0), footprint(static_cast<double>(plan.totalBytes)),
+        arena(plan.totalBytes / kPage + 1, 0) {
+    for (const BufferInfo &buffer : program.buffers)
+      if (buffer.kind != BufferInfo::Kind::Temporary)
+        footprint += valueOf(buffer.bytes);
+  }
 
   std::vector<double> run() {
     // The first call leaves data where the next one finds it.
@@ -50,11 +57,10 @@ private:
     work.libraryCalls = 1;
     work.parts = std::max(1.0, operations / 1e6);
     if (step.symbol.ends_with("gemm") && step.parameters.size() >= 4) {
-      double rows = valueOf(step.parameters[1]), columns = valueOf(step.parameters[2]),
-             depth = valueOf(step.parameters[3]);
-      work.librarySide = 3 / (1 / rows + 1 / columns + 1 / depth);
+      work.librarySide = std::min(
+          {valueOf(step.parameters[1]), valueOf(step.parameters[2]), valueOf(step.parameters[3])});
     } else {
-      work.librarySide = 128;
+      work.librarySide = 64; // attention, whose heads are about as deep
     }
     if (operations > 0)
       work.arithmetic.push_back(
@@ -71,7 +77,8 @@ private:
       if (!seen.insert(buffer).second)
         continue;
       double bytes = valueOf(program.buffers[buffer].bytes);
-      streams.push_back({bytes, clock - lastUse[buffer] + bytes, static_cast<int>(i)});
+      double workingSet = std::min(touchedSince(buffer, bytes) + bytes, footprint);
+      streams.push_back({bytes, workingSet, static_cast<int>(i)});
       all += bytes;
     }
     // Views and gathers touch a part of an operand.
@@ -83,8 +90,35 @@ private:
     }
     clock += part * all;
     for (int buffer : step.operands)
-      lastUse[buffer] = clock;
+      use(buffer);
     return streams;
+  }
+
+  /// Temporaries share memory: what is written may lie where another was just read.
+  bool isTemporary(int buffer) const {
+    return program.buffers[buffer].kind == BufferInfo::Kind::Temporary;
+  }
+  template <class Visit> void eachPage(int buffer, Visit visit) {
+    int64_t begin = plan.offsets[buffer] / kPage;
+    auto pages = static_cast<int64_t>(std::ceil(valueOf(program.buffers[buffer].bytes) / kPage));
+    for (int64_t page = begin; page < std::min(begin + pages, int64_t(arena.size())); ++page)
+      visit(arena[page]);
+  }
+
+  double touchedSince(int buffer, double bytes) {
+    if (!isTemporary(buffer))
+      return clock - lastUse[buffer];
+    double sum = 0, pages = 0;
+    eachPage(buffer, [&](double &last) {
+      sum += clock - last;
+      pages += 1;
+    });
+    return pages > 0 ? sum / pages : bytes;
+  }
+  void use(int buffer) {
+    lastUse[buffer] = clock;
+    if (isTemporary(buffer))
+      eachPage(buffer, [&](double &last) { last = clock; });
   }
 
   const Program &program;
@@ -92,8 +126,12 @@ private:
   const Target &target;
   ArrayRef<int64_t> symbols;
   int threads;
-  double clock = 0; // bytes touched so far
-  std::vector<double> lastUse;
+  static constexpr int64_t kPage = 16 << 10;
+  MemoryPlan plan;
+  double clock = 0;            // bytes touched so far
+  std::vector<double> lastUse; // when buffers were touched
+  double footprint;            // all memory of the program
+  std::vector<double> arena;   // when pages of temporaries were touched
 };
 
 } // namespace

@@ -22,8 +22,10 @@ public:
     std::string key = segmentKey(dag, segment);
     if (known.insert(key).second) {
       std::string name = segmentName(dag, segment);
+      Segment anySize = segment;
+      anySize.expectedSizes.clear(); // a sample is small
       segments.push_back(
-          {key, LevelOneProgram{name, context, importSegment(dag, segment, *context, name)}});
+          {key, LevelOneProgram{name, context, importSegment(dag, anySize, *context, name)}});
     }
     return nullptr;
   }

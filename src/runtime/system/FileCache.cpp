@@ -91,6 +91,11 @@ std::optional<std::string> FileCache::find(const std::string &key) const {
   return content;
 }
 
+bool FileCache::isDamaged(const std::string &key) const {
+  std::error_code ignored;
+  return folder && fs::exists(fileOf(key), ignored) && !find(key);
+}
+
 void FileCache::store(const std::string &key, std::string_view content) const {
   if (!folder)
     return;

@@ -30,6 +30,8 @@ public:
   static std::string key(std::initializer_list<std::string_view> parts);
 
   std::optional<std::string> find(const std::string &key) const;
+  /// Whether there is a file of that key which is not what `store` wrote.
+  bool isDamaged(const std::string &key) const;
   void store(const std::string &key, std::string_view content) const;
   /// Removes the files not used for longest until at most `bytes` remain.
   void trim(uintmax_t bytes = uintmax_t{256} << 20) const;

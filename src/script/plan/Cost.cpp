@@ -47,7 +47,7 @@ static Work hostWork(const Dag &dag, const Node &node, std::span<const int64_t> 
       auto rows = std::max(1.0, cells(operand(0), symbols) / std::max(depth, 1.0));
       auto columns = std::max(1.0, cells(operand(1), symbols) / std::max(depth, 1.0));
       work.libraryCalls = 1;
-      work.librarySide = 3 / (1 / rows + 1 / columns + 1 / std::max(depth, 1.0));
+      work.librarySide = std::min({rows, columns, std::max(depth, 1.0)});
     }
     move(work, cells(operand(0), symbols) + cells(operand(1), symbols) + result);
     return work;

@@ -17,6 +17,10 @@ public:
     NominalSizes sizes = nominalSizes(op);
     Work work = workOf(op, sizes);
     work.kernelCalls = 3;
+    // Sums over a head's depth are short.
+    auto depth = static_cast<double>(nominal(shapeOf(op.getQuery()).back(), sizes));
+    auto lanes = static_cast<double>(machine.lanes(sizeof(float)));
+    work.arithmetic.front().efficiency = RegisterTile{14, 2 * lanes, depth, lanes}.efficiency();
     // Scores are written, read, written as weights and read again.
     SymbolicShape scores = shapeOf(op.getQuery());
     scores.back() = shapeOf(op.getKey())[scores.size() - 2];

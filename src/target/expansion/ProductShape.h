@@ -10,9 +10,8 @@ struct ProductShape {
   double batch = 1, rows = 1, columns = 1, depth = 1;
 
   double operations() const { return 2 * batch * rows * columns * depth; }
-  /// The side of a cube that a library computes as fast: packing operands and writing results
-  /// counts by the inverse of the sides.
-  double side() const { return 3 / (1 / rows + 1 / columns + 1 / depth); }
+  /// The side that a library's speed depends on: packing operands pays by how often they are used.
+  double side() const { return std::min({rows, columns, depth}); }
 };
 
 /// Of a sum of products with two operands. A convolution's rows are the positions of its windows.

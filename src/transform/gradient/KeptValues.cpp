@@ -166,8 +166,8 @@ GradientGraph GradientGraph::of(func::FuncOp joint, unsigned inputs, unsigned ou
     node.value = value;
     node.bytes = costs.bytesOf(value);
     node.free = isa<BlockArgument>(value) || returned(value, 0, outputs);
-    node.keeping =
-        costs.ofMoving((node.free || isInMemory(value, late) ? 1 : 2) * static_cast<double>(node.bytes));
+    node.keeping = costs.ofMoving((node.free || isInMemory(value, late) ? 1 : 2) *
+                                  static_cast<double>(node.bytes));
     // Of a value and its views, the value.
     if (isa_and_nonnull<hr::ReshapeOp, hr::CheckOp>(value.getDefiningOp()))
       node.keeping += 2;

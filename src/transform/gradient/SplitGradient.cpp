@@ -142,9 +142,8 @@ private:
     OpBuilder b(joint);
     auto function = b.create<func::FuncOp>(joint.getLoc(), name,
                                            b.getFunctionType(arguments.types, results.types));
-    for (StringRef key :
-         {StringRef(kSymbolsAttr), StringRef(kSymbolMinAttr), StringRef(kSymbolMaxAttr),
-          StringRef(kExpectedSizesAttr)})
+    for (StringRef key : {StringRef(kSymbolsAttr), StringRef(kSymbolMinAttr),
+                          StringRef(kSymbolMaxAttr), StringRef(kExpectedSizesAttr)})
       if (Attribute attribute = joint->getAttr(key))
         function->setAttr(key, attribute);
     function.setAllArgAttrs(arguments.attributes);

@@ -162,8 +162,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       if (!symbol) {
         b.setInsertionPointToEnd(program.getBody());
         ModuleOp module = outline(b, kernel, symbolFor(kernel.getName()));
-        if (Attribute sizes =
-                kernel->getParentOfType<func::FuncOp>()->getAttr(kExpectedSizesAttr))
+        if (Attribute sizes = kernel->getParentOfType<func::FuncOp>()->getAttr(kExpectedSizesAttr))
           module->setAttr(kExpectedSizesAttr, sizes);
         module->remove();
         symbols.insert(module); // makes the name unique

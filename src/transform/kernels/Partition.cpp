@@ -263,9 +263,7 @@ private:
     Traffic ofA = trafficOf(a), ofB = trafficOf(b);
     const Traffic &smaller = ofA.work.bytes() < ofB.work.bytes() ? ofA : ofB;
     Work saved;
-    auto save = [&](Value value) {
-      saved.move(nominalBytes(value, sizes), smaller.work.bytes());
-    };
+    auto save = [&](Value value) { saved.move(nominalBytes(value, sizes), smaller.work.bytes()); };
     for (Value value : ofA.reads)
       if (ofB.reads.contains(value) || ofB.computes.contains(value))
         save(value);

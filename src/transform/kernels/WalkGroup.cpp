@@ -165,7 +165,10 @@ void KernelGroup::walkFromRoot() {
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
-  if (points < kFewestPoints || cells > kMostCells)
+  // A sum of open length has vectors only where it walks.
+  bool isOpen = llvm::any_of(
+      axes, [](const Axis &axis) { return axis.reduction && !constantValue(axis.size); });
+  if ((points < kFewestPoints && !isOpen) || cells > kMostCells)
     return;
   for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
     if (axes[axis].reduction && canWalkAlong(axis)) {

@@ -1,4 +1,5 @@
 #include "analysis/cost/CostModel.h"
+
 #include "analysis/cost/ProcessorRates.h"
 
 #include <gtest/gtest.h>
@@ -45,11 +46,12 @@ TEST_F(CostModelTest, MoreOperationsTakeLonger) {
             model->microseconds(computing(OperationKind::Product, 1e6, 0.5)));
 }
 
-TEST_F(CostModelTest, TheLongerOfMovingAndComputingCounts) {
-  Work both = moving(1e9, 1e9);
-  double alone = model->microseconds(both);
-  both.arithmetic.push_back({OperationKind::Simple, DType::F32, 10});
-  EXPECT_DOUBLE_EQ(model->microseconds(both), alone);
+TEST_F(CostModelTest, MovingAndComputingOverlapInPart) {
+  Work both = moving(1e9, 1e9), computed = computing(OperationKind::Simple, 1e9);
+  double moved = model->microseconds(both), alone = model->microseconds(computed);
+  both.arithmetic = computed.arithmetic;
+  EXPECT_GT(model->microseconds(both), std::max(moved, alone));
+  EXPECT_LT(model->microseconds(both), moved + alone);
 }
 
 TEST_F(CostModelTest, ThreadsShareParts) {
@@ -79,11 +81,16 @@ TEST_F(CostModelTest, LibrariesAreSlowerAtSmallProducts) {
   EXPECT_GT(model->microseconds(small), model->microseconds(large));
 }
 
-TEST(TileEfficiencyTest, FullTilesReachAllOfIt) {
-  EXPECT_DOUBLE_EQ(tileEfficiency(14, 2, 1), 1);
-  EXPECT_LT(tileEfficiency(1, 1, 1), 0.2);            // waits for its sum
-  EXPECT_LT(tileEfficiency(8, 1, 1), 1);              // waits for its loads
-  EXPECT_DOUBLE_EQ(tileEfficiency(14, 2, 0.5), 0.5);  // half of the lanes are idle
+TEST(RegisterTileTest, FullTilesReachNearlyAllOfIt) {
+  auto efficiency = [](double rows, double width, double depth) {
+    return RegisterTile{rows, width, depth, /*lanes=*/8}.efficiency();
+  };
+  EXPECT_GT(efficiency(14, 16, 1e6), 0.999);
+  EXPECT_LT(efficiency(1, 8, 1e6), 0.2);                     // waits for its sum
+  EXPECT_LT(efficiency(8, 8, 1e6), efficiency(8, 16, 1e6));  // waits for its loads
+  EXPECT_LT(efficiency(14, 4, 1e6), efficiency(14, 8, 1e6)); // half of the lanes are idle
+  EXPECT_LT(efficiency(14, 6, 1e6), efficiency(14, 4, 1e6)); // loaded in parts
+  EXPECT_LT(efficiency(14, 16, 8), efficiency(14, 16, 800)); // begins and ends often
 }
 
 } // namespace

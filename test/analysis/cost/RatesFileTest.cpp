@@ -1,5 +1,6 @@
-#include "analysis/cost/ProcessorRates.h"
 #include "analysis/cost/RatesFile.h"
+
+#include "analysis/cost/ProcessorRates.h"
 #include "runtime/system/Error.h"
 
 #include <cstdlib>
@@ -82,7 +83,9 @@ TEST_F(RatesFileTest, ADamagedFileCountsAsNone) {
   stream.seekp(200);
   stream << "damage";
   stream.close();
-  EXPECT_FALSE(storedRates("a processor", 2));
+  std::string warning;
+  EXPECT_FALSE(storedRates("a processor", 2, &warning));
+  EXPECT_EQ(warning, "the stored rates are damaged");
   fs::resize_file(file(), 10);
   EXPECT_FALSE(storedRates("a processor", 2));
 }

@@ -58,6 +58,8 @@ TEST(RatesTest, LibrariesHaveSpeedsForTheirTypesAlone) {
   EXPECT_GT(rates.libraryOperationsPerMicrosecond(DType::F32, 100), 0);
   EXPECT_GT(rates.libraryOperationsPerMicrosecond(DType::F64, 100), 0);
   EXPECT_EQ(rates.libraryOperationsPerMicrosecond(DType::I32, 100), 0);
+  EXPECT_LT(rates.libraryOperationsPerMicrosecond(DType::F32, 6),
+            0.3 * rates.libraryOperationsPerMicrosecond(DType::F32, 24));
   rates.libraryF32.clear();
   EXPECT_EQ(rates.libraryOperationsPerMicrosecond(DType::F32, 100), 0);
 }

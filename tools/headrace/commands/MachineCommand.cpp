@@ -34,8 +34,8 @@ int showMachine(const MachineOptions &options) {
     printRates(rates);
   // Of what is stored and cannot be used, a person should know.
   std::string warning;
-  if (!options.calibrate && !rates.measured && !storedRates(rates.machine, rates.threads, &warning) &&
-      !warning.empty())
+  if (!options.calibrate && !rates.measured &&
+      !storedRates(rates.machine, rates.threads, &warning) && !warning.empty())
     fmt::print(stderr, "headrace: not used: {}\n", warning);
   return 0;
 }

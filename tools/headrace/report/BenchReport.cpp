@@ -154,8 +154,8 @@ void printJson(const BenchResult &result) {
                          {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
                          {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
     document["kernels"] = kernels;
-    if (std::optional<double> error = medianError(result.kernels))
-      document["median_error"] = *error;
+    std::optional<double> error = medianError(result.kernels);
+    document["median_error"] = error ? json(*error) : json();
   }
   fmt::print("{}\n", jsonText(document));
 }

@@ -15,7 +15,8 @@ std::string number(double value) { return fmt::format("{:.3g}", value); }
 void printMemory(const Rates &rates) {
   Table table({{"working set"}, {"GB/s of a thread"}, {"of all"}});
   for (const Rates::Bandwidth &level : rates.memory)
-    table.add({withPrefix(level.bytes, "B"), number(level.ofOneThread), number(level.ofAllThreads)});
+    table.add(
+        {withPrefix(level.bytes, "B"), number(level.ofOneThread), number(level.ofAllThreads)});
   fmt::print("\nmemory\n");
   table.print(stdout);
 }

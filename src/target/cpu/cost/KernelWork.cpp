@@ -105,6 +105,16 @@ private:
       work.arithmetic.push_back({kind, type, operations, efficiency});
   }
 
+  /// What is the same for a whole row is computed once for it.
+  static ScalarOperations operationsOf(linalg::GenericOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    unsigned last = op.getNumLoops() > 0 ? op.getNumLoops() - 1 : 0;
+    return scalarOperations(op.getRegion(), [&](BlockArgument argument) {
+      bool isSum = argument.getArgNumber() >= op.getNumDpsInputs() && op.getNumReductionLoops() > 0;
+      return isSum || op.getNumLoops() == 0 || maps[argument.getArgNumber()].isFunctionOfDim(last);
+    });
+  }
+
   void addScalars(const ScalarOperations &each, DType type, double points, bool inVectors) {
     if (!inVectors)
       return add(OperationKind::Scalar, type,
@@ -121,19 +131,19 @@ private:
     DType type = rateType(op->getResult(0).getType());
     const Stage *stage = model ? model->find(stageOf(op).str()) : nullptr;
     bool inVectors = stage && stage->isVectorized();
-    bool inTiles =
-        inVectors && stage->reduces() && !stage->isReduction(stage->loops.back());
+    bool inTiles = inVectors && stage->reduces() && !stage->isReduction(stage->loops.back());
     if (inTiles && addTiles(op, *stage, points, type))
       return;
     // Data in another order is moved, not computed; an element costs its loop.
-    addScalars(scalarOperations(op.getRegion()), type, points, inVectors);
+    addScalars(operationsOf(op), type, points, inVectors);
   }
 
   /// A reduction in register tiles.
   bool addTiles(linalg::GenericOp op, const Stage &stage, double points, DType type) {
     const Stage &root = model->kernelRoot(stage.name);
     std::optional<int> position = model->positionInside(stage.name, root.name);
-    size_t outer = &root == &stage ? stage.tileBegin() : static_cast<size_t>(position.value_or(-1) + 1);
+    size_t outer =
+        &root == &stage ? stage.tileBegin() : static_cast<size_t>(position.value_or(-1) + 1);
     int feature = -1;
     for (const Loop &loop : stage.loops)
       if (loop.kind == Loop::Kind::Vectorized)
@@ -151,12 +161,19 @@ private:
     bool isProduct = isContraction(op) && !maps[0].isFunctionOfDim(feature);
     if (isProduct)
       add(OperationKind::Product, type, 2 * points,
-          tileEfficiency(rows, vectors, width / (vectors * lanes)));
+          RegisterTile{rows, width, depthOf(stage), lanes}.efficiency());
     else
       add(OperationKind::Window, type, (isContraction(op) ? 2 : 1) * points,
           std::max(width / (vectors * lanes), 1 / lanes));
     addReadAgain(op, stage, root, outer, sizeOf(type));
     return true;
+  }
+
+  static double depthOf(const Stage &stage) {
+    double depth = 1;
+    for (const StageAxis &axis : stage.axes)
+      depth *= axis.reduction ? static_cast<double>(axis.extent.value_or(1)) : 1;
+    return depth;
   }
 
   /// How many points of an axis are walked inside the first `outer` loops of the root.
@@ -222,7 +239,8 @@ private:
       }
       double again = moved - whole;
       if (again > 0)
-        work.streams.push_back({again, isNear ? std::min(whole, machine.rates.coreCacheBytes) : whole, -1});
+        work.streams.push_back(
+            {again, isNear ? std::min(whole, machine.rates.coreCacheBytes) : whole, -1});
     }
   }
 
@@ -235,7 +253,7 @@ private:
     double each = 0;
     SmallVector<linalg::GenericOp> ops;
     kernel.walk([&](linalg::GenericOp op) {
-      ScalarOperations count = scalarOperations(op.getRegion());
+      ScalarOperations count = operationsOf(op);
       each += count.simple + count.division + count.elementary;
       ops.push_back(op);
     });
@@ -243,9 +261,9 @@ private:
       DType type = rateType(op->getResult(0).getType());
       double points = operations / std::max(each, 1.0);
       if (isContraction(op))
-        add(OperationKind::Product, type, 2 * points, /*efficiency=*/0.5);
+        add(OperationKind::Product, type, 2 * points, /*efficiency=*/0.8);
       else
-        addScalars(scalarOperations(op.getRegion()), type, points, /*inVectors=*/true);
+        addScalars(operationsOf(op), type, points, /*inVectors=*/true);
     }
   }
 

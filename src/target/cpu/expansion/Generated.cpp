@@ -11,39 +11,38 @@ namespace {
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
 /// A product in register tiles (recipe/ChooseTiles.h), its operands read once and where loops come
-/// back to them.
-Work tiledWork(const ProductShape &shape, double imageBytes, double weightBytes,
+/// back to them: weights for each of `rowCells` parts of the rows.
+Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
   auto tile = static_cast<double>(
       chooseFeatureTile(static_cast<int64_t>(lanes), static_cast<int64_t>(shape.columns)));
   double width = tile >= lanes || shape.columns <= 2 * lanes ? std::max(tile, 1.0) : 2 * lanes;
   double vectors = std::ceil(width / lanes), blocks = std::ceil(shape.columns / width);
-  double most = std::clamp((static_cast<double>(machine.vectorRegisters) - 1 - vectors) / vectors,
-                           1.0, 14.0);
+  double most =
+      std::clamp((static_cast<double>(machine.vectorRegisters) - 1 - vectors) / vectors, 1.0, 14.0);
   // A single row is computed for several blocks of columns at once.
   double rows = std::min(std::floor(most), std::max(shape.rows, shape.rows == 1 ? blocks : 1));
   Work work;
   work.arithmetic.push_back({OperationKind::Product, type, shape.operations(),
-                             tileEfficiency(rows, vectors, width / (vectors * lanes))});
+                             RegisterTile{rows, width, shape.depth, lanes}.efficiency()});
   double whole = imageBytes + weightBytes + resultBytes;
   for (double bytes : {imageBytes, weightBytes, resultBytes})
     work.move(bytes, whole);
   work.parts = shape.batch * blocks * std::ceil(shape.rows / rows);
-  // A panel of weights stays while all rows of a cell use it; cells are blocks of columns, or of
-  // rows where there are few of those.
+  // A panel of weights stays while all rows of a cell use it.
   double panel = shape.depth * width * static_cast<double>(sizeOf(type));
   double panels = weightBytes * std::ceil(shape.rows / rows);
   if (panel > machine.rates.nearCacheBytes && panels > weightBytes)
     work.move(panels - weightBytes, std::min(panel, machine.rates.coreCacheBytes));
-  constexpr double cells = 16;
-  double rowCells = std::min(std::ceil(cells / blocks), std::ceil(shape.rows / rows));
   if (weightBytes > machine.rates.coreCacheBytes)
     work.move((rowCells - 1) * weightBytes, weightBytes);
   if (imageBytes > machine.rates.nearCacheBytes && blocks > 1)
     work.move((blocks - 1) * imageBytes / rowCells, imageBytes / rowCells);
   return work;
 }
+
+constexpr double kWantedCells = 16; // of a kernel's grid
 
 /// Loops of our own: the result's last dimension in vectors, which the second operand must hold
 /// contiguously. Constant operands are packed that way for nothing.
@@ -59,10 +58,14 @@ public:
     bool swapped = featuresInFirstOperand(op);
     if (swapped)
       std::swap(shape.rows, shape.columns);
-    Value image = swapped ? op.getRhs() : op.getLhs(), weights = swapped ? op.getLhs() : op.getRhs();
+    Value image = swapped ? op.getRhs() : op.getLhs(),
+          weights = swapped ? op.getLhs() : op.getRhs();
     DType type = rateType(op.getType());
     double weightBytes = nominalBytes(weights, sizes);
-    Work work = tiledWork(shape, nominalBytes(image, sizes), weightBytes,
+    // Cells are blocks of columns, and of rows where there are few of those.
+    double blocks = std::ceil(shape.columns / (2.0 * machine.lanes(sizeOf(type))));
+    double rowCells = std::clamp(std::ceil(kWantedCells / blocks), 1.0, shape.rows);
+    Work work = tiledWork(shape, rowCells, nominalBytes(image, sizes), weightBytes,
                           nominalBytes(op.getResult(), sizes), type, machine);
     work.arithmetic = {arithmeticOf(op, work.arithmetic.front())};
     if (needsTranspose(op)) {
@@ -167,9 +170,16 @@ public:
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     NominalSizes sizes = nominalSizes(op);
-    return tiledWork(productShape(op, sizes), nominalBytes(op.getInput(), sizes),
-                     nominalBytes(op.getFilter(), sizes), nominalBytes(op.getResult(), sizes),
-                     rateType(op.getType()), machine);
+    // Cells are rows of the image: several of them where there are many.
+    SymbolicShape result = shapeOf(op.getResult());
+    bool first = op.getLayout() == hr::ChannelLayout::First;
+    auto images = static_cast<double>(nominal(result.front(), sizes));
+    auto height = static_cast<double>(nominal(result[first ? 2 : 1], sizes));
+    double rowCells =
+        images * height / std::max(1.0, std::floor(images * height / (2 * kWantedCells)));
+    return tiledWork(productShape(op, sizes), std::max(rowCells, 1.0),
+                     nominalBytes(op.getInput(), sizes), nominalBytes(op.getFilter(), sizes),
+                     nominalBytes(op.getResult(), sizes), rateType(op.getType()), machine);
   }
   void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 };

@@ -52,16 +52,23 @@ public:
     return op && hasPatches(op) && hasBlasTypes(op) && libraryAvailable("openblas");
   }
 
-  Work work(Operation *operation, const Machine &) const override {
+  Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     NominalSizes sizes = nominalSizes(op);
     ProductShape shape = productShape(op, sizes);
     Work work = LibraryContraction::libraryWork(op, shape);
-    // Patches are gathered by slices, joined, and read by the product.
-    double patches =
-        shape.batch * shape.rows * shape.depth * op.getType().getElementTypeBitWidth() / 8;
+    // Patches are gathered by a slice for each position, joined, and read by the product.
+    DType type = rateType(op.getType());
+    double elements = shape.batch * shape.rows * shape.depth;
+    double patches = elements * static_cast<double>(sizeOf(type));
+    // What lies together are the channels of a pixel: a loop for each, in vectors where they are
+    // many.
+    auto channels = static_cast<double>(nominal(shapeOf(op.getInput()).back(), sizes));
+    auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
+    work.arithmetic.push_back(
+        {OperationKind::Scalar, type, 2 * elements / std::clamp(channels, 1.0, lanes)});
     work.move(5 * patches, 2 * patches);
-    work.kernelCalls += 1;
+    work.kernelCalls += 1 + static_cast<int>(positionsOf(op));
     return work;
   }
 

@@ -88,7 +88,8 @@ public:
     auto depth = static_cast<double>(nominal(query.back(), sizes));
     work.kernelCalls = 0;
     work.libraryCalls = 1;
-    work.librarySide = ProductShape{1, std::min(queries, kBlock), std::min(keys, kBlock), depth}.side();
+    work.librarySide =
+        ProductShape{1, std::min(queries, kBlock), std::min(keys, kBlock), depth}.side();
     // Every block of keys rescales what the blocks before it left; scores stay in the caches.
     double scores = work.arithmetic.front().operations / (4 * depth);
     DType type = rateType(op.getType());

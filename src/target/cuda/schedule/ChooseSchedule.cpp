@@ -28,8 +28,7 @@ bool readsWell(const Product &product) {
 /// Products of fewer rows or columns are sums of rows.
 bool fillsTiles(const Product &product) {
   constexpr int64_t kFewest = 16;
-  return product.nominalSize(product.m) >= kFewest &&
-         product.nominalSize(product.n) >= kFewest;
+  return product.nominalSize(product.m) >= kFewest && product.nominalSize(product.n) >= kFewest;
 }
 
 class Chooser {

@@ -34,7 +34,6 @@ struct TensorMemory {
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
 
-
 /// How many positions a loop has, as an expression of the symbols; null where that is unknown.
 mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 

@@ -1,0 +1,95 @@
+"""headrace machine: the rates that costs are estimated with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BIN = os.environ.get("HEADRACE_BIN")
+pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
+KINDS = {"product", "window", "simple", "division", "elementary", "scalar"}
+
+
+def headrace(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else ""}
+    return subprocess.run(
+        [str(BIN), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=environment,
+    )
+
+
+def test_tables_show_memory_arithmetic_and_calls() -> None:
+    done = headrace("machine")
+    assert done.returncode == 0
+    for word in ("memory", "arithmetic", "product", "a call: kernel", "derived"):
+        assert word in done.stdout
+
+
+def test_json_has_every_rate() -> None:
+    rates = json.loads(headrace("machine", "--target", "cpu:x86-64-v3", "--json").stdout)
+    assert rates["machine"] == "x86-64-v3"
+    assert not rates["measured"]
+    assert set(rates["speeds"]) == {"f32", "f64", "narrow"}
+    assert all(set(speeds) == KINDS for speeds in rates["speeds"].values())
+    sets = [row[0] for row in rates["memory"]]
+    assert sets == sorted(sets)
+
+
+def test_a_level_of_processors_has_the_same_rates_everywhere(tmp_path: Path) -> None:
+    words = ("machine", "--target", "cpu:x86-64-v2", "--json")
+    assert headrace(*words).stdout == headrace(*words, cache=tmp_path).stdout
+
+
+def test_devices_have_rates() -> None:
+    assert (
+        json.loads(headrace("machine", "--target", "cuda:sm_90a", "--json").stdout)["threads"] > 1
+    )
+
+
+def test_a_calibration_is_kept_and_used(tmp_path: Path) -> None:
+    measured = json.loads(headrace("machine", "--calibrate", "--json", cache=tmp_path).stdout)
+    assert measured["measured"]
+    assert json.loads(headrace("machine", "--json", cache=tmp_path).stdout) == measured
+    assert all(value > 0 for value in measured["speeds"]["f32"].values())
+
+
+def test_damaged_rates_are_not_used(tmp_path: Path) -> None:
+    headrace("machine", "--calibrate", cache=tmp_path)
+    (file,) = tmp_path.rglob("*.rates")
+    file.write_bytes(file.read_bytes()[:-20])
+    done = headrace("machine", "--json", cache=tmp_path)
+    assert not json.loads(done.stdout)["measured"]
+    assert done.stderr == "headrace: not used: the stored rates are damaged\n"
+
+
+def test_only_this_processor_is_measured() -> None:
+    done = headrace("machine", "--calibrate", "--target", "cpu:x86-64-v2")
+    assert done.returncode == 1
+    assert "expected the target cpu, which is measured here, got 'cpu:x86-64-v2'" in done.stderr
+
+
+def test_wrong_usage_is_told_with_where_to_read_on() -> None:
+    done = headrace("machine", "--measure")
+    assert done.returncode == 2
+    assert "(see headrace machine --help)" in done.stderr
+    assert headrace("machine", "--target", "abacus").returncode == 1
+
+
+def test_help_has_examples() -> None:
+    assert "headrace machine --calibrate" in headrace("machine", "--help").stdout
+
+
+def test_profiles_show_predictions() -> None:
+    model = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
+    words = ("bench", str(model), "--profile", "--seconds", "0.05", "--rounds", "1")
+    assert "predicted" in headrace(*words).stdout
+    kernels = json.loads(headrace(*words, "--json").stdout)["kernels"]
+    assert all(kernel["predicted_us"] > 0 for kernel in kernels)
