@@ -167,7 +167,10 @@ static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source,
     if (isGeneral || settings.recipe.empty())
       throw;
   }
-  // A recipe speaks of sizes of 2 or more: loops over one element or none are others.
+  // A recipe speaks of sizes of 2 or more: loops over one element or none are others. For those it
+  // must be right, though.
+  program = specializeProgram(*source.module, Sizes(key.size()));
+  Compiler(source.context, settings, source.name).runPhases(*program, "schedule");
   settings.recipe.clear();
   return compileVersion(source, settings, key);
 }

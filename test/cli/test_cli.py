@@ -92,7 +92,7 @@ def test_version():
     "arguments",
     [["frobnicate"], ["run"], ["run", MODEL, "--frobnicate"], ["run", MODEL, "--threads", "0"],
      ["bench", MODEL, "--against", "nobody"], ["explain", MODEL, "--size", "batch"],
-     ["explain", MODEL, "--to", "import", "--json"]],
+     ["explain", MODEL, "--to", "import", "--recipes"]],
 )  # fmt: skip
 def test_wrong_usage(arguments):
     assert "--help" in bad(2, *arguments)
@@ -372,7 +372,7 @@ def test_phases_are_those_of_the_target():
 def test_expansions_are_those_of_the_target():
     error = bad(1, "explain", MODEL, "--expansion", "cublas")
     assert "expansion 'cublas': there is none on target 'cpu'" in error
-    assert "auto, generated or openblas" in error
+    assert "auto, generated, openblas or int8" in error
     assert "unknown expansion 'mkl'" in bad(1, "explain", MODEL, "--expansion", "mkl")
 
 

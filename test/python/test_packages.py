@@ -136,7 +136,6 @@ CHANGES = {
     "outputs vast": for_each_buffer("output", lambda b: b.update(bytes=2**40)),
     "constants vast": for_each_buffer("constant", lambda b: b.update(bytes=2**40)),
     "buffer of no constant": for_each_buffer("constant", lambda b: b.update(index=10**6)),
-    "workspace missing": for_each_step(lambda step: step.pop("workspace", None)),
     "no outputs": for_each_program(lambda p: p["outputs"].clear()),
     "no steps": for_each_program(lambda p: p["steps"].clear()),
     "steps out of order": for_each_program(lambda p: p["steps"].reverse()),
@@ -164,6 +163,19 @@ def test_manifests_that_were_changed_are_refused(what, package, tmp_path, images
     with pytest.raises(hr.Error, match=r"^damaged\.hrpkg: ") as caught:
         hr.load(damaged)(images[:3])
     assert "bug in Headrace" not in str(caught.value)
+
+
+def test_a_workspace_that_is_missing_is_refused(write_model, tmp_path) -> None:
+    nodes = [("Softmax", ["x"], ["y"], {"axis": 1}), ("MatMul", ["y", "x"], ["z"])]
+    square = ("FLOAT", ["n", "n"])
+    path = write_model(nodes, [("x", *square)], [("z", *square)])
+    hr.write_package(path, tmp_path / "whole.hrpkg", processors=["native"])
+    whole = hr.load(tmp_path / "whole.hrpkg").explain()
+    assert any(kernel["workspace_bytes"] for kernel in whole["kernels"])
+    without = for_each_step(lambda step: step.pop("workspace", None))
+    damaged = rewritten(tmp_path / "whole.hrpkg", tmp_path / "damaged.hrpkg", without)
+    with pytest.raises(hr.Error, match=r"^damaged\.hrpkg: "):
+        hr.load(damaged)(np.ones((5, 5), np.float32))
 
 
 def test_a_manifest_that_was_only_copied_is_accepted(package, tmp_path, images) -> None:

@@ -392,7 +392,7 @@ EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
         (normal(4, 4),),
     ),
     "narrowed rows that see nothing": (
-        lambda x: torch.where(NO_ROW[0, 0], x, -torch.inf).float().softmax(-1).double(),
+        lambda x: torch.where(NO_ROW[0, 0], x.float(), -torch.inf).double().softmax(-1),
         (normal(4, 4),),
     ),
     "sum of exponentials of nothing": (
