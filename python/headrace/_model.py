@@ -66,7 +66,7 @@ def load(
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
-    `recipe` is the text of one: how loops run, or on a device how stages are launched.
+    `recipe` is the text of one: choices of the compiler, all or some (docs/recipes.md).
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")

@@ -68,15 +68,20 @@ private:
       node = nodeOf(call, plainName(call.getName()), call.getRoutine().str());
     else
       node = ofOperator(op);
-    node.id = unique(node.id);
-    std::string id = node.id;
+    std::string id = place(op, std::move(node));
+    if (auto kernel = dyn_cast<hr::KernelOp>(op))
+      addStages(kernel.getBody().front(), id);
+  }
+
+  /// Adds the operation's node, with what it reads; returns its id.
+  std::string place(Operation *op, GraphNode node) {
+    std::string id = node.id = unique(node.id);
     add(std::move(node));
     for (Value operand : op->getOperands())
       connect(operand, id);
     for (Value result : op->getResults())
       ids[result] = id;
-    if (auto kernel = dyn_cast<hr::KernelOp>(op))
-      addStages(kernel.getBody().front(), id);
+    return id;
   }
 
   /// Kernels, launches and calls carry their costs.
@@ -126,14 +131,9 @@ private:
     body.walk([&](Operation *op) {
       if (stageOf(op).empty() || isa<linalg::FillOp>(op) || op->getNumResults() == 0)
         return;
-      GraphNode node{unique(kernel + "/" + stageOf(op).str()), op->getName().getStringRef().str()};
+      GraphNode node{kernel + "/" + stageOf(op).str(), op->getName().getStringRef().str()};
       node.inside = kernel;
-      std::string id = node.id;
-      add(std::move(node));
-      for (Value operand : op->getOperands())
-        connect(operand, id);
-      for (Value result : op->getResults())
-        ids[result] = id;
+      place(op, std::move(node));
     });
   }
 

@@ -14,8 +14,8 @@ struct Settings {
   /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
   /// that the target has insists.
   std::string expansion = "auto";
-  /// How the program's loops run, as the text of a recipe (transform/recipe/Recipe.h); what it does
-  /// not speak of is scheduled by the compiler, as all is where it is empty.
+  /// Choices that the compiler follows, as the text of a recipe (transform/choices/ProgramRecipe.h);
+  /// what it does not speak of the compiler chooses, as it does all where it is empty.
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;

@@ -142,38 +142,50 @@ std::vector<std::string> stageNames(func::FuncOp program) {
   return names;
 }
 
+/// The stages of a processor's kernels: the one that computes a kernel's result is called as the
+/// kernel is, and every one `kernel/stage`.
+static llvm::StringMap<NamedStage> stagesByName(func::FuncOp program) {
+  llvm::StringMap<NamedStage> stages;
+  for (auto kernel : program.getOps<hr::KernelOp>()) {
+    Block &body = kernel.getBody().front();
+    std::string name = kernelNameOf(kernel);
+    SmallVector<Value> results = resultsOf(body);
+    Operation *root = results.size() == 1 ? results.front().getDefiningOp() : nullptr;
+    for (Operation *op : stagesOf(body)) {
+      NamedStage stage{kernel, name + "/" + stageOf(op).str(), stageOf(op).str()};
+      stages[stage.inProgram] = stage;
+      if (op == root)
+        stages[name] = stage;
+    }
+  }
+  return stages;
+}
+
 void attachStepsToKernels(func::FuncOp program, const Recipe &recipe) {
+  llvm::StringMap<NamedStage> stages = stagesByName(program);
   llvm::MapVector<Operation *, Recipe> recipes;
   for (RecipeStep step : recipe.steps) {
-    std::string known;
-    hr::KernelOp found;
-    for (auto kernel : program.getOps<hr::KernelOp>()) {
-      Block &body = kernel.getBody().front();
-      std::string name = kernelNameOf(kernel);
-      std::string root;
-      SmallVector<Value> results = resultsOf(body);
-      if (results.size() == 1 && results.front().getDefiningOp())
-        root = stageOf(results.front().getDefiningOp());
-      for (Operation *op : stagesOf(body)) {
-        std::string stage = stageOf(op).str();
-        std::string inProgram = stage == root ? name : name + "/" + stage;
-        known += (known.empty() ? "'" : ", '") + inProgram + "'";
-        if (inProgram != step.stage && name + "/" + stage != step.stage)
-          continue;
-        found = kernel;
-        step.stage = stage;
-        if (step.kind == RecipeStep::Kind::ComputeAt && StringRef(step.target).starts_with(name))
-          step.target = step.target == name ? root : step.target.substr(name.size() + 1);
-        break;
-      }
-      if (found)
-        break;
+    auto found = stages.find(step.stage);
+    if (found == stages.end()) {
+      std::vector<NamedStage> known;
+      for (const auto &stage : stages)
+        known.push_back(stage.second);
+      llvm::sort(known, [](const NamedStage &a, const NamedStage &b) {
+        return a.inProgram < b.inProgram;
+      });
+      known.erase(
+          llvm::unique(known, [](const NamedStage &a,
+                                 const NamedStage &b) { return a.inProgram == b.inProgram; }),
+          known.end());
+      refuse({step.stage, "", step.line},
+             "there is no stage '" + step.stage + "'; there are " + listOf(known));
     }
-    if (!found)
-      throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) +
-                                                  ": there is no stage '" + step.stage +
-                                                  "'; there are " + known);
-    recipes[found].steps.push_back(step);
+    step.stage = found->second.inKernel;
+    if (auto target = stages.find(step.target); step.kind == RecipeStep::Kind::ComputeAt &&
+                                                target != stages.end() &&
+                                                target->second.kernel == found->second.kernel)
+      step.target = target->second.inKernel;
+    recipes[found->second.kernel].steps.push_back(step);
   }
   for (auto &[kernel, steps] : recipes)
     kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), steps.text()));

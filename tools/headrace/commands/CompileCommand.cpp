@@ -154,9 +154,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   command
-      ->add_option("--recipe", options->recipe,
-                   "A file that says how the model's loops run, or on a device how its stages are\n"
-                   "launched (see --recipes of explain)")
+      ->add_option(
+          "--recipe", options->recipe,
+          "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
+          "writes them)")
       ->type_name("FILE");
   command
       ->add_option("--emit", options->emitted,

@@ -33,8 +33,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->capture_default_str();
   command
       .add_option("--recipe", options.recipe,
-                  "A file that says how loops run, or on a device how stages are launched (see\n"
-                  "--recipes of explain)")
+                  "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
+                  "writes them)")
       ->type_name("FILE");
 }
 

@@ -2,8 +2,6 @@
 
 #include "driver/ProgramGraph.h"
 
-#include "tensors/Sizes.h"
-
 namespace headrace::cli {
 
 /// A program after a phase as JSON; docs/command-line.md has its keys.
