@@ -98,6 +98,7 @@ nb::dict explanationToPython(const Explanation &explanation,
     reasons.append(entry);
   }
   dict["why_not"] = reasons;
+  dict["planning"] = explanation.planning;
   dict["peak_bytes"] =
       explanation.peakBytes < 0 ? nb::none() : nb::object(nb::int_(explanation.peakBytes));
   dict["constant_bytes"] = explanation.constantBytes;

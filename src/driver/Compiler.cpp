@@ -206,6 +206,7 @@ Explanation Compiler::explain(ModuleOp program) {
   LoweredProgram compiled = lower(program);
   compiled.notes.before = before;
   compiled.notes.whyNot = reasonsOf(entryFunction(program));
+  compiled.notes.planning = planningOf(entryFunction(program));
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
   return result;

@@ -32,6 +32,7 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
   result.before = notes.before;
   result.recipe = notes.recipe;
   result.whyNot = notes.whyNot;
+  result.planning = notes.planning;
   result.after = movementOf(program);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];

@@ -47,6 +47,9 @@ struct Explanation {
   std::string recipe;
   /// Operators that were not fused, layouts and libraries that were not taken, and why.
   std::vector<WhyNot> whyNot;
+  /// How the kernels were planned: candidates, plans, predicted times; empty where there was no
+  /// choice, or for a program compiled elsewhere.
+  std::string planning;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
@@ -60,6 +63,7 @@ struct ProgramNotes {
   std::vector<StepNote> steps;
   std::string recipe;
   std::vector<WhyNot> whyNot;
+  std::string planning;
 };
 
 /// Puts both together; the phases are left to the caller.

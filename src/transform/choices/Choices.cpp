@@ -180,6 +180,16 @@ void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
   kernels.clear();
 }
 
+void Choices::notePlanning(StringRef text) {
+  if (explains && !text.empty())
+    program->setAttr(kPlanningAttr, StringAttr::get(program.getContext(), text));
+}
+
+std::string planningOf(func::FuncOp program) {
+  auto text = program->getAttrOfType<StringAttr>(kPlanningAttr);
+  return text ? text.str() : "";
+}
+
 std::vector<WhyNot> reasonsOf(func::FuncOp program) {
   std::vector<WhyNot> result;
   llvm::StringMap<size_t> positions; // what was tried several times has its last reason

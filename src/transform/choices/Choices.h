@@ -22,6 +22,8 @@ inline constexpr llvm::StringLiteral kRefusedStepAttr = "hr.refused_step";
 /// On a program: reasons are wanted of what was not chosen, and those there are.
 inline constexpr llvm::StringLiteral kExplainAttr = "hr.explain";
 inline constexpr llvm::StringLiteral kWhyNotAttr = "hr.why_not";
+/// On a program: how its kernels were planned.
+inline constexpr llvm::StringLiteral kPlanningAttr = "hr.planning";
 /// On a kernel and its launch: the operator that it is called after in recipes.
 inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 
@@ -54,6 +56,8 @@ public:
   /// someone wants to know.
   void whyNot(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
               const llvm::Twine &reason, mlir::AffineExpr bytes = {});
+  /// How kernels were planned, in a sentence. Kept where someone wants to know.
+  void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.
   void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);
   void refuse(const ProgramStep &step, const llvm::Twine &reason);
@@ -81,6 +85,8 @@ private:
 
 /// What the program knows of choices that were not made.
 std::vector<WhyNot> reasonsOf(mlir::func::FuncOp program);
+/// How its kernels were planned.
+std::string planningOf(mlir::func::FuncOp program);
 
 /// The name of a kernel, from its `hr.kernel` or launch.
 std::string kernelNameOf(mlir::Operation *kernel);

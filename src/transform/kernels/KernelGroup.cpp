@@ -57,18 +57,11 @@ Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow
     return Verdict::no("its movement, or the kernel's, is irregular");
   if (!hasRoomFor(1))
     return Verdict::no("the kernel holds as many operators as it may");
-  KernelGroup before = *this;
   Verdict verdict = Verdict::no("others read it as well, and the kernel cannot walk rows of it");
   if (!walk && !escapes) {
-    Movement m = op.getMovement();
-    std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-    verdict = domain ? pays(op, *domain, perRow)
-                     : Verdict::no("it is computed along other axes than the kernel's");
-    if (verdict) {
-      add(op, m, *domain);
+    verdict = joinLoops(op, perRow);
+    if (verdict)
       return verdict;
-    }
-    *this = before;
   }
   if (walk)
     return place(op);
@@ -78,9 +71,44 @@ Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow
     walk = axis;
     if (place(op))
       return Verdict::yes();
-    *this = before;
+    walk = std::nullopt;
   }
   return verdict;
+}
+
+/// Adds a producer to a group of one loop nest.
+Verdict KernelGroup::joinLoops(hr::OperatorInterface op, bool perRow) {
+  KernelGroup before = *this;
+  Movement m = op.getMovement();
+  std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
+  Verdict verdict = domain ? pays(op, *domain, perRow)
+                           : Verdict::no("it is computed along other axes than the kernel's");
+  if (verdict)
+    add(op, m, *domain);
+  else
+    *this = std::move(before);
+  return verdict;
+}
+
+std::vector<KernelGroup> KernelGroup::extendedBy(hr::OperatorInterface op, bool perRow) const {
+  std::vector<KernelGroup> ways;
+  if (keepsAxes() || !structured || !op.isStructured() || doesNothing(op) || !hasRoomFor(1))
+    return ways;
+  auto isInside = [&](Operation *user) { return contains(user); };
+  bool isRead = llvm::any_of(op->getUsers(), isInside);
+  KernelGroup group = *this;
+  if (isRead && !walk && llvm::all_of(op->getUsers(), isInside) && group.joinLoops(op, perRow))
+    ways.push_back(std::exchange(group, *this));
+  if (loops == Loops::Whole && ways.empty() && group.mergeElementwise(KernelGroup(op, loops)))
+    ways.push_back(std::exchange(group, *this));
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
+    if (walk ? axis == *walk : canWalkAlong(axis)) {
+      group.walk = axis;
+      if (group.place(op))
+        ways.push_back(group);
+      group = *this;
+    }
+  return ways;
 }
 
 bool KernelGroup::hasRoomFor(size_t more) const {
@@ -155,17 +183,21 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
       continue;
     }
     if (auto reduce = dyn_cast<hr::ReduceOp>(op.getOperation())) {
+      auto placeAt = [&](AxisRef ref) {
+        if (!ref.isUnknown() && sameSize(axes[ref.getId()].size, m.domain[dim]))
+          domain[dim] = ref;
+      };
       if (reduce.getKeepDims())
-        domain[dim] = resultRefs[dim].withoutUnit();
+        placeAt(resultRefs[dim].withoutUnit());
       if (domain[dim].isUnknown())
         if (auto known = values.find(reduce.getInput()); known != values.end())
-          domain[dim] = known->second[dim].withoutUnit();
+          placeAt(known->second[dim].withoutUnit());
       if (domain[dim].isUnknown() && walking) {
         addAxis(dim);
         continue;
       }
     }
-    if (domain[dim].isUnknown() || !sameSize(axes[domain[dim].getId()].size, m.domain[dim]))
+    if (domain[dim].isUnknown())
       return std::nullopt;
   }
   return domain;

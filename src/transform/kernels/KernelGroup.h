@@ -70,6 +70,9 @@ public:
   Verdict tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
+  /// Every way in which the group can take an operator that it is read by or reads with it: in one
+  /// loop nest, or walking along an axis.
+  std::vector<KernelGroup> extendedBy(hr::OperatorInterface op, bool perRow) const;
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
@@ -87,6 +90,10 @@ public:
 
   /// The axis along which the group walks blocks of rows, if it does.
   std::optional<int> walkAxis() const { return walk; }
+  /// The same as a dimension of the root.
+  std::optional<Walk> walkOfRoot() const;
+  /// Whether there is an axis that it could walk along.
+  bool canWalk() const;
   /// Whether the operator combines all rows of a walking group.
   bool accumulates(mlir::Operation *op) const;
   /// In how many blocks the rows are cut where something is combined over them; it does not depend
@@ -104,6 +111,7 @@ private:
   void assign(mlir::Value value, const Refs &refs);
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
+  Verdict joinLoops(hr::OperatorInterface op, bool perRow);
   Verdict pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const;
   uint64_t copiesOf(mlir::Operation *op) const;
   /// Deciding on one more operator and compiling it take time in proportion to those that are

@@ -1,13 +1,13 @@
 #include "transform/kernels/Partition.h"
 
-#include "analysis/OperatorWork.h"
+#include "transform/kernels/GroupCost.h"
+#include "transform/kernels/Grouping.h"
+#include "transform/kernels/MergeGroups.h"
+#include "transform/kernels/PlanKernels.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <set>
 
 using namespace mlir;
 
@@ -38,22 +38,26 @@ class Partitioner {
 public:
   Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
               const Machine &machine, Choices &choices)
-      : body(function.getBody().front()), schedule(schedule), machine(machine),
+      : body(function.getBody().front()), schedule(schedule),
         loops(machine.isDevice ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared),
-        sizes(nominalSizes(function)), choices(choices),
-        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), rowWork(findRowWork(body)) {}
+        cost(function, machine), choices(choices),
+        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), grouping(body) {}
 
   SmallVector<KernelGroup> run() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (auto candidate = dyn_cast<hr::OperatorInterface>(&op); candidate && !isFree(&op))
         assign(candidate);
+    mergeGivenFusions();
     checkFusions();
-    noteFusions();
     mergeAsGiven();
-    mergeAll();
-    noteWalks();
+    mergeGroups(grouping, loops, cost, [&](size_t group) { return isFixed(group); }, refusals);
+    choices.notePlanning(planKernels(grouping, body, loops, cost, [&](size_t group) {
+                           return isFixed(group);
+                         }).text());
+    noteKernels();
+    noteRefusals();
     choices.finish({"fuse", "separate", "walk"});
-    return inOrder();
+    return grouping.inOrder();
   }
 
 private:
@@ -64,30 +68,35 @@ private:
     if (into)
       fusions.insert({op, {*into, Verdict::no("neither of the two reads the other's result")}});
     if (choices.wanted("separate", op) || isRootByRecipe(op)) {
-      separated.insert(op);
+      given.insert(op);
       return startGroup(op);
     }
-    llvm::SmallSetVector<size_t, 4> readers = readersOf(op);
-    for (size_t reader : readers)
+    llvm::SmallSetVector<size_t, 4> readers = grouping.readersOf(op);
+    // In the order in which assembleGroup asks them.
+    SmallVector<size_t> inOrder(readers.begin(), readers.end());
+    llvm::sort(inOrder);
+    for (size_t reader : inOrder)
       if (isMeantFor(op, into, reader)) {
         Verdict verdict = tryJoin(op, reader);
         if (verdict)
           return;
-        for (Operation *other : groups[reader].getOperators())
+        for (Operation *other : grouping[reader].getOperators())
           noteRefusal(other, verdict);
         noteRefusal(op, verdict);
       }
     // Kernels that the recipe speaks of take nothing that it has other plans for.
     bool isPlanned = into || choices.isKernel(op);
     for (size_t reader : readers)
-      if (!(isPlanned && isGiven(groups[reader])) && tryJoin(op, reader))
+      if (!(isPlanned && isGiven(grouping[reader])) && tryJoin(op, reader))
         return;
     startGroup(op);
   }
 
   void startGroup(hr::OperatorInterface op) {
-    groupOf[op] = groups.size();
-    groups.emplace_back(op, loops, givenWalk(op));
+    std::optional<KernelGroup::Walk> walk = givenWalk(op);
+    if (walk)
+      given.insert(op);
+    grouping.start(KernelGroup(op, loops, walk));
   }
 
   /// A kernel is called after what it is built around: an operator that the recipe calls a kernel
@@ -97,7 +106,7 @@ private:
   /// Whether the recipe puts the operator and the group into one kernel.
   bool isMeantFor(Operation *op, const std::optional<std::string> &into, size_t reader) const {
     const OperatorNames &names = choices.operators();
-    return llvm::any_of(groups[reader].getOperators(), [&](Operation *member) {
+    return llvm::any_of(grouping[reader].getOperators(), [&](Operation *member) {
       if (into && names.means(*into, member))
         return true;
       auto fusion = fusions.find(member);
@@ -111,6 +120,33 @@ private:
       fusion->second.verdict = verdict;
   }
 
+  /// Operators that read the same, and that the recipe puts into one kernel: each has a group of
+  /// its own so far.
+  void mergeGivenFusions() {
+    llvm::MapVector<StringRef, llvm::SmallSetVector<size_t, 4>> kernels;
+    for (auto &[op, fusion] : fusions)
+      kernels[fusion.into].insert(*grouping.find(op));
+    for (auto &[name, groups] : kernels) {
+      for (size_t group = 0; group < grouping.size(); ++group)
+        if (grouping.isAlive(group) && llvm::any_of(grouping[group].getOperators(), [&](auto op) {
+              return choices.operators().means(name, op);
+            }))
+          groups.insert(group);
+      SmallVector<size_t> waiting(groups.begin(), groups.end());
+      llvm::sort(waiting);
+      size_t whole = waiting.front();
+      waiting.erase(waiting.begin());
+      while (!waiting.empty()) {
+        auto *next = llvm::find_if(waiting, [&](size_t group) {
+          return static_cast<bool>(grouping.tryMerge(whole, group));
+        });
+        if (next == waiting.end())
+          break;
+        waiting.erase(next);
+      }
+    }
+  }
+
   void checkFusions() {
     const OperatorNames &names = choices.operators();
     for (auto &[op, fusion] : fusions) {
@@ -119,16 +155,9 @@ private:
         choices.refuse("fuse", op,
                        "there is no operator '" + fusion.into + "' at that point; there are " +
                            names.similarTo(fusion.into));
-      else if (llvm::none_of(groups[groupOf.lookup(op)].getOperators(), isMeant))
+      else if (llvm::none_of(grouping[*grouping.find(op)].getOperators(), isMeant))
         choices.refuse("fuse", op, fusion.verdict.reason());
     }
-  }
-
-  void noteFusions() {
-    for (const KernelGroup &group : groups)
-      for (Operation *op : group.getOperators())
-        if (op != group.namesake())
-          choices.note("fuse", op, choices.nameOf(group.namesake()));
   }
 
   /// Whether the recipe says what the group's kernel is built of.
@@ -140,28 +169,18 @@ private:
     });
   }
 
-  llvm::SmallSetVector<size_t, 4> readersOf(Operation *op) const {
-    llvm::SmallSetVector<size_t, 4> readers;
-    for (Operation *user : op->getUsers())
-      if (auto found = groupOf.find(user); found != groupOf.end())
-        readers.insert(found->second);
-    return readers;
+  /// Whether the recipe says anything of the group.
+  bool isFixed(size_t group) const {
+    return grouping[group].keepsAxes() ||
+           llvm::any_of(grouping[group].getOperators(), [&](Operation *member) {
+             return given.contains(member) || fusions.contains(member) || choices.isKernel(member);
+           });
   }
 
   Verdict tryJoin(hr::OperatorInterface op, size_t reader) {
-    bool escapes = llvm::any_of(op->getUsers(),
-                                [&](Operation *user) { return !groups[reader].contains(user); });
-    Verdict verdict = escapes && reaches(usersOutside(op, reader), reader)
-                          ? Verdict::no("the kernel would wait for its own result")
-                          : groups[reader].tryJoin(op, escapes, rowWork.contains(op));
-    if (verdict) {
-      groupOf[op] = reader;
-      return verdict;
-    }
-    // It would not be read again, nor written where none but the kernel reads it.
-    AffineExpr bytes = byteCount(cast<RankedTensorType>(op->getResult(0).getType()));
-    choices.whyNot("fuse", op, choices.nameOf(groups[reader].namesake()), verdict.reason(),
-                   escapes ? bytes : bytes * 2);
+    Verdict verdict = grouping.tryJoin(op, reader);
+    if (!verdict)
+      refusals.push_back({"fuse", op, grouping[reader].namesake(), verdict});
     return verdict;
   }
 
@@ -183,161 +202,10 @@ private:
 
   void assignAsScheduled(hr::OperatorInterface op, const std::string &stage) {
     const Stage &root = schedule->kernelRoot(stage);
-    if (root.name == stage) {
-      scheduledGroup[stage] = groups.size();
-      groups.emplace_back(op, KernelGroup::Loops::Own);
-    } else {
-      groups[scheduledGroup[root.name]].join(op);
-    }
-    groupOf[op] = scheduledGroup[root.name];
-  }
-
-  SmallVector<Operation *> usersOutside(Operation *op, size_t group) const {
-    SmallVector<Operation *> users;
-    for (Operation *user : op->getUsers())
-      if (!groups[group].contains(user))
-        users.push_back(user);
-    return users;
-  }
-
-  /// Whether `target` waits for any of the operators.
-  bool reaches(SmallVector<Operation *> from, size_t target) const {
-    llvm::SmallPtrSet<Operation *, 32> seen;
-    llvm::SmallDenseSet<size_t> seenGroups;
-    while (!from.empty()) {
-      Operation *op = from.pop_back_val();
-      if (!seen.insert(op).second)
-        continue;
-      auto found = groupOf.find(op);
-      if (found != groupOf.end() && found->second == target)
-        return true;
-      // A kernel ends as a whole: all its results wait for all its operands.
-      if (found != groupOf.end() && seenGroups.insert(found->second).second)
-        for (hr::OperatorInterface member : groups[found->second].getOperators())
-          from.push_back(member);
-      llvm::append_range(from, op->getUsers());
-    }
-    return false;
-  }
-
-  /// Whether there is a way between the two groups other than directly.
-  bool reachesThroughOthers(size_t from, size_t to) const {
-    SmallVector<Operation *> users;
-    for (hr::OperatorInterface member : groups[from].getOperators())
-      for (Operation *user : usersOutside(member, from))
-        if (!groups[to].contains(user))
-          users.push_back(user);
-    return reaches(users, to);
-  }
-
-  struct Traffic {
-    llvm::SmallSetVector<Value, 8> reads;
-    llvm::SmallSetVector<Value, 8> computes;
-    Work work;
-  };
-  Traffic trafficOf(const KernelGroup &group) const {
-    Traffic traffic;
-    double whole = 0;
-    auto move = [&](Value value) {
-      traffic.work.move(nominalBytes(value, sizes), 0);
-      whole += traffic.work.streams.back().bytes;
-    };
-    for (hr::OperatorInterface op : group.getOperators()) {
-      traffic.computes.insert(op->getResult(0));
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !group.contains(user); }))
-        move(op->getResult(0));
-      for (Value operand : op->getOperands())
-        if (!operand.getDefiningOp() || !group.contains(operand.getDefiningOp()))
-          if (traffic.reads.insert(operand))
-            move(operand);
-    }
-    for (Work::Stream &stream : traffic.work.streams)
-      stream.workingSet = whole;
-    return traffic;
-  }
-
-  /// Whether reading shared values once saves a good part of the time in which the smaller kernel
-  /// moves its data.
-  bool mergingPays(const KernelGroup &a, const KernelGroup &b) const {
-    constexpr double kWorthwhilePart = 8;
-    Traffic ofA = trafficOf(a), ofB = trafficOf(b);
-    const Traffic &smaller = ofA.work.bytes() < ofB.work.bytes() ? ofA : ofB;
-    Work saved;
-    auto save = [&](Value value) { saved.move(nominalBytes(value, sizes), smaller.work.bytes()); };
-    for (Value value : ofA.reads)
-      if (ofB.reads.contains(value) || ofB.computes.contains(value))
-        save(value);
-    for (Value value : ofB.reads)
-      if (ofA.computes.contains(value))
-        save(value);
-    // The call is saved in either case, and does not decide.
-    saved.kernelCalls = 0;
-    Work moved = smaller.work;
-    moved.kernelCalls = 0;
-    return machine.cost->microseconds(saved) * kWorthwhilePart >= machine.cost->microseconds(moved);
-  }
-
-  /// Groups that read or compute what this one reads, and those that read what it computes. A value
-  /// that very many read (one weight throughout a network) suggests a few of them, not every pair.
-  llvm::SmallSetVector<size_t, 8> neighbours(size_t group) const {
-    constexpr size_t kMostReaders = 16;
-    llvm::SmallSetVector<size_t, 8> result;
-    auto consider = [&](Operation *op) {
-      auto found = groupOf.find(op);
-      return found != groupOf.end() && found->second != group && result.insert(found->second);
-    };
-    for (hr::OperatorInterface op : groups[group].getOperators())
-      for (Value operand : op->getOperands()) {
-        size_t readers = 0;
-        for (Operation *user : operand.getUsers()) {
-          readers += consider(user);
-          if (readers == kMostReaders)
-            break;
-        }
-        if (Operation *producer = operand.getDefiningOp())
-          consider(producer);
-      }
-    for (hr::OperatorInterface op : groups[group].getOperators())
-      for (Operation *user : op->getUsers())
-        consider(user);
-    return result;
-  }
-
-  /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
-  /// changed can accept what it refused before.
-  void mergeAll() {
-    std::set<size_t> pending;
-    for (size_t i = 0; i < groups.size(); ++i)
-      if (groupOf.lookup(groups[i].root()) == i)
-        pending.insert(i);
-    while (!pending.empty()) {
-      size_t later = *pending.begin();
-      pending.erase(pending.begin());
-      std::optional<size_t> earlier = mergeIntoEarlier(later);
-      if (!earlier)
-        continue;
-      pending.insert(*earlier);
-      for (size_t other : neighbours(*earlier))
-        if (other > *earlier)
-          pending.insert(other);
-    }
-  }
-
-  std::optional<size_t> mergeIntoEarlier(size_t later) {
-    if (separated.contains(groups[later].root()) || choices.isKernel(groups[later].namesake()))
-      return std::nullopt;
-    for (size_t earlier : neighbours(later)) {
-      if (earlier > later)
-        continue;
-      Verdict verdict = mergingPays(groups[earlier], groups[later])
-                            ? tryMerge(earlier, later)
-                            : Verdict::no("little of the time of either would be saved");
-      if (verdict)
-        return earlier;
-      choices.whyNot("merge", groups[later].namesake(), choices.nameOf(groups[earlier].namesake()),
-                     verdict.reason());
-    }
-    return std::nullopt;
+    if (root.name == stage)
+      scheduledGroup[stage] = grouping.start(KernelGroup(op, KernelGroup::Loops::Own));
+    else
+      grouping.join(op, scheduledGroup[root.name]);
   }
 
   /// In the order of the recipe: what a kernel takes depends on what it holds.
@@ -348,93 +216,75 @@ private:
         choices.refuse(step, "there is no kernel '" + (earlier ? step.subject : step.object) + "'");
         continue;
       }
+      given.insert(grouping[*earlier].root());
+      given.insert(grouping[*later].root());
       if (*earlier >= *later)
         choices.refuse(step, *earlier == *later
                                  ? "they are one kernel already"
                                  : "the other way round: the kernel that comes later takes over");
-      else if (Verdict verdict = tryMerge(*earlier, *later); !verdict)
+      else if (Verdict verdict = grouping.tryMerge(*earlier, *later); !verdict)
         choices.refuse(step, verdict.reason());
     }
   }
 
   std::optional<size_t> kernelOf(StringRef name) const {
-    for (const auto &[i, group] : llvm::enumerate(groups))
-      if (groupOf.lookup(group.root()) == i && choices.operators().means(name, group.namesake()))
+    for (size_t i = 0; i < grouping.size(); ++i)
+      if (grouping.isAlive(i) && choices.operators().means(name, grouping[i].namesake()))
         return i;
     return std::nullopt;
   }
 
-  Verdict tryMerge(size_t earlier, size_t later) {
-    // Ways through other groups come last: looking for them walks the program.
-    KernelGroup both = groups[earlier];
-    if (Verdict verdict = both.tryMerge(groups[later]); !verdict)
-      return verdict;
-    if (reachesThroughOthers(earlier, later) || reachesThroughOthers(later, earlier))
-      return Verdict::no("the kernel would wait for its own result");
-    // The recipe names both: whoever follows it starts from two kernels as well.
-    choices.note("separate", groups[later].root());
-    choices.note("merge", groups[later].namesake(), choices.nameOf(groups[earlier].namesake()));
-    groups[earlier] = std::move(both);
-    for (hr::OperatorInterface op : groups[later].getOperators())
-      groupOf[op] = earlier;
-    return Verdict::yes();
-  }
-
-  void noteWalks() {
-    for (const auto &[i, group] : llvm::enumerate(groups)) {
-      hr::OperatorInterface root = group.root();
-      if (groupOf.lookup(root) != i || !group.walkAxis())
+  /// From the last kernel on, in whatever order they were planned.
+  void noteKernels() {
+    for (Operation &op : llvm::reverse(body)) {
+      std::optional<size_t> found = grouping.find(&op);
+      if (!found || grouping[*found].root() != &op)
         continue;
-      for (auto [dim, ref] : llvm::enumerate(group.domainOf(root)))
-        if (ref == AxisRef::axis(*group.walkAxis()))
-          choices.note("walk", root, axisName(root, dim));
+      const KernelGroup &group = grouping[*found];
+      for (Operation *member : group.getOperators())
+        if (member != group.namesake())
+          choices.note("fuse", member, choices.nameOf(group.namesake()));
+      if (std::optional<KernelGroup::Walk> walk = group.walkOfRoot())
+        choices.note("walk", group.root(), axisName(group.root(), *walk->dim));
     }
   }
 
-  /// Every group after those it reads from.
-  SmallVector<KernelGroup> inOrder() {
-    SmallVector<KernelGroup> result;
-    llvm::DenseSet<size_t> done;
-    std::function<void(Operation *)> visit = [&](Operation *op) {
-      auto found = groupOf.find(op);
-      if (found == groupOf.end()) {
-        for (Value operand : op->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            visit(producer);
-        return;
+  /// What was refused on the way and is not so in the end either.
+  void noteRefusals() {
+    for (const FusionRefusal &refusal : refusals) {
+      if (grouping.find(refusal.op) == grouping.find(refusal.into))
+        continue;
+      AffineExpr bytes;
+      if (refusal.verb == "fuse") {
+        // It would not be read again, nor written where none but the kernel reads it.
+        const KernelGroup &reader = grouping[*grouping.find(refusal.into)];
+        bool escapes = !llvm::all_of(refusal.op->getUsers(),
+                                     [&](Operation *user) { return reader.contains(user); });
+        bytes = byteCount(cast<RankedTensorType>(refusal.op->getResult(0).getType()));
+        bytes = escapes ? bytes : bytes * 2;
       }
-      if (!done.insert(found->second).second)
-        return;
-      for (hr::OperatorInterface member : groups[found->second].getOperators())
-        for (Value operand : member->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            visit(producer);
-      result.push_back(groups[found->second]);
-    };
-    for (Operation &op : body)
-      visit(&op);
-    return result;
+      choices.whyNot(refusal.verb, refusal.op, choices.nameOf(refusal.into),
+                     refusal.verdict.reason(), bytes);
+    }
   }
 
   Block &body;
   const std::optional<LoopModel> &schedule;
-  const Machine &machine;
   KernelGroup::Loops loops;
-  NominalSizes sizes;
+  GroupCost cost;
   Choices &choices;
   llvm::StringSet<> scheduled;
   llvm::StringMap<size_t> scheduledGroup;
-  llvm::DenseSet<Operation *> rowWork;
-  SmallVector<KernelGroup> groups;
-  llvm::DenseMap<Operation *, size_t> groupOf;
-  /// Operators that the recipe gives a kernel of their own, and those that it fuses into the kernel
-  /// of another, with the reason where that is not possible.
+  Grouping grouping;
+  /// Operators that the recipe speaks of, and those that it fuses into the kernel of another, with
+  /// the reason where that is not possible.
   struct Fusion {
     std::string into;
     Verdict verdict;
   };
-  llvm::DenseSet<Operation *> separated;
+  llvm::DenseSet<Operation *> given;
   llvm::MapVector<Operation *, Fusion> fusions;
+  SmallVector<FusionRefusal> refusals;
 };
 
 } // namespace

@@ -148,6 +148,21 @@ bool KernelGroup::canWalkAlong(int axis) const {
          });
 }
 
+bool KernelGroup::canWalk() const {
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
+    if (canWalkAlong(axis))
+      return true;
+  return false;
+}
+
+std::optional<KernelGroup::Walk> KernelGroup::walkOfRoot() const {
+  if (!walk)
+    return std::nullopt;
+  ArrayRef<AxisRef> domain = domainOf(root());
+  const auto *place = llvm::find(domain, AxisRef::axis(*walk));
+  return Walk{static_cast<unsigned>(place - domain.begin())};
+}
+
 bool KernelGroup::accumulates(Operation *op) const {
   return walk && combinesAlong(cast<hr::OperatorInterface>(op).getMovement(),
                                domains.find(op)->second, *walk);
@@ -277,7 +292,8 @@ Verdict KernelGroup::place(hr::OperatorInterface op) {
   return rowsFit(*walk) ? Verdict::yes() : refused("rows would be too long to stay in cache");
 }
 
-/// Functions over the same points become one loop nest with several results.
+/// Functions over the same points become one loop nest with several results. What one reads of the
+/// other must be there at the same point.
 Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
   auto isFunction = [](hr::OperatorInterface op) { return isElementwise(op.getOperation()); };
   auto sameExtent = [](const Axis &a, const Axis &b) { return sameSize(a.size, b.size); };
@@ -286,6 +302,14 @@ Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
       !std::equal(axes.begin(), axes.end(), other.axes.begin(), sameExtent) ||
       domainOf(root()) != other.domainOf(other.root()))
     return Verdict::no("both must be functions over the same points");
+  auto isComputedBy = [](const KernelGroup &group, Value value) {
+    return value.getDefiningOp() && group.contains(value.getDefiningOp());
+  };
+  for (const auto &[value, refs] : values)
+    if (auto known = other.values.find(value); known != other.values.end())
+      if ((isComputedBy(*this, value) || isComputedBy(other, value)) &&
+          !sameAxes(refs, known->second))
+        return Verdict::no("one reads results of the other at other points");
   for (hr::OperatorInterface op : other.operators)
     add(op, op.getMovement(), Refs(other.domainOf(op)));
   return Verdict::yes();

@@ -160,6 +160,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"kernels", kernels},
           {"recipe", explanation.recipe},
           {"why_not", reasons},
+          {"planning", explanation.planning},
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
           {"phases", phases}};
@@ -219,6 +220,8 @@ void printReasons(const Explanation &explanation, const Sizes &sizes, const std:
       table.add({kernel.name, kernel.notes, "-"});
       ++shown;
     }
+  if (of.empty() && !explanation.planning.empty())
+    fmt::print("{}\n\n", explanation.planning);
   if (shown > 0)
     table.print(stdout);
   else

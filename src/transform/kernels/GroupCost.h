@@ -1,0 +1,39 @@
+// How long groups of operators take as kernels, by the machine's cost model: what plans of kernels
+// are compared by.
+#pragma once
+
+#include "analysis/Machine.h"
+#include "analysis/OperatorWork.h"
+#include "transform/kernels/KernelGroup.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+class GroupCost {
+public:
+  GroupCost(mlir::func::FuncOp program, const Machine &machine);
+
+  /// Microseconds of the group as a kernel.
+  double of(const KernelGroup &group);
+  /// The same of operators that may not be able to share loops.
+  double ofSharingAll(llvm::ArrayRef<hr::OperatorInterface> operators);
+
+  /// Whether reading shared values once saves a good part of what the smaller kernel moves.
+  bool isMergeWorthwhile(const KernelGroup &a, const KernelGroup &b);
+
+private:
+  Work workOf(llvm::ArrayRef<hr::OperatorInterface> operators,
+              llvm::function_ref<bool(mlir::Operation *)> isInside);
+  double trafficOf(const KernelGroup &group);
+  double bytesOf(mlir::Value value);
+  const Work &alone(hr::OperatorInterface op);
+
+  const Machine &machine;
+  NominalSizes sizes;
+  double programBytes = 0;
+  llvm::DenseMap<mlir::Value, double> bytes;
+  llvm::DenseMap<mlir::Operation *, Work> works;
+};
+
+} // namespace headrace

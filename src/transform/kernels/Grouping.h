@@ -1,0 +1,64 @@
+// The operators of a program in groups, each of which becomes a kernel. No two groups ever wait for
+// each other.
+#pragma once
+
+#include "transform/kernels/KernelGroup.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace headrace {
+
+class Grouping {
+public:
+  explicit Grouping(mlir::Block &body) : body(body), rowWork(findRowWork(body)) {}
+
+  /// Adds a group; its number. Groups that begin later in the program have lower numbers.
+  size_t start(KernelGroup group);
+  /// Puts a producer into a group that reads its result, where the group accepts it.
+  Verdict tryJoin(hr::OperatorInterface op, size_t group);
+  /// Puts the operators of two groups into the first.
+  Verdict tryMerge(size_t group, size_t other);
+  /// The same, with the group as a recipe that names its operators gives it.
+  Verdict tryAssemble(size_t group, size_t other, KernelGroup::Loops loops);
+  /// Puts an operator into a group without asking.
+  void join(hr::OperatorInterface op, size_t group);
+  /// Groups the operators of some groups anew, unless groups would wait for each other.
+  bool tryReplace(llvm::ArrayRef<size_t> old, llvm::SmallVector<KernelGroup> groups);
+
+  size_t size() const { return groups.size(); }
+  const KernelGroup &operator[](size_t group) const { return groups[group]; }
+  /// Whether the group has not been merged into another or replaced.
+  bool isAlive(size_t group) const { return groupOf.lookup(groups[group].root()) == group; }
+  std::optional<size_t> find(mlir::Operation *op) const;
+  /// Groups that read the operator's result.
+  llvm::SmallSetVector<size_t, 4> readersOf(mlir::Operation *op) const;
+  /// Groups that read or compute what this one reads, and those that read what it computes. A value
+  /// that very many read (one weight throughout a network) suggests a few of them, not every pair.
+  llvm::SmallSetVector<size_t, 8> neighbours(size_t group) const;
+  bool isPerRow(mlir::Operation *op) const { return rowWork.contains(op); }
+
+  /// Every group after those it reads from.
+  llvm::SmallVector<KernelGroup> inOrder() const;
+
+private:
+  llvm::SmallVector<mlir::Operation *> usersOutside(mlir::Operation *op, size_t group) const;
+  bool reaches(llvm::SmallVector<mlir::Operation *> from, size_t target) const;
+  bool reachesThroughOthers(size_t from, size_t to) const;
+  bool isAcyclic() const;
+  Verdict tryTakeOver(size_t group, size_t other, KernelGroup both);
+
+  mlir::Block &body;
+  llvm::DenseSet<mlir::Operation *> rowWork;
+  llvm::SmallVector<KernelGroup> groups;
+  llvm::DenseMap<mlir::Operation *, size_t> groupOf;
+};
+
+/// The operators, the last of the program first, as one group; nothing where they cannot be one.
+/// Producers join what reads them, and groups that do not read from each other are merged then:
+/// what a recipe that names these operators gives.
+std::optional<KernelGroup> assembleGroup(llvm::ArrayRef<hr::OperatorInterface> operators,
+                                         KernelGroup::Loops loops,
+                                         std::optional<KernelGroup::Walk> walk,
+                                         llvm::function_ref<bool(mlir::Operation *)> isPerRow);
+
+} // namespace headrace

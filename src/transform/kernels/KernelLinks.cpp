@@ -1,0 +1,70 @@
+#include "transform/kernels/KernelLinks.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+KernelLinks::KernelLinks(Block &body, KernelGroup::Loops loops, GroupCost &cost)
+    : loops(loops), cost(cost), rowWork(findRowWork(body)) {
+  for (Operation &op : body)
+    if (auto candidate = dyn_cast<hr::OperatorInterface>(&op))
+      if (KernelGroup(candidate, loops).canWalk())
+        walking.insert(candidate);
+}
+
+static bool isWhole(AffineExpr expr) {
+  return isa<AffineDimExpr>(expr) || constantValue(expr) == 0;
+}
+
+/// Whether loops that compute the operand element by element could feed the reader: it reads it
+/// neither by index nor through a window.
+static bool readsElements(const Movement &m, hr::OperatorInterface reader, Value value) {
+  return llvm::all_of(llvm::zip(reader->getOperands(), m.maps), [&](auto pair) {
+    auto [operand, map] = pair;
+    return operand != value || (map && llvm::all_of(map.getResults(), isWhole));
+  });
+}
+
+/// Whether the reader uses every element at one point of its domain only.
+static bool readsOnce(const Movement &m, hr::OperatorInterface reader, Value value) {
+  llvm::SmallDenseSet<unsigned> dims;
+  for (auto [operand, map] : llvm::zip(reader->getOperands(), m.maps))
+    if (operand == value)
+      for (AffineExpr expr : map.getResults())
+        if (auto dim = dyn_cast<AffineDimExpr>(expr))
+          dims.insert(dim.getPosition());
+  for (auto [dim, size] : llvm::enumerate(m.domain))
+    if (constantValue(size) != 1 && !dims.contains(dim))
+      return false;
+  return true;
+}
+
+bool KernelLinks::mayJoin(hr::OperatorInterface producer, hr::OperatorInterface reader) const {
+  if (!producer.isStructured() || !reader.isStructured())
+    return false;
+  Value value = producer->getResult(0);
+  Movement m = reader.getMovement();
+  Movement computed = producer.getMovement();
+  auto isPlain = [](AffineExpr expr) { return isa<AffineDimExpr>(expr) || constantValue(expr); };
+  if (!readsElements(m, reader, value) || !llvm::all_of(computed.maps.back().getResults(), isPlain))
+    return false;
+  if (canWalk(producer) && canWalk(reader))
+    return true;
+  if (isAnchor(producer))
+    return isElementwise(reader) && llvm::equal(shapeOf(reader->getResult(0)), shapeOf(value));
+  return !isAnchor(reader) || readsOnce(m, reader, value);
+}
+
+bool KernelLinks::mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) const {
+  auto isCandidate = [&](hr::OperatorInterface op) {
+    return loops == KernelGroup::Loops::Whole ? isElementwise(op) : canWalk(op);
+  };
+  return isCandidate(a) && isCandidate(b) && isMergeWorthwhile(KernelGroup(a, loops), b);
+}
+
+bool KernelLinks::isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const {
+  return cost.isMergeWorthwhile(group, KernelGroup(op, loops));
+}
+
+} // namespace headrace

@@ -1,0 +1,31 @@
+// Which operators could ever share a kernel, whatever else it holds: the cuts between the parts of
+// a program that kernels are planned for one by one.
+#pragma once
+
+#include "transform/kernels/GroupCost.h"
+
+namespace headrace {
+
+class KernelLinks {
+public:
+  KernelLinks(mlir::Block &body, KernelGroup::Loops loops, GroupCost &cost);
+
+  /// Whether a kernel could hold a producer and what reads its result.
+  bool mayJoin(hr::OperatorInterface producer, hr::OperatorInterface reader) const;
+  /// Whether a kernel could hold two operators for what they both read, and whether that saves a
+  /// good part of what the smaller one moves.
+  bool mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) const;
+  /// The same of an operator and a group that does not read its result.
+  bool isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const;
+  bool isPerRow(mlir::Operation *op) const { return rowWork.contains(op); }
+
+private:
+  bool canWalk(hr::OperatorInterface op) const { return walking.contains(op); }
+
+  KernelGroup::Loops loops;
+  GroupCost &cost;
+  llvm::DenseSet<mlir::Operation *> rowWork;
+  llvm::DenseSet<mlir::Operation *> walking;
+};
+
+} // namespace headrace

@@ -1,0 +1,69 @@
+#include "transform/kernels/MergeGroups.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class Merger {
+public:
+  Merger(Grouping &grouping, KernelGroup::Loops loops, GroupCost &cost,
+         llvm::function_ref<bool(size_t)> isFixed, SmallVectorImpl<FusionRefusal> &refusals)
+      : grouping(grouping), loops(loops), cost(cost), isFixed(isFixed), refusals(refusals) {}
+
+  /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
+  /// changed can accept what it refused before.
+  void run() {
+    std::set<size_t> pending;
+    for (size_t i = 0; i < grouping.size(); ++i)
+      if (grouping.isAlive(i))
+        pending.insert(i);
+    while (!pending.empty()) {
+      size_t later = *pending.begin();
+      pending.erase(pending.begin());
+      std::optional<size_t> earlier = mergeIntoEarlier(later);
+      if (!earlier)
+        continue;
+      pending.insert(*earlier);
+      for (size_t other : grouping.neighbours(*earlier))
+        if (other > *earlier)
+          pending.insert(other);
+    }
+  }
+
+private:
+  std::optional<size_t> mergeIntoEarlier(size_t later) {
+    if (isFixed(later))
+      return std::nullopt;
+    for (size_t earlier : grouping.neighbours(later)) {
+      if (earlier > later || isFixed(earlier))
+        continue;
+      Verdict verdict = cost.isMergeWorthwhile(grouping[earlier], grouping[later])
+                            ? grouping.tryAssemble(earlier, later, loops)
+                            : Verdict::no("little of the time of either would be saved");
+      if (verdict)
+        return earlier;
+      refusals.push_back(
+          {"merge", grouping[later].namesake(), grouping[earlier].namesake(), verdict});
+    }
+    return std::nullopt;
+  }
+
+  Grouping &grouping;
+  KernelGroup::Loops loops;
+  GroupCost &cost;
+  llvm::function_ref<bool(size_t)> isFixed;
+  SmallVectorImpl<FusionRefusal> &refusals;
+};
+
+} // namespace
+
+void mergeGroups(Grouping &grouping, KernelGroup::Loops loops, GroupCost &cost,
+                 llvm::function_ref<bool(size_t)> isFixed,
+                 SmallVectorImpl<FusionRefusal> &refusals) {
+  Merger(grouping, loops, cost, isFixed, refusals).run();
+}
+
+} // namespace headrace

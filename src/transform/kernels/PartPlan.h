@@ -1,0 +1,71 @@
+// The fastest kernels of a few connected operators, by predicted time: exactly.
+//
+// Every kernel that could compute some of the operators is a candidate. Candidates are found in one
+// pass from the inputs on: each operator is the last of those that grow from it, one operator at a
+// time, by what they read from each other and read in common; a memo table keeps each set of
+// operators once. A plan takes every operator in one candidate. Those are gone through from the
+// last operator on, and left where the operators that remain, at the least that any candidate
+// charges for them, make the plan no faster than the best one known.
+#pragma once
+
+#include "transform/kernels/GroupCost.h"
+#include "transform/kernels/KernelLinks.h"
+
+namespace headrace {
+
+/// What planning did, for reports.
+struct PlanCounts {
+  size_t parts = 0;             // connected operators that could share kernels in more than one way
+  size_t tooLarge = 0;          // of these, those that were planned piece by piece
+  size_t candidates = 0;        // kernels
+  size_t plans = 0;             // that were priced, whole or begun
+  size_t tooSlow = 0;           // of these, those that were left for their time
+  size_t cyclic = 0;            // and for kernels that would wait for each other
+  double before = 0, after = 0; // microseconds of the parts: of the first plan, of the one chosen
+
+  std::string text() const;
+};
+
+class PartPlan {
+public:
+  /// Operators in the program's order.
+  PartPlan(llvm::ArrayRef<hr::OperatorInterface> operators, KernelGroup::Loops loops,
+           GroupCost &cost, const KernelLinks &links, PlanCounts &counts);
+
+  static constexpr size_t kMostOperators = 16;
+
+  /// The kernels of a plan that takes less than so many microseconds, or nothing where there is
+  /// none, or there are too many candidates to tell.
+  std::optional<llvm::SmallVector<KernelGroup>> fasterThan(double microseconds);
+
+private:
+  using Set = uint32_t; // bit i: operator i
+  struct Candidate {
+    Set members;
+    double microseconds;
+    KernelGroup group;
+  };
+
+  bool findCandidates();
+  bool isClosed(Set members) const;
+  void setPrices();
+  void choose(Set left, double spent);
+  bool isAcyclic() const;
+  std::optional<llvm::SmallVector<KernelGroup>> assembled();
+
+  llvm::ArrayRef<hr::OperatorInterface> operators;
+  KernelGroup::Loops loops;
+  GroupCost &cost;
+  const KernelLinks &links;
+  PlanCounts &counts;
+  llvm::SmallVector<Set> linked;  // by operator: those that it may share a kernel with
+  llvm::SmallVector<Set> waiting; // by operator: those that wait for it
+  llvm::SmallVector<Set> outside; // by operator: those that wait for it through others than these
+  llvm::SmallVector<llvm::SmallVector<Candidate>> candidates; // by their last operator
+  llvm::SmallVector<double> prices; // by operator: the least that a candidate charges for it
+  llvm::SmallVector<const Candidate *> chosen, best;
+  double bestMicroseconds = 0;
+  size_t visited = 0;
+};
+
+} // namespace headrace

@@ -1,0 +1,275 @@
+// The plan of a part is the fastest that there is: compared with every plan, over random programs.
+#include "analysis/cost/ProcessorRates.h"
+#include "transform/kernels/Grouping.h"
+#include "transform/kernels/PartPlan.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Parser/Parser.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+/// A program of random operators over matrices of `rows` x `columns`, their rows, and products.
+class RandomProgram {
+public:
+  RandomProgram(unsigned seed, int operators) : random(seed) {
+    for (int i = 0; i < 2; ++i)
+      values.push_back({"%x" + std::to_string(i), {kRows, kColumns}});
+    for (int i = 0; i < operators; ++i)
+      addOperator(i);
+    finish();
+  }
+  std::string text;
+
+private:
+  static constexpr int kRows = 512, kColumns = 96;
+  struct Shape {
+    int rows, columns;
+    bool operator==(const Shape &) const = default;
+  };
+  struct Value {
+    std::string name;
+    Shape shape;
+    int readers = 0;
+  };
+  static std::string typeOf(Shape shape) {
+    return llvm::formatv("tensor<{0}x{1}xf32>", shape.rows, shape.columns);
+  }
+  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); }
+  /// Recent values more often than old ones.
+  Value &any() {
+    size_t count = values.size(), recent = std::min<size_t>(count, 4);
+    return values[below(2) ? count - 1 - below(recent) : below(count)];
+  }
+
+  void addOperator(int i) {
+    std::string name = "%v" + std::to_string(i);
+    Value &a = any();
+    ++a.readers;
+    Shape shape = a.shape;
+    switch (below(8)) {
+    case 0: // a reduction of rows, or of columns
+    case 1: {
+      int axis = static_cast<int>(below(2));
+      (axis == 0 ? shape.rows : shape.columns) = 1;
+      body +=
+          llvm::formatv("  {0} = hr.reduce sum {1} axes [{2}] {{keep_dims = true} : ({3}) -> {4}\n",
+                        name, a.name, axis, typeOf(a.shape), typeOf(shape));
+      break;
+    }
+    case 2: { // a product with few or many columns
+      if (a.shape.columns != kColumns) {
+        unary(name, a);
+        break;
+      }
+      shape.columns = below(2) ? 2 : kColumns;
+      std::string weight = shape.columns == 2 ? "%few" : "%many";
+      body += llvm::formatv(
+          "  {0} = hr.contract {1}, {2} maps [#lhs, #rhs, #out] : ({3}, {4}) -> {5}\n", name,
+          a.name, weight, typeOf(a.shape), typeOf({kColumns, shape.columns}), typeOf(shape));
+      break;
+    }
+    case 3:
+    case 4:
+      unary(name, a);
+      break;
+    default: { // a function of two, one of which may be broadcast
+      Value &b = any();
+      auto fits = [](int x, int y) { return x == y || x == 1 || y == 1; };
+      if (!fits(a.shape.rows, b.shape.rows) || !fits(a.shape.columns, b.shape.columns)) {
+        unary(name, a);
+        break;
+      }
+      ++b.readers;
+      shape = {std::max(a.shape.rows, b.shape.rows), std::max(a.shape.columns, b.shape.columns)};
+      body += llvm::formatv(
+          "  {0} = hr.map({1}, {2}) : ({3}, {4}) -> {5} {{\n  ^bb0(%a: f32, %b: f32):\n"
+          "    %r = arith.addf %a, %b : f32\n    hr.yield %r : f32\n  }\n",
+          name, a.name, b.name, typeOf(a.shape), typeOf(b.shape), typeOf(shape));
+    }
+    }
+    values.push_back({name, shape});
+  }
+
+  void unary(const std::string &name, const Value &a) {
+    body += llvm::formatv("  {0} = hr.map({1}) : ({2}) -> {2} {{\n  ^bb0(%a: f32):\n"
+                          "    %r = math.exp %a : f32\n    hr.yield %r : f32\n  }\n",
+                          name, a.name, typeOf(a.shape));
+  }
+
+  void finish() {
+    std::string results, types;
+    for (const Value &value : values)
+      if (value.readers == 0 && value.name[1] == 'v') {
+        results += (results.empty() ? "" : ", ") + value.name;
+        types += (types.empty() ? "" : ", ") + typeOf(value.shape);
+      }
+    std::string whole = typeOf({kRows, kColumns});
+    text = "#lhs = affine_map<(i, j, k) -> (i, k)>\n#rhs = affine_map<(i, j, k) -> (k, j)>\n"
+           "#out = affine_map<(i, j, k) -> (i, j)>\n"
+           "func.func @f(%x0: " +
+           whole + ", %x1: " + whole + ", %few: " + typeOf({kColumns, 2}) +
+           ", %many: " + typeOf({kColumns, kColumns}) + ") -> (" + types + ") {\n" + body +
+           "  return " + results + " : " + types + "\n}\n";
+  }
+
+  std::mt19937 random;
+  std::vector<Value> values;
+  std::string body;
+};
+
+/// Goes through every way to put the operators into kernels.
+class EveryPlan {
+public:
+  EveryPlan(ArrayRef<hr::OperatorInterface> operators, KernelGroup::Loops loops, GroupCost &cost,
+            const KernelLinks &links)
+      : operators(operators), loops(loops), cost(cost), links(links) {
+    for (unsigned last = 0; last < operators.size(); ++last)
+      grow(1u << last, KernelGroup(operators[last], loops));
+  }
+
+  double fastest() {
+    choose((1u << operators.size()) - 1, 0);
+    return best;
+  }
+
+private:
+  /// Adds any operator before the last one, in any order.
+  void grow(unsigned members, const KernelGroup &group) {
+    int walk = group.walkOfRoot() ? static_cast<int>(*group.walkOfRoot()->dim) : -1;
+    if (!seen.insert({members, walk}).second)
+      return;
+    consider(members, group);
+    unsigned last = llvm::Log2_32(members);
+    for (unsigned i = 0; i < last; ++i) {
+      hr::OperatorInterface op = operators[i];
+      bool isRead =
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return group.contains(user); });
+      if ((members >> i) & 1 || (!isRead && !links.isMergeWorthwhile(group, op)))
+        continue;
+      for (const KernelGroup &larger : group.extendedBy(op, links.isPerRow(op)))
+        grow(members | 1u << i, larger);
+    }
+  }
+
+  void consider(unsigned members, const KernelGroup &group) {
+    SmallVector<hr::OperatorInterface> reversed;
+    for (unsigned i = operators.size(); i-- > 0;)
+      if ((members >> i) & 1)
+        reversed.push_back(operators[i]);
+    double microseconds = cost.of(group);
+    std::optional<KernelGroup> assembled = assembleGroup(
+        reversed, loops, group.walkOfRoot(), [&](Operation *op) { return links.isPerRow(op); });
+    if (!assembled || cost.of(*assembled) > microseconds * (1 + 1e-9))
+      return;
+    auto [known, isNew] = kernels.try_emplace(members, microseconds);
+    known->second = std::min(known->second, microseconds);
+  }
+
+  void choose(unsigned left, double spent) {
+    if (left == 0) {
+      if (spent < best && isAcyclic())
+        best = spent;
+      return;
+    }
+    unsigned last = 1u << llvm::Log2_32(left);
+    for (auto &[members, microseconds] : kernels)
+      if ((members & last) && (members & ~left) == 0) {
+        chosen.push_back(members);
+        choose(left & ~members, spent + microseconds);
+        chosen.pop_back();
+      }
+  }
+
+  bool isAcyclic() const {
+    std::map<Operation *, size_t> kernelOf;
+    for (auto [k, members] : llvm::enumerate(chosen))
+      for (unsigned i = 0; i < operators.size(); ++i)
+        if ((members >> i) & 1)
+          kernelOf[operators[i]] = k;
+    std::vector<std::vector<bool>> waits(chosen.size(), std::vector<bool>(chosen.size()));
+    for (hr::OperatorInterface op : operators)
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && kernelOf[producer] != kernelOf[op])
+          waits[kernelOf[op]][kernelOf[producer]] = true;
+    for (size_t via = 0; via < chosen.size(); ++via)
+      for (size_t a = 0; a < chosen.size(); ++a)
+        for (size_t b = 0; b < chosen.size(); ++b)
+          if (waits[a][via] && waits[via][b])
+            waits[a][b] = true;
+    for (size_t a = 0; a < chosen.size(); ++a)
+      if (waits[a][a])
+        return false;
+    return true;
+  }
+
+  ArrayRef<hr::OperatorInterface> operators;
+  KernelGroup::Loops loops;
+  GroupCost &cost;
+  const KernelLinks &links;
+  std::set<std::pair<unsigned, int>> seen;
+  std::map<unsigned, double> kernels;
+  SmallVector<unsigned> chosen;
+  double best = std::numeric_limits<double>::infinity();
+};
+
+class PartPlanTest : public testing::Test {
+protected:
+  PartPlanTest() {
+    context.loadDialect<hr::HrDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
+    machine.setRates(derivedRates({.name = "processor", .threads = 2}));
+  }
+  MLIRContext context;
+  Machine machine;
+};
+
+TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
+  bool large = std::getenv("HEADRACE_LARGE_TESTS") != nullptr;
+  unsigned programs = large ? 500 : 120, mostOperators = large ? 12 : 9;
+  size_t fused = 0, apart = 0;
+  for (unsigned seed = 0; seed < programs; ++seed)
+    for (KernelGroup::Loops loops : {KernelGroup::Loops::Shared, KernelGroup::Loops::Whole}) {
+      RandomProgram program(seed, 2 + static_cast<int>(seed % (mostOperators - 1)));
+      SCOPED_TRACE(program.text);
+      auto module = parseSourceString<ModuleOp>(program.text, &context);
+      ASSERT_TRUE(module);
+      func::FuncOp function = *module->getOps<func::FuncOp>().begin();
+      Block &body = function.getBody().front();
+      SmallVector<hr::OperatorInterface> operators;
+      for (Operation &op : body.without_terminator())
+        operators.push_back(cast<hr::OperatorInterface>(&op));
+      GroupCost cost(function, machine);
+      KernelLinks links(body, loops, cost);
+      double fastest = EveryPlan(operators, loops, cost, links).fastest();
+
+      PlanCounts counts;
+      std::optional<SmallVector<KernelGroup>> plan =
+          PartPlan(operators, loops, cost, links, counts)
+              .fasterThan(std::numeric_limits<double>::infinity());
+      ASSERT_TRUE(plan);
+      double found = 0;
+      for (const KernelGroup &group : *plan) {
+        found += cost.of(group);
+        (group.getOperators().size() > 1 ? fused : apart) += 1;
+      }
+      ASSERT_NEAR(found, fastest, 1e-6 * fastest);
+      ASSERT_EQ(PartPlan(operators, loops, cost, links, counts).fasterThan(fastest * (1 - 1e-6)),
+                std::nullopt);
+    }
+  // The programs put both to the test.
+  EXPECT_GT(fused, programs / 4);
+  EXPECT_GT(apart, programs / 4);
+}
+
+} // namespace
+} // namespace headrace
