@@ -27,7 +27,7 @@ struct ScriptSettings {
   /// Plans of blocks that are kept.
   size_t planCacheSize = 256;
   /// Called for every plan that is made, before it runs for the first time: -explain.
-  bool explainGraphs = false, explainRuntime = false;
+  bool explainGraphs = false, explainRuntime = false, explainPlanning = false;
   std::function<void(const std::string &)> explain;
 };
 

@@ -95,6 +95,18 @@ def test_explain_shows_what_became_one(tmp_path) -> None:
     assert "instead of" in output
 
 
+def test_explain_tells_how_kernels_were_planned(tmp_path) -> None:
+    path = script(
+        tmp_path,
+        "X = rand(rows=3000, cols=10, seed=1); v = rand(rows=10, cols=1, seed=2)\n"
+        "if (nrow(X) > 1) {\n  p = X %*% v\n  g = t(X) %*% (p - 1)\n"
+        "  print(sum(g) + sum(X / (1 + sum(p))))\n}",
+    )
+    output = good(path, "-explain", "codegen", "--compile", "always")
+    assert "candidate kernels" in output and "plans priced" in output, output
+    assert "not done: " in output and ", because " in output, output
+
+
 def test_errors_show_the_place(tmp_path) -> None:
     path = script(tmp_path, "x = 1\ny = x + + \n")
     lines = bad(path).splitlines()

@@ -137,7 +137,7 @@ void BlockRunner::prepare(BlockPlan &plan, std::span<const int64_t> symbols) {
   }
   statistics.compileSeconds += watch.seconds();
   if (settings.explainRuntime)
-    settings.explain(runtimeText(plan, symbols));
+    settings.explain(runtimeText(plan, symbols, settings.explainPlanning));
 }
 
 void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,

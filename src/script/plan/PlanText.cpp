@@ -49,7 +49,7 @@ static std::string bytesText(int64_t bytes) {
 }
 
 static std::string segmentText(const Dag &dag, BlockPlan::Compiled &compiled,
-                               std::span<const int64_t> symbols) {
+                               std::span<const int64_t> symbols, bool withPlanning) {
   if (!compiled.code)
     return "  host " + segmentName(dag, compiled.segment) + ": no code for it\n";
   Explanation explanation = compiled.code->explain();
@@ -66,14 +66,21 @@ static std::string segmentText(const Dag &dag, BlockPlan::Compiled &compiled,
   for (const KernelReport &kernel : explanation.kernels)
     text += "    " + kernel.kind + ": " + kernelName(kernel.operators) + "; reads " +
             bytes(kernel.cost.bytesRead) + ", writes " + bytes(kernel.cost.bytesWritten) + "\n";
+  if (!withPlanning)
+    return text;
+  text += "    " +
+          (explanation.planning.empty() ? "fusion: there is one plan" : explanation.planning) +
+          "\n";
+  for (const WhyNot &why : explanation.whyNot)
+    text += "    not done: " + why.step + ", because " + why.reason + "\n";
   return text;
 }
 
-std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols) {
+std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols, bool withPlanning) {
   std::string text = "plan" + symbolsText(symbols) + "\n";
   for (const PlanStep &step : plan.steps) {
     if (step.segment >= 0)
-      text += segmentText(plan.dag, plan.segments[step.segment], symbols);
+      text += segmentText(plan.dag, plan.segments[step.segment], symbols, withPlanning);
     else if (plan.dag.nodes[step.node].op != Op::SizeValue)
       text += "  host " + operationName(plan.dag.nodes[step.node]) + "\n";
   }

@@ -16,7 +16,8 @@ std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t 
 std::string hostText(const BlockPlan &plan, const StraightBlock &block, size_t first,
                      std::span<const int64_t> symbols);
 
-/// -explain runtime: the steps; of segments their kernels and what fusing them saves.
-std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols);
+/// -explain runtime: the steps; of segments their kernels and what fusing them saves. -explain
+/// codegen: also how these kernels were planned, and what was not fused.
+std::string runtimeText(BlockPlan &plan, std::span<const int64_t> symbols, bool withPlanning);
 
 } // namespace headrace::script

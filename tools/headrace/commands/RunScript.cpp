@@ -35,10 +35,10 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
   addScriptArguments(command, options.arguments);
   command
       .add_option("--explain", options.explain,
-                  "Show the blocks' operations with their sizes (hops), or the kernels they\n"
-                  "became (runtime)")
-      ->type_name("hops|runtime")
-      ->check(CLI::Validator(CLI::IsMember({"hops", "runtime"})).description(""))
+                  "Show the blocks' operations with their sizes (hops), the kernels they\n"
+                  "became (runtime), or also how these were planned (codegen)")
+      ->type_name("hops|runtime|codegen")
+      ->check(CLI::Validator(CLI::IsMember({"hops", "runtime", "codegen"})).description(""))
       ->group(group);
   command.add_flag("--stats", options.statistics, "Show compilations and time per operator")
       ->group(group);
@@ -117,7 +117,9 @@ static script::ScriptOptions sessionOptions(const ScriptOptions &options) {
                              : options.compile == "never" ? script::CompileWhen::Never
                                                           : script::CompileWhen::Worthwhile;
   session.settings.explainGraphs = options.explain == "hops";
-  session.settings.explainRuntime = options.explain == "runtime";
+  session.settings.explainPlanning = options.explain == "codegen";
+  session.settings.explainRuntime =
+      options.explain == "runtime" || session.settings.explainPlanning;
   session.settings.explain = [](const std::string &text) { fmt::print("{}", text); };
   session.print = [](const std::string &text) {
     fmt::print("{}\n", text);
