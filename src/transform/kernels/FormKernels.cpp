@@ -256,7 +256,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       return signalPassFailure();
     }
     Choices choices(func);
-    SmallVector<KernelGroup> groups = partition(func, model, machine, choices);
+    KernelRules rules(func, device ? KernelRules::Loops::Whole : KernelRules::Loops::Shared);
+    SmallVector<KernelGroup> groups = partition(func, rules, model, machine, choices);
     NamedKernels named;
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {

@@ -9,8 +9,8 @@ namespace headrace {
 /// Blocks of rows that a walking kernel is about cut into, where something is combined over them.
 static constexpr double kBlocks = 32;
 
-GroupCost::GroupCost(func::FuncOp program, const Machine &machine)
-    : machine(machine), sizes(nominalSizes(program)) {
+GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machine &machine)
+    : machine(machine), sizes(rules.sizes) {
   for (Value argument : program.getArguments())
     programBytes += bytesOf(argument);
   for (Operation &op : program.getBody().front().without_terminator())
@@ -93,21 +93,23 @@ double GroupCost::trafficOf(const KernelGroup &group) {
 
 bool GroupCost::isMergeWorthwhile(const KernelGroup &a, const KernelGroup &b) {
   constexpr double kWorthwhilePart = 8;
-  auto isKnownTo = [](const KernelGroup &group, Value value) {
-    Operation *producer = value.getDefiningOp();
-    return (producer && group.contains(producer)) ||
-           llvm::any_of(value.getUsers(), [&](Operation *user) { return group.contains(user); });
-  };
+  llvm::SmallDenseSet<Value, 8> readByA, computedByA, seen;
+  for (hr::OperatorInterface op : a.getOperators()) {
+    readByA.insert(op->operand_begin(), op->operand_end());
+    computedByA.insert(op->getResult(0));
+  }
   double shared = 0;
-  llvm::SmallDenseSet<Value, 8> seen;
-  auto addShared = [&](const KernelGroup &reader, const KernelGroup &other) {
-    for (hr::OperatorInterface op : reader.getOperators())
-      for (Value operand : op->getOperands())
-        if (isKnownTo(other, operand) && seen.insert(operand).second)
-          shared += bytesOf(operand);
+  auto share = [&](Value value) {
+    if (seen.insert(value).second)
+      shared += bytesOf(value);
   };
-  addShared(a, b);
-  addShared(b, a);
+  for (hr::OperatorInterface op : b.getOperators()) {
+    for (Value operand : op->getOperands())
+      if (readByA.contains(operand) || computedByA.contains(operand))
+        share(operand);
+    if (readByA.contains(op->getResult(0)))
+      share(op->getResult(0));
+  }
   return shared > 0 && shared * kWorthwhilePart >= std::min(trafficOf(a), trafficOf(b));
 }
 

@@ -12,7 +12,7 @@ namespace headrace {
 
 class GroupCost {
 public:
-  GroupCost(mlir::func::FuncOp program, const Machine &machine);
+  GroupCost(mlir::func::FuncOp program, const KernelRules &rules, const Machine &machine);
 
   /// Microseconds of the group as a kernel.
   double of(const KernelGroup &group);
@@ -30,7 +30,7 @@ private:
   const Work &alone(hr::OperatorInterface op);
 
   const Machine &machine;
-  NominalSizes sizes;
+  const NominalSizes &sizes;
   double programBytes = 0;
   llvm::DenseMap<mlir::Value, double> bytes;
   llvm::DenseMap<mlir::Operation *, Work> works;

@@ -13,6 +13,7 @@ size_t Grouping::start(KernelGroup group) {
 
 void Grouping::join(hr::OperatorInterface op, size_t group) {
   groups[group].join(op);
+  order.merge(op, groups[group].root());
   groupOf[op] = group;
 }
 
@@ -53,64 +54,34 @@ llvm::SmallSetVector<size_t, 8> Grouping::neighbours(size_t group) const {
   return result;
 }
 
-SmallVector<Operation *> Grouping::usersOutside(Operation *op, size_t group) const {
-  SmallVector<Operation *> users;
-  for (Operation *user : op->getUsers())
-    if (!groups[group].contains(user))
-      users.push_back(user);
-  return users;
-}
-
-/// Whether `target` waits for any of the operators.
-bool Grouping::reaches(SmallVector<Operation *> from, size_t target) const {
-  llvm::SmallPtrSet<Operation *, 32> seen;
-  llvm::SmallDenseSet<size_t> seenGroups;
-  while (!from.empty()) {
-    Operation *op = from.pop_back_val();
-    if (!seen.insert(op).second)
-      continue;
-    std::optional<size_t> found = find(op);
-    if (found == target)
-      return true;
-    // A kernel ends as a whole: all its results wait for all its operands.
-    if (found && seenGroups.insert(*found).second)
-      for (hr::OperatorInterface member : groups[*found].getOperators())
-        from.push_back(member);
-    llvm::append_range(from, op->getUsers());
-  }
-  return false;
-}
-
-/// Whether there is a way between the two groups other than directly.
-bool Grouping::reachesThroughOthers(size_t from, size_t to) const {
-  SmallVector<Operation *> users;
-  for (hr::OperatorInterface member : groups[from].getOperators())
-    for (Operation *user : usersOutside(member, from))
-      if (!groups[to].contains(user))
-        users.push_back(user);
-  return reaches(users, to);
-}
-
 constexpr StringLiteral kWaitsForItself = "the kernel would wait for its own result";
 
 Verdict Grouping::tryJoin(hr::OperatorInterface op, size_t group) {
-  SmallVector<Operation *> others = usersOutside(op, group);
-  bool escapes = !others.empty();
-  if (escapes && reaches(others, group))
+  bool escapes =
+      !llvm::all_of(op->getUsers(), [&](Operation *user) { return groups[group].contains(user); });
+  if (escapes && order.wouldWaitForItself(op, groups[group].root()))
     return Verdict::no(kWaitsForItself);
-  Verdict verdict = groups[group].tryJoin(op, escapes, isPerRow(op));
-  if (verdict)
+  Verdict verdict = groups[group].tryJoin(op, escapes);
+  if (verdict) {
     groupOf[op] = group;
+    order.merge(op, groups[group].root());
+  }
   return verdict;
 }
 
 Verdict Grouping::tryMerge(size_t group, size_t other) {
+  if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
+    return Verdict::no(kWaitsForItself);
   KernelGroup both = groups[group];
   Verdict verdict = both.tryMerge(groups[other]);
-  return verdict ? tryTakeOver(group, other, std::move(both)) : verdict;
+  if (verdict)
+    takeOver(group, other, std::move(both));
+  return verdict;
 }
 
-Verdict Grouping::tryAssemble(size_t group, size_t other, KernelGroup::Loops loops) {
+Verdict Grouping::tryAssemble(size_t group, size_t other) {
+  if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
+    return Verdict::no(kWaitsForItself);
   KernelGroup both = groups[group];
   if (Verdict verdict = both.tryMerge(groups[other]); !verdict)
     return verdict;
@@ -118,77 +89,30 @@ Verdict Grouping::tryAssemble(size_t group, size_t other, KernelGroup::Loops loo
   llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
     return b->isBeforeInBlock(a);
   });
-  std::optional<KernelGroup> assembled = assembleGroup(operators, loops, both.walkOfRoot(),
-                                                       [&](Operation *op) { return isPerRow(op); });
+  std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
   if (!assembled)
     return Verdict::no("together they fit only in an order that no recipe tells");
-  return tryTakeOver(group, other, std::move(*assembled));
-}
-
-Verdict Grouping::tryTakeOver(size_t group, size_t other, KernelGroup both) {
-  // Ways through other groups come last: looking for them walks the program.
-  if (reachesThroughOthers(group, other) || reachesThroughOthers(other, group))
-    return Verdict::no(kWaitsForItself);
-  groups[group] = std::move(both);
-  for (hr::OperatorInterface op : groups[other].getOperators())
-    groupOf[op] = group;
+  takeOver(group, other, std::move(*assembled));
   return Verdict::yes();
 }
 
-bool Grouping::tryReplace(ArrayRef<size_t> old, SmallVector<KernelGroup> with) {
-  size_t before = groups.size();
-  for (KernelGroup &group : with)
-    start(std::move(group));
-  if (isAcyclic())
-    return true;
-  groups.truncate(before);
-  for (size_t group : old)
-    for (hr::OperatorInterface op : groups[group].getOperators())
-      groupOf[op] = group;
-  return false;
+void Grouping::takeOver(size_t group, size_t other, KernelGroup both) {
+  order.merge(groups[group].root(), groups[other].root());
+  groups[group] = std::move(both);
+  for (hr::OperatorInterface op : groups[other].getOperators())
+    groupOf[op] = group;
 }
 
-/// Counts down what every group and every operator between them waits for.
-bool Grouping::isAcyclic() const {
-  enum class State { New, Open, Done };
-  llvm::DenseMap<Operation *, State> states; // of a group: at its root
-  SmallVector<std::pair<Operation *, bool>> stack;
-  auto representative = [&](Operation *op) -> Operation * {
-    std::optional<size_t> group = find(op);
-    return group ? groups[*group].root().getOperation() : op;
-  };
-  for (Operation &op : body) {
-    stack.push_back({representative(&op), false});
-    while (!stack.empty()) {
-      auto [top, isLeaving] = stack.pop_back_val();
-      State &state = states.try_emplace(top, State::New).first->second;
-      if (isLeaving) {
-        state = State::Done;
-        continue;
-      }
-      if (state == State::Done)
-        continue;
-      if (state == State::Open)
-        return false;
-      state = State::Open;
-      stack.push_back({top, true});
-      auto visit = [&](Operation *member) {
-        for (Value operand : member->getOperands())
-          if (Operation *producer = operand.getDefiningOp();
-              producer && representative(producer) != top) {
-            Operation *next = representative(producer);
-            State known = states.lookup(next);
-            if (known != State::Done)
-              stack.push_back({next, false});
-          }
-      };
-      if (std::optional<size_t> group = find(top))
-        for (hr::OperatorInterface member : groups[*group].getOperators())
-          visit(member);
-      else
-        visit(top);
-    }
+bool Grouping::tryReplace(SmallVector<KernelGroup> with) {
+  SmallVector<SmallVector<Operation *>> sets;
+  for (const KernelGroup &group : with) {
+    ArrayRef<hr::OperatorInterface> operators = group.getOperators();
+    sets.emplace_back(operators.begin(), operators.end());
   }
+  if (!order.tryRegroup(sets))
+    return false;
+  for (KernelGroup &group : with)
+    start(std::move(group));
   return true;
 }
 
@@ -216,18 +140,17 @@ SmallVector<KernelGroup> Grouping::inOrder() const {
 }
 
 std::optional<KernelGroup> assembleGroup(ArrayRef<hr::OperatorInterface> operators,
-                                         KernelGroup::Loops loops,
-                                         std::optional<KernelGroup::Walk> walk,
-                                         llvm::function_ref<bool(Operation *)> isPerRow) {
+                                         const KernelRules &rules,
+                                         std::optional<KernelGroup::Walk> walk) {
   SmallVector<KernelGroup> parts;
   for (hr::OperatorInterface op : operators) {
     auto accepts = [&](KernelGroup &part) {
       auto isInside = [&](Operation *user) { return part.contains(user); };
       return llvm::any_of(op->getUsers(), isInside) &&
-             part.tryJoin(op, !llvm::all_of(op->getUsers(), isInside), isPerRow(op));
+             part.tryJoin(op, !llvm::all_of(op->getUsers(), isInside));
     };
     if (llvm::none_of(parts, accepts))
-      parts.emplace_back(op, loops, parts.empty() ? walk : std::nullopt);
+      parts.emplace_back(op, rules, parts.empty() ? walk : std::nullopt);
   }
   KernelGroup &whole = parts.front();
   SmallVector<KernelGroup *> waiting;

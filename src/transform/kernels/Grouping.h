@@ -2,6 +2,7 @@
 // each other.
 #pragma once
 
+#include "transform/kernels/GroupOrder.h"
 #include "transform/kernels/KernelGroup.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -10,7 +11,7 @@ namespace headrace {
 
 class Grouping {
 public:
-  explicit Grouping(mlir::Block &body) : body(body), rowWork(findRowWork(body)) {}
+  Grouping(mlir::Block &body, const KernelRules &rules) : body(body), rules(rules), order(body) {}
 
   /// Adds a group; its number. Groups that begin later in the program have lower numbers.
   size_t start(KernelGroup group);
@@ -19,11 +20,11 @@ public:
   /// Puts the operators of two groups into the first.
   Verdict tryMerge(size_t group, size_t other);
   /// The same, with the group as a recipe that names its operators gives it.
-  Verdict tryAssemble(size_t group, size_t other, KernelGroup::Loops loops);
+  Verdict tryAssemble(size_t group, size_t other);
   /// Puts an operator into a group without asking.
   void join(hr::OperatorInterface op, size_t group);
-  /// Groups the operators of some groups anew, unless groups would wait for each other.
-  bool tryReplace(llvm::ArrayRef<size_t> old, llvm::SmallVector<KernelGroup> groups);
+  /// Groups all operators of some groups anew, unless groups would wait for each other.
+  bool tryReplace(llvm::SmallVector<KernelGroup> groups);
 
   size_t size() const { return groups.size(); }
   const KernelGroup &operator[](size_t group) const { return groups[group]; }
@@ -35,30 +36,25 @@ public:
   /// Groups that read or compute what this one reads, and those that read what it computes. A value
   /// that very many read (one weight throughout a network) suggests a few of them, not every pair.
   llvm::SmallSetVector<size_t, 8> neighbours(size_t group) const;
-  bool isPerRow(mlir::Operation *op) const { return rowWork.contains(op); }
 
   /// Every group after those it reads from.
   llvm::SmallVector<KernelGroup> inOrder() const;
 
 private:
-  llvm::SmallVector<mlir::Operation *> usersOutside(mlir::Operation *op, size_t group) const;
-  bool reaches(llvm::SmallVector<mlir::Operation *> from, size_t target) const;
-  bool reachesThroughOthers(size_t from, size_t to) const;
-  bool isAcyclic() const;
-  Verdict tryTakeOver(size_t group, size_t other, KernelGroup both);
+  void takeOver(size_t group, size_t other, KernelGroup both);
 
   mlir::Block &body;
-  llvm::DenseSet<mlir::Operation *> rowWork;
+  const KernelRules &rules;
   llvm::SmallVector<KernelGroup> groups;
   llvm::DenseMap<mlir::Operation *, size_t> groupOf;
+  GroupOrder order;
 };
 
 /// The operators, the last of the program first, as one group; nothing where they cannot be one.
 /// Producers join what reads them, and groups that do not read from each other are merged then:
 /// what a recipe that names these operators gives.
 std::optional<KernelGroup> assembleGroup(llvm::ArrayRef<hr::OperatorInterface> operators,
-                                         KernelGroup::Loops loops,
-                                         std::optional<KernelGroup::Walk> walk,
-                                         llvm::function_ref<bool(mlir::Operation *)> isPerRow);
+                                         const KernelRules &rules,
+                                         std::optional<KernelGroup::Walk> walk);
 
 } // namespace headrace

@@ -98,7 +98,8 @@ Value KernelWriter::combined(const OpPlan &plan, Value partial) {
   hr::ReduceKind kind = reduce ? reduce.getKind() : hr::ReduceKind::Sum;
   auto all = b.create<hr::ReduceOp>(plan.op->getLoc(), partial, kind, ArrayRef<int64_t>{0},
                                     /*keep_dims=*/false);
-  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), KernelGroup::Loops::Whole);
+  KernelRules rules(all->getParentOfType<func::FuncOp>(), KernelRules::Loops::Whole);
+  KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), rules);
   Packing none;
   Value result = buildKernel(b, small, machine, none).front().second;
   all.erase();

@@ -15,11 +15,6 @@ static FusionRole roleOf(Operation *op) {
 bool isAnchor(Operation *op) { return roleOf(op) == FusionRole::Anchor; }
 bool isElementwise(Operation *op) { return roleOf(op) == FusionRole::Elementwise; }
 
-bool doesNothing(hr::OperatorInterface op) {
-  Movement m = op.getMovement();
-  return llvm::any_of(m.domain, [](AffineExpr size) { return constantValue(size) == 0; });
-}
-
 /// Vectors are read along the last dimension, which must not have gaps.
 bool isReadInPlace(hr::SliceOp slice) {
   ArrayRef<int64_t> steps = slice.getSteps();
@@ -35,31 +30,38 @@ bool isReadInPlace(hr::SliceOp slice) {
   });
 }
 
-KernelGroup::KernelGroup(hr::OperatorInterface root, Loops loops, std::optional<Walk> given)
-    : loops(loops), walkIsGiven(given) {
-  structured = root.isStructured() && !doesNothing(root);
+KernelGroup::KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
+                         std::optional<Walk> given)
+    : rules(&rules), walkIsGiven(given), structured(rules.isRegular(root)) {
   if (!structured) {
     operators.push_back(root);
     return;
   }
-  Movement m = root.getMovement();
+  const Movement &m = rules.movementOf(root);
   add(root, m, resolveRoot(m));
   if (given && given->dim && domainOf(root)[*given->dim].isAxis())
     givenWalk = domainOf(root)[*given->dim].getId();
-  if (loops == Loops::Shared)
+  if (rules.loops == KernelRules::Loops::Shared)
     walkFromRoot();
 }
 
-Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow) {
+KernelGroup KernelGroup::scheduled(hr::OperatorInterface root, const KernelRules &rules) {
+  KernelGroup group(root, rules);
+  group.ownLoops = true;
+  group.walk = std::nullopt;
+  return group;
+}
+
+Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (keepsAxes())
     return Verdict::no("the kernel's loops are as a recipe says");
-  if (!structured || !op.isStructured() || doesNothing(op))
+  if (!structured || !rules->isRegular(op))
     return Verdict::no("its movement, or the kernel's, is irregular");
   if (!hasRoomFor(1))
     return Verdict::no("the kernel holds as many operators as it may");
   Verdict verdict = Verdict::no("others read it as well, and the kernel cannot walk rows of it");
   if (!walk && !escapes) {
-    verdict = joinLoops(op, perRow);
+    verdict = joinLoops(op);
     if (verdict)
       return verdict;
   }
@@ -77,12 +79,12 @@ Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes, bool perRow
 }
 
 /// Adds a producer to a group of one loop nest.
-Verdict KernelGroup::joinLoops(hr::OperatorInterface op, bool perRow) {
+Verdict KernelGroup::joinLoops(hr::OperatorInterface op) {
   KernelGroup before = *this;
-  Movement m = op.getMovement();
+  const Movement &m = rules->movementOf(op);
   std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-  Verdict verdict = domain ? pays(op, *domain, perRow)
-                           : Verdict::no("it is computed along other axes than the kernel's");
+  Verdict verdict =
+      domain ? pays(op, *domain) : Verdict::no("it is computed along other axes than the kernel's");
   if (verdict)
     add(op, m, *domain);
   else
@@ -90,16 +92,17 @@ Verdict KernelGroup::joinLoops(hr::OperatorInterface op, bool perRow) {
   return verdict;
 }
 
-std::vector<KernelGroup> KernelGroup::extendedBy(hr::OperatorInterface op, bool perRow) const {
+std::vector<KernelGroup> KernelGroup::extendedBy(hr::OperatorInterface op) const {
   std::vector<KernelGroup> ways;
-  if (keepsAxes() || !structured || !op.isStructured() || doesNothing(op) || !hasRoomFor(1))
+  if (keepsAxes() || !structured || !rules->isRegular(op) || !hasRoomFor(1))
     return ways;
   auto isInside = [&](Operation *user) { return contains(user); };
   bool isRead = llvm::any_of(op->getUsers(), isInside);
   KernelGroup group = *this;
-  if (isRead && !walk && llvm::all_of(op->getUsers(), isInside) && group.joinLoops(op, perRow))
+  if (isRead && !walk && llvm::all_of(op->getUsers(), isInside) && group.joinLoops(op))
     ways.push_back(std::exchange(group, *this));
-  if (loops == Loops::Whole && ways.empty() && group.mergeElementwise(KernelGroup(op, loops)))
+  if (rules->loops == KernelRules::Loops::Whole && ways.empty() &&
+      group.mergeElementwise(KernelGroup(op, *rules)))
     ways.push_back(std::exchange(group, *this));
   for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
     if (walk ? axis == *walk : canWalkAlong(axis)) {
@@ -117,7 +120,7 @@ bool KernelGroup::hasRoomFor(size_t more) const {
 }
 
 void KernelGroup::join(hr::OperatorInterface op) {
-  domains[op] = resolveRoot(op.getMovement());
+  domains[op] = resolveRoot(rules->movementOf(op));
   operators.push_back(op);
 }
 
@@ -243,22 +246,6 @@ void KernelGroup::assign(Value value, const Refs &refs) {
   known->second = both;
 }
 
-llvm::DenseSet<Operation *> findRowWork(Block &body) {
-  llvm::DenseSet<Operation *> found;
-  for (Operation &op : body) {
-    auto followsRowWork = [&](Value operand) {
-      Operation *producer = operand.getDefiningOp();
-      return producer && operand.getType() == op.getResult(0).getType() &&
-             found.contains(producer) &&
-             llvm::is_contained(cast<RankedTensorType>(operand.getType()).getShape(), 1);
-    };
-    if (isa<hr::ReduceOp>(op) ||
-        (isa<hr::MapOp>(op) && llvm::any_of(op.getOperands(), followsRowWork)))
-      found.insert(&op);
-  }
-  return found;
-}
-
 /// Whether every element is read where it is computed, the dimensions in their order.
 static bool readsInPlace(hr::OperatorInterface op, Value value) {
   Movement m = op.getMovement();
@@ -291,7 +278,7 @@ uint64_t KernelGroup::copiesOf(Operation *op) const {
 }
 
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
-Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const {
+Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
     if (ref.isUnknown())
       return Verdict::no("the kernel reads it in several orders, or through a window");
@@ -300,7 +287,7 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
     if (ref.isAxis())
       covered.insert(ref.getId());
   hr::OperatorInterface rootOp = root();
-  Movement rootMovement = rootOp.getMovement();
+  const Movement &rootMovement = rules->movementOf(rootOp);
   bool rootReduces = llvm::is_contained(rootMovement.iterators, IteratorType::reduction);
 
   if (isAnchor(op)) {
@@ -331,9 +318,10 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
                               covered.size() == axes.size(),
                           "the kernel's reduction takes element-wise work over all its axes only");
 
-  bool hasReduction = perRow || llvm::any_of(operators, [](hr::OperatorInterface other) {
-                        return isa<hr::ReduceOp>(other.getOperation());
-                      });
+  bool hasReduction =
+      rules->isPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
+        return isa<hr::ReduceOp>(other.getOperation());
+      });
   if (!hasReduction)
     return Verdict::yesIf(full, "it would be computed again along an axis that it lacks");
   constexpr uint64_t kMostCopies = 64;
@@ -344,7 +332,7 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
   ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
   llvm::SmallDenseSet<int> rowAxes = kept;
   auto dropReduced = [&](hr::OperatorInterface candidate, ArrayRef<AxisRef> refs) {
-    Movement m = candidate.getMovement();
+    const Movement &m = rules->movementOf(candidate);
     for (auto [ref, kind] : llvm::zip(refs, m.iterators))
       if (ref.isUnit() || kind == IteratorType::reduction)
         rowAxes.erase(ref.getId());
@@ -353,7 +341,6 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
   for (hr::OperatorInterface other : operators)
     dropReduced(other, domains.find(other)->second);
   constexpr int64_t kRowLimit = 1 << 16; // elements of a row that is kept between passes over it
-  NominalSizes sizes = nominalSizes(rootOp);
   bool inRow = false;
   int64_t rowElements = 1;
   for (AxisRef ref : rootDomain) {
@@ -364,7 +351,8 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain, bool per
       return Verdict::no("the kernel's rows do not lie along its last axes");
     inRow |= !isRowAxis;
     if (!isRowAxis)
-      rowElements = std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, sizes));
+      rowElements =
+          std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, rules->sizes));
   }
   if (rowElements > kRowLimit)
     return Verdict::no("rows are too long to be kept in cache between passes over them");

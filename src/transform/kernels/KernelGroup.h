@@ -14,6 +14,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "transform/choices/Verdict.h"
+#include "transform/kernels/KernelRules.h"
 
 namespace headrace {
 
@@ -48,23 +49,20 @@ struct Axis {
 
 class KernelGroup {
 public:
-  enum class Loops {
-    Shared, // as this class finds; what combines many rows walks them, so that all threads work
-    Whole,  // the same, as one loop nest in any case: it never walks
-    Own,    // as a recipe says: every operator walks axes of its own, neither merged nor split
-  };
   /// Along which axis a group may walk, where that is given: a dimension of its root, or none.
   struct Walk {
     std::optional<unsigned> dim;
   };
   /// A group of one operator.
-  explicit KernelGroup(hr::OperatorInterface root, Loops loops = Loops::Shared,
-                       std::optional<Walk> given = std::nullopt);
+  KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
+              std::optional<Walk> given = std::nullopt);
+  /// A group in which every operator has loops of its own, neither merged nor split, as the recipe
+  /// of its schedule says.
+  static KernelGroup scheduled(hr::OperatorInterface root, const KernelRules &rules);
 
   /// Adds a producer of which the group reads the result, unless its loops cannot be shared or
-  /// sharing would not pay: nothing changes then. `escapes`: others read the result as well;
-  /// `perRow`: it is among what findRowWork found.
-  Verdict tryJoin(hr::OperatorInterface op, bool escapes, bool perRow);
+  /// sharing would not pay: nothing changes then. `escapes`: others read the result as well.
+  Verdict tryJoin(hr::OperatorInterface op, bool escapes);
   /// Takes over the operators of a group that reads the same rows, unless they cannot walk
   /// together: nothing changes then.
   Verdict tryMerge(const KernelGroup &other);
@@ -72,7 +70,7 @@ public:
   void join(hr::OperatorInterface op);
   /// Every way in which the group can take an operator that it is read by or reads with it: in one
   /// loop nest, or walking along an axis.
-  std::vector<KernelGroup> extendedBy(hr::OperatorInterface op, bool perRow) const;
+  std::vector<KernelGroup> extendedBy(hr::OperatorInterface op) const;
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
@@ -83,7 +81,7 @@ public:
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
   bool isStructured() const { return structured; }
-  bool keepsAxes() const { return loops == Loops::Own; }
+  bool keepsAxes() const { return ownLoops; }
   llvm::ArrayRef<Axis> getAxes() const { return axes; }
   llvm::ArrayRef<AxisRef> domainOf(mlir::Operation *op) const { return domains.find(op)->second; }
   bool contains(mlir::Operation *op) const { return domains.contains(op) || root() == op; }
@@ -111,8 +109,8 @@ private:
   void assign(mlir::Value value, const Refs &refs);
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
-  Verdict joinLoops(hr::OperatorInterface op, bool perRow);
-  Verdict pays(hr::OperatorInterface op, const Refs &domain, bool perRow) const;
+  Verdict joinLoops(hr::OperatorInterface op);
+  Verdict pays(hr::OperatorInterface op, const Refs &domain) const;
   uint64_t copiesOf(mlir::Operation *op) const;
   /// Deciding on one more operator and compiling it take time in proportion to those that are
   /// there; beyond some hundreds a store and a load cost less than either.
@@ -133,15 +131,12 @@ private:
   llvm::DenseMap<mlir::Operation *, Refs> domains;
   hr::OperatorInterface anchorOp;
   std::optional<int> walk;
-  Loops loops;
+  const KernelRules *rules;
+  bool ownLoops = false;
   bool walkIsGiven = false;
   std::optional<int> givenWalk; // the only axis it may walk along; none where it may not
   bool structured = false;
 };
-
-/// Whether the operator's domain has no point: its result is empty, or what a reduction starts
-/// from.
-bool doesNothing(hr::OperatorInterface op);
 
 /// Contractions, convolutions, windows and other general reductions: work that a schedule is built
 /// around.
@@ -149,10 +144,6 @@ bool isAnchor(mlir::Operation *op);
 
 /// Whether the kernels that read the slice take it themselves, as a view: nothing is copied.
 bool isReadInPlace(hr::SliceOp slice);
-
-/// The operators that compute a value for each row: reductions, and element-wise work of the same
-/// shape on their results.
-llvm::DenseSet<mlir::Operation *> findRowWork(mlir::Block &body);
 
 /// Maps and computes that combine nothing.
 bool isElementwise(mlir::Operation *op);

@@ -5,11 +5,11 @@ using utils::IteratorType;
 
 namespace headrace {
 
-KernelLinks::KernelLinks(Block &body, KernelGroup::Loops loops, GroupCost &cost)
-    : loops(loops), cost(cost), rowWork(findRowWork(body)) {
+KernelLinks::KernelLinks(Block &body, const KernelRules &rules, GroupCost &cost)
+    : rules(rules), cost(cost) {
   for (Operation &op : body)
     if (auto candidate = dyn_cast<hr::OperatorInterface>(&op))
-      if (KernelGroup(candidate, loops).canWalk())
+      if (KernelGroup(candidate, rules).canWalk())
         walking.insert(candidate);
 }
 
@@ -41,11 +41,11 @@ static bool readsOnce(const Movement &m, hr::OperatorInterface reader, Value val
 }
 
 bool KernelLinks::mayJoin(hr::OperatorInterface producer, hr::OperatorInterface reader) const {
-  if (!producer.isStructured() || !reader.isStructured())
+  if (!rules.isRegular(producer) || !rules.isRegular(reader))
     return false;
   Value value = producer->getResult(0);
-  Movement m = reader.getMovement();
-  Movement computed = producer.getMovement();
+  const Movement &m = rules.movementOf(reader);
+  const Movement &computed = rules.movementOf(producer);
   auto isPlain = [](AffineExpr expr) { return isa<AffineDimExpr>(expr) || constantValue(expr); };
   if (!readsElements(m, reader, value) || !llvm::all_of(computed.maps.back().getResults(), isPlain))
     return false;
@@ -58,13 +58,13 @@ bool KernelLinks::mayJoin(hr::OperatorInterface producer, hr::OperatorInterface 
 
 bool KernelLinks::mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) const {
   auto isCandidate = [&](hr::OperatorInterface op) {
-    return loops == KernelGroup::Loops::Whole ? isElementwise(op) : canWalk(op);
+    return rules.loops == KernelRules::Loops::Whole ? isElementwise(op) : canWalk(op);
   };
-  return isCandidate(a) && isCandidate(b) && isMergeWorthwhile(KernelGroup(a, loops), b);
+  return isCandidate(a) && isCandidate(b) && isMergeWorthwhile(KernelGroup(a, rules), b);
 }
 
 bool KernelLinks::isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const {
-  return cost.isMergeWorthwhile(group, KernelGroup(op, loops));
+  return cost.isMergeWorthwhile(group, KernelGroup(op, rules));
 }
 
 } // namespace headrace

@@ -8,7 +8,7 @@ namespace headrace {
 
 class KernelLinks {
 public:
-  KernelLinks(mlir::Block &body, KernelGroup::Loops loops, GroupCost &cost);
+  KernelLinks(mlir::Block &body, const KernelRules &rules, GroupCost &cost);
 
   /// Whether a kernel could hold a producer and what reads its result.
   bool mayJoin(hr::OperatorInterface producer, hr::OperatorInterface reader) const;
@@ -17,14 +17,12 @@ public:
   bool mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) const;
   /// The same of an operator and a group that does not read its result.
   bool isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const;
-  bool isPerRow(mlir::Operation *op) const { return rowWork.contains(op); }
 
 private:
   bool canWalk(hr::OperatorInterface op) const { return walking.contains(op); }
 
-  KernelGroup::Loops loops;
+  const KernelRules &rules;
   GroupCost &cost;
-  llvm::DenseSet<mlir::Operation *> rowWork;
   llvm::DenseSet<mlir::Operation *> walking;
 };
 

@@ -9,9 +9,9 @@ namespace {
 
 class Merger {
 public:
-  Merger(Grouping &grouping, KernelGroup::Loops loops, GroupCost &cost,
-         llvm::function_ref<bool(size_t)> isFixed, SmallVectorImpl<FusionRefusal> &refusals)
-      : grouping(grouping), loops(loops), cost(cost), isFixed(isFixed), refusals(refusals) {}
+  Merger(Grouping &grouping, GroupCost &cost, llvm::function_ref<bool(size_t)> isFixed,
+         SmallVectorImpl<FusionRefusal> &refusals)
+      : grouping(grouping), cost(cost), isFixed(isFixed), refusals(refusals) {}
 
   /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
   /// changed can accept what it refused before.
@@ -41,7 +41,7 @@ private:
       if (earlier > later || isFixed(earlier))
         continue;
       Verdict verdict = cost.isMergeWorthwhile(grouping[earlier], grouping[later])
-                            ? grouping.tryAssemble(earlier, later, loops)
+                            ? grouping.tryAssemble(earlier, later)
                             : Verdict::no("little of the time of either would be saved");
       if (verdict)
         return earlier;
@@ -52,7 +52,6 @@ private:
   }
 
   Grouping &grouping;
-  KernelGroup::Loops loops;
   GroupCost &cost;
   llvm::function_ref<bool(size_t)> isFixed;
   SmallVectorImpl<FusionRefusal> &refusals;
@@ -60,10 +59,9 @@ private:
 
 } // namespace
 
-void mergeGroups(Grouping &grouping, KernelGroup::Loops loops, GroupCost &cost,
-                 llvm::function_ref<bool(size_t)> isFixed,
+void mergeGroups(Grouping &grouping, GroupCost &cost, llvm::function_ref<bool(size_t)> isFixed,
                  SmallVectorImpl<FusionRefusal> &refusals) {
-  Merger(grouping, loops, cost, isFixed, refusals).run();
+  Merger(grouping, cost, isFixed, refusals).run();
 }
 
 } // namespace headrace

@@ -16,7 +16,7 @@ struct FusionRefusal {
 };
 
 /// Groups that are `fixed` stay as they are.
-void mergeGroups(Grouping &grouping, KernelGroup::Loops loops, GroupCost &cost,
+void mergeGroups(Grouping &grouping, GroupCost &cost,
                  llvm::function_ref<bool(size_t group)> isFixed,
                  llvm::SmallVectorImpl<FusionRefusal> &refusals);
 

@@ -19,9 +19,9 @@ static constexpr size_t kMostPlans = 1 << 16;
 /// Differences in time that arithmetic alone makes.
 static constexpr double kNoise = 1e-9;
 
-PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, KernelGroup::Loops loops,
+PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules,
                    GroupCost &cost, const KernelLinks &links, PlanCounts &counts)
-    : operators(operators), loops(loops), cost(cost), links(links), counts(counts),
+    : operators(operators), rules(rules), cost(cost), links(links), counts(counts),
       linked(operators.size()), waiting(operators.size()), outside(operators.size()),
       candidates(operators.size()), prices(operators.size()) {
   llvm::SmallDenseMap<Operation *, unsigned> placeOf;
@@ -104,7 +104,7 @@ bool PartPlan::findCandidates() {
       candidates[last].push_back({members, cost.of(group), group});
       seeds.push_back({members, group});
     };
-    add(Set(1) << last, KernelGroup(operators[last], loops));
+    add(Set(1) << last, KernelGroup(operators[last], rules));
     for (size_t next = 0; next < seeds.size(); ++next) {
       if (++found > kMostCandidates)
         return false;
@@ -121,7 +121,7 @@ bool PartPlan::findCandidates() {
                                    [&](Operation *user) { return seed.group.contains(user); });
         if (!isRead && !links.isMergeWorthwhile(seed.group, op))
           continue;
-        for (const KernelGroup &group : seed.group.extendedBy(op, links.isPerRow(op)))
+        for (const KernelGroup &group : seed.group.extendedBy(op))
           add(seed.members | Set(1) << i, group);
       }
     }
@@ -199,9 +199,7 @@ std::optional<SmallVector<KernelGroup>> PartPlan::assembled() {
     for (unsigned i = operators.size(); i-- > 0;)
       if ((candidate->members >> i) & 1)
         members.push_back(operators[i]);
-    std::optional<KernelGroup> group =
-        assembleGroup(members, loops, candidate->group.walkOfRoot(),
-                      [&](Operation *op) { return links.isPerRow(op); });
+    std::optional<KernelGroup> group = assembleGroup(members, rules, candidate->group.walkOfRoot());
     if (!group || cost.of(*group) > candidate->microseconds * (1 + kNoise)) {
       SmallVector<Candidate> &same = candidates[llvm::Log2_32(candidate->members)];
       same.erase(same.begin() + (candidate - same.data()));

@@ -29,7 +29,7 @@ struct PlanCounts {
 class PartPlan {
 public:
   /// Operators in the program's order.
-  PartPlan(llvm::ArrayRef<hr::OperatorInterface> operators, KernelGroup::Loops loops,
+  PartPlan(llvm::ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules,
            GroupCost &cost, const KernelLinks &links, PlanCounts &counts);
 
   static constexpr size_t kMostOperators = 16;
@@ -54,7 +54,7 @@ private:
   std::optional<llvm::SmallVector<KernelGroup>> assembled();
 
   llvm::ArrayRef<hr::OperatorInterface> operators;
-  KernelGroup::Loops loops;
+  const KernelRules &rules;
   GroupCost &cost;
   const KernelLinks &links;
   PlanCounts &counts;

@@ -36,12 +36,11 @@ llvm::StringSet<> stagesOf(const Recipe &recipe) {
 
 class Partitioner {
 public:
-  Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
-              const Machine &machine, Choices &choices)
-      : body(function.getBody().front()), schedule(schedule),
-        loops(machine.isDevice ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared),
-        cost(function, machine), choices(choices),
-        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), grouping(body) {}
+  Partitioner(func::FuncOp function, const KernelRules &rules,
+              const std::optional<LoopModel> &schedule, const Machine &machine, Choices &choices)
+      : body(function.getBody().front()), schedule(schedule), rules(rules),
+        cost(function, rules, machine), choices(choices),
+        scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), grouping(body, rules) {}
 
   SmallVector<KernelGroup> run() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
@@ -50,8 +49,8 @@ public:
     mergeGivenFusions();
     checkFusions();
     mergeAsGiven();
-    mergeGroups(grouping, loops, cost, [&](size_t group) { return isFixed(group); }, refusals);
-    choices.notePlanning(planKernels(grouping, body, loops, cost, [&](size_t group) {
+    mergeGroups(grouping, cost, [&](size_t group) { return isFixed(group); }, refusals);
+    choices.notePlanning(planKernels(grouping, body, rules, cost, [&](size_t group) {
                            return isFixed(group);
                          }).text());
     noteKernels();
@@ -96,7 +95,7 @@ private:
     std::optional<KernelGroup::Walk> walk = givenWalk(op);
     if (walk)
       given.insert(op);
-    grouping.start(KernelGroup(op, loops, walk));
+    grouping.start(KernelGroup(op, rules, walk));
   }
 
   /// A kernel is called after what it is built around: an operator that the recipe calls a kernel
@@ -191,7 +190,7 @@ private:
     if (*axis == kNothing)
       return KernelGroup::Walk{};
     std::string known;
-    for (unsigned dim = 0; dim < op.getMovement().domain.size(); ++dim) {
+    for (unsigned dim = 0; dim < rules.movementOf(op).domain.size(); ++dim) {
       if (axisName(op, dim) == *axis)
         return KernelGroup::Walk{dim};
       known += (known.empty() ? "" : ", ") + axisName(op, dim);
@@ -203,7 +202,7 @@ private:
   void assignAsScheduled(hr::OperatorInterface op, const std::string &stage) {
     const Stage &root = schedule->kernelRoot(stage);
     if (root.name == stage)
-      scheduledGroup[stage] = grouping.start(KernelGroup(op, KernelGroup::Loops::Own));
+      scheduledGroup[stage] = grouping.start(KernelGroup::scheduled(op, rules));
     else
       grouping.join(op, scheduledGroup[root.name]);
   }
@@ -270,7 +269,7 @@ private:
 
   Block &body;
   const std::optional<LoopModel> &schedule;
-  KernelGroup::Loops loops;
+  const KernelRules &rules;
   GroupCost cost;
   Choices &choices;
   llvm::StringSet<> scheduled;
@@ -289,9 +288,10 @@ private:
 
 } // namespace
 
-SmallVector<KernelGroup> partition(func::FuncOp function, const std::optional<LoopModel> &schedule,
-                                   const Machine &machine, Choices &choices) {
-  return Partitioner(function, schedule, machine, choices).run();
+SmallVector<KernelGroup> partition(func::FuncOp function, const KernelRules &rules,
+                                   const std::optional<LoopModel> &schedule, const Machine &machine,
+                                   Choices &choices) {
+  return Partitioner(function, rules, schedule, machine, choices).run();
 }
 
 } // namespace headrace

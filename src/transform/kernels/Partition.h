@@ -19,8 +19,9 @@ namespace headrace {
 /// knows of (PlanKernels). No two groups ever wait for each other. The stages that a recipe speaks
 /// of are grouped as it says, and with nothing else; all others walk in blocks of rows where they
 /// can, but on a device. Choices that the program's recipe gives (fuse, separate, walk, merge,
-/// kernels) come first and are not planned anew, and those that are made are noted.
-llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function,
+/// kernels) come first and are not planned anew, and those that are made are noted. Groups keep
+/// referring to the rules.
+llvm::SmallVector<KernelGroup> partition(mlir::func::FuncOp function, const KernelRules &rules,
                                          const std::optional<LoopModel> &schedule,
                                          const Machine &machine, Choices &choices);
 

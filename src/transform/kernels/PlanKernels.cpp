@@ -10,13 +10,13 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Kernels that all parts of a program together may look at: a limit on compile time.
-constexpr size_t kMostCandidates = 1 << 14;
+/// Kernels that parts which are improved piece by piece may look at: a limit on compile time.
+constexpr size_t kCandidatesPerOperator = 4, kCandidatesAtLeast = 512;
 
 class Planner {
 public:
-  Planner(Grouping &grouping, Block &body, KernelGroup::Loops loops, GroupCost &cost)
-      : grouping(grouping), body(body), loops(loops), cost(cost), links(body, loops, cost) {}
+  Planner(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost)
+      : grouping(grouping), body(body), rules(rules), cost(cost), links(body, rules, cost) {}
 
   PlanCounts run(llvm::function_ref<bool(size_t)> isFixed) {
     for (const auto &[leader, groups] : parts(isFixed))
@@ -103,9 +103,9 @@ private:
     SmallVector<hr::OperatorInterface> operators = operatorsOf(groups);
     double before = microsecondsOf(groups);
     std::optional<SmallVector<KernelGroup>> faster =
-        PartPlan(operators, loops, cost, links, counts).fasterThan(before);
+        PartPlan(operators, rules, cost, links, counts).fasterThan(before);
     size_t first = grouping.size();
-    if (!faster || !grouping.tryReplace(groups, std::move(*faster)))
+    if (!faster || !grouping.tryReplace(std::move(*faster)))
       return {};
     Replanned result;
     for (size_t i = first; i < grouping.size(); ++i)
@@ -136,7 +136,9 @@ private:
     for (size_t group : groups)
       considerAll(group, false);
     double saved = 0;
-    while (!pending.empty() && counts.candidates < kMostCandidates) {
+    size_t limit = counts.candidates + kCandidatesAtLeast +
+                   kCandidatesPerOperator * operatorsOf(groups).size();
+    while (!pending.empty() && counts.candidates < limit) {
       auto [a, b] = pending.begin()->second;
       pending.erase(pending.begin());
       if (!members.contains(a) || !members.contains(b))
@@ -156,7 +158,7 @@ private:
 
   Grouping &grouping;
   Block &body;
-  KernelGroup::Loops loops;
+  const KernelRules &rules;
   GroupCost &cost;
   KernelLinks links;
   PlanCounts counts;
@@ -164,9 +166,9 @@ private:
 
 } // namespace
 
-PlanCounts planKernels(Grouping &grouping, Block &body, KernelGroup::Loops loops, GroupCost &cost,
+PlanCounts planKernels(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost,
                        llvm::function_ref<bool(size_t)> isFixed) {
-  return Planner(grouping, body, loops, cost).run(isFixed);
+  return Planner(grouping, body, rules, cost).run(isFixed);
 }
 
 } // namespace headrace

@@ -13,7 +13,7 @@
 namespace headrace {
 
 /// Groups that are `fixed` stay as they are.
-PlanCounts planKernels(Grouping &grouping, mlir::Block &body, KernelGroup::Loops loops,
+PlanCounts planKernels(Grouping &grouping, mlir::Block &body, const KernelRules &rules,
                        GroupCost &cost, llvm::function_ref<bool(size_t group)> isFixed);
 
 } // namespace headrace

@@ -39,7 +39,7 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
     return false;
   if (llvm::count(domain, AxisRef::axis(axis)) != 1)
     return false;
-  Movement m = op.getMovement();
+  const Movement &m = rules->movementOf(op);
   for (AffineMap map : m.maps) {
     bool first = true;
     for (AffineExpr expr : map.getResults()) {
@@ -70,7 +70,7 @@ bool KernelGroup::follows(int a, int b) const {
   auto isEither = [&](AxisRef ref) { return ref == AxisRef::axis(a) || ref == AxisRef::axis(b); };
   for (hr::OperatorInterface op : operators) {
     ArrayRef<AxisRef> domain = domains.find(op)->second;
-    Movement m = op.getMovement();
+    const Movement &m = rules->movementOf(op);
     auto *atA = llvm::find(domain, AxisRef::axis(a)), *atB = llvm::find(domain, AxisRef::axis(b));
     if (atA == domain.end() && atB == domain.end())
       continue;
@@ -114,7 +114,7 @@ SmallVector<int> KernelGroup::rowAxes(int axis) const {
 /// Whether there are enough rows along the axis, short enough to stay in cache.
 bool KernelGroup::rowsFit(int axis) const {
   SmallVector<int> rows = rowAxes(axis);
-  NominalSizes sizes = nominalSizes(root());
+  const NominalSizes &sizes = rules->sizes;
   int64_t count = 1;
   for (int each : rows)
     count = saturating(count, nominal(axes[each].size, sizes));
@@ -138,13 +138,14 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
 /// Whether all operators can walk along the axis, none of them reading what another combines over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
-  return structured && loops == Loops::Shared && (!walkIsGiven || givenWalk == axis) &&
-         rowsFit(axis) && llvm::all_of(operators, [&](hr::OperatorInterface op) {
+  return structured && !ownLoops && rules->loops == KernelRules::Loops::Shared &&
+         (!walkIsGiven || givenWalk == axis) && rowsFit(axis) &&
+         llvm::all_of(operators, [&](hr::OperatorInterface op) {
            const Refs &domain = domains.find(op)->second;
            bool isRead =
                llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });
            return walksAlong(op, domain, axis) &&
-                  !(isRead && combinesAlong(op.getMovement(), domain, axis));
+                  !(isRead && combinesAlong(rules->movementOf(op), domain, axis));
          });
 }
 
@@ -164,7 +165,7 @@ std::optional<KernelGroup::Walk> KernelGroup::walkOfRoot() const {
 }
 
 bool KernelGroup::accumulates(Operation *op) const {
-  return walk && combinesAlong(cast<hr::OperatorInterface>(op).getMovement(),
+  return walk && combinesAlong(rules->movementOf(cast<hr::OperatorInterface>(op)),
                                domains.find(op)->second, *walk);
 }
 
@@ -173,7 +174,7 @@ void KernelGroup::walkFromRoot() {
   hr::OperatorInterface op = root();
   if (!isa<hr::ReduceOp, hr::ContractOp>(op.getOperation()))
     return;
-  NominalSizes sizes = nominalSizes(op);
+  const NominalSizes &sizes = rules->sizes;
   int64_t points = 1, cells = 1;
   for (const Axis &axis : axes) {
     points = saturating(points, nominal(axis.size, sizes));
@@ -193,7 +194,7 @@ void KernelGroup::walkFromRoot() {
 }
 
 int64_t KernelGroup::walkBlocks() const {
-  NominalSizes sizes = nominalSizes(root());
+  const NominalSizes &sizes = rules->sizes;
   int64_t points = 1;
   bool knownCells = true;
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -261,7 +262,7 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 /// reads. Its operands from the group must be there row by row, so not combined over all rows.
 Verdict KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
-  Movement m = op.getMovement();
+  const Movement &m = rules->movementOf(op);
   auto refused = [&](StringLiteral reason) {
     *this = std::move(before);
     return Verdict::no(reason);
@@ -311,7 +312,7 @@ Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
           !sameAxes(refs, known->second))
         return Verdict::no("one reads results of the other at other points");
   for (hr::OperatorInterface op : other.operators)
-    add(op, op.getMovement(), Refs(other.domainOf(op)));
+    add(op, rules->movementOf(op), Refs(other.domainOf(op)));
   return Verdict::yes();
 }
 
@@ -322,7 +323,7 @@ Verdict KernelGroup::tryMerge(const KernelGroup &other) {
     return Verdict::no("the loops of one are as a recipe says");
   if (!hasRoomFor(other.operators.size()))
     return Verdict::no("together they hold more operators than a kernel may");
-  if (loops == Loops::Whole)
+  if (rules->loops == KernelRules::Loops::Whole)
     return mergeElementwise(other);
   KernelGroup before = *this;
   auto mergeAlong = [&](int axis) {

@@ -130,11 +130,11 @@ private:
 /// Goes through every way to put the operators into kernels.
 class EveryPlan {
 public:
-  EveryPlan(ArrayRef<hr::OperatorInterface> operators, KernelGroup::Loops loops, GroupCost &cost,
+  EveryPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules, GroupCost &cost,
             const KernelLinks &links)
-      : operators(operators), loops(loops), cost(cost), links(links) {
+      : operators(operators), rules(rules), cost(cost), links(links) {
     for (unsigned last = 0; last < operators.size(); ++last)
-      grow(1u << last, KernelGroup(operators[last], loops));
+      grow(1u << last, KernelGroup(operators[last], rules));
   }
 
   double fastest() {
@@ -156,7 +156,7 @@ private:
           llvm::any_of(op->getUsers(), [&](Operation *user) { return group.contains(user); });
       if ((members >> i) & 1 || (!isRead && !links.isMergeWorthwhile(group, op)))
         continue;
-      for (const KernelGroup &larger : group.extendedBy(op, links.isPerRow(op)))
+      for (const KernelGroup &larger : group.extendedBy(op))
         grow(members | 1u << i, larger);
     }
   }
@@ -167,8 +167,7 @@ private:
       if ((members >> i) & 1)
         reversed.push_back(operators[i]);
     double microseconds = cost.of(group);
-    std::optional<KernelGroup> assembled = assembleGroup(
-        reversed, loops, group.walkOfRoot(), [&](Operation *op) { return links.isPerRow(op); });
+    std::optional<KernelGroup> assembled = assembleGroup(reversed, rules, group.walkOfRoot());
     if (!assembled || cost.of(*assembled) > microseconds * (1 + 1e-9))
       return;
     auto [known, isNew] = kernels.try_emplace(members, microseconds);
@@ -214,7 +213,7 @@ private:
   }
 
   ArrayRef<hr::OperatorInterface> operators;
-  KernelGroup::Loops loops;
+  const KernelRules &rules;
   GroupCost &cost;
   const KernelLinks &links;
   std::set<std::pair<unsigned, int>> seen;
@@ -238,7 +237,7 @@ TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
   unsigned programs = large ? 500 : 120, mostOperators = large ? 12 : 9;
   size_t fused = 0, apart = 0;
   for (unsigned seed = 0; seed < programs; ++seed)
-    for (KernelGroup::Loops loops : {KernelGroup::Loops::Shared, KernelGroup::Loops::Whole}) {
+    for (KernelRules::Loops loops : {KernelRules::Loops::Shared, KernelRules::Loops::Whole}) {
       RandomProgram program(seed, 2 + static_cast<int>(seed % (mostOperators - 1)));
       SCOPED_TRACE(program.text);
       auto module = parseSourceString<ModuleOp>(program.text, &context);
@@ -248,13 +247,14 @@ TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
       SmallVector<hr::OperatorInterface> operators;
       for (Operation &op : body.without_terminator())
         operators.push_back(cast<hr::OperatorInterface>(&op));
-      GroupCost cost(function, machine);
-      KernelLinks links(body, loops, cost);
-      double fastest = EveryPlan(operators, loops, cost, links).fastest();
+      KernelRules rules(function, loops);
+      GroupCost cost(function, rules, machine);
+      KernelLinks links(body, rules, cost);
+      double fastest = EveryPlan(operators, rules, cost, links).fastest();
 
       PlanCounts counts;
       std::optional<SmallVector<KernelGroup>> plan =
-          PartPlan(operators, loops, cost, links, counts)
+          PartPlan(operators, rules, cost, links, counts)
               .fasterThan(std::numeric_limits<double>::infinity());
       ASSERT_TRUE(plan);
       double found = 0;
@@ -263,7 +263,7 @@ TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
         (group.getOperators().size() > 1 ? fused : apart) += 1;
       }
       ASSERT_NEAR(found, fastest, 1e-6 * fastest);
-      ASSERT_EQ(PartPlan(operators, loops, cost, links, counts).fasterThan(fastest * (1 - 1e-6)),
+      ASSERT_EQ(PartPlan(operators, rules, cost, links, counts).fasterThan(fastest * (1 - 1e-6)),
                 std::nullopt);
     }
   // The programs put both to the test.
