@@ -99,7 +99,10 @@ private:
   GraphNode ofLaunch(hr::LaunchOp launch) {
     GraphNode node = nodeOf(launch, kernelNameOf(launch), "kernel");
     auto module = program.lookupSymbol<ModuleOp>(launch.getKernel());
-    node.recipe = module ? textAttribute(module, kRecipeAttr) : "";
+    if (!module)
+      return node;
+    node.recipe = textAttribute(module, kRecipeAttr);
+    node.alternatives = target.alternativesOf(module);
     return node;
   }
 

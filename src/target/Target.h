@@ -41,6 +41,8 @@ public:
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
   /// Level 2 -> 3: a schedule and its recipe for each kernel module.
   virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
+  /// Legal schedules of a scheduled kernel other than its own, as lines of recipes.
+  virtual std::vector<std::string> alternativesOf(mlir::ModuleOp kernel) const = 0;
   /// From there to code, in the target's own words.
   virtual llvm::ArrayRef<TargetPhase> phases() const = 0;
   /// The processor or device that its code needs.

@@ -51,6 +51,9 @@ def test_kernels_hold_their_stages_and_recipes() -> None:
     assert "/features/features.4/Relu" in kernels[conv]["operators"]
     scheduled = {node["id"]: node for node in graph("--to", "schedule")["nodes"]}
     assert "conv: vectorize" in scheduled[conv]["recipe"]
+    alternatives = scheduled[conv]["alternatives"]
+    assert any(line.startswith("map: tiles rows=1 ") for line in alternatives), alternatives
+    assert "map: plain cells=16" in alternatives
 
 
 def test_operators_have_predictions_and_alternatives() -> None:

@@ -6,6 +6,7 @@
 #include "target/cpu/code/CodeGen.h"
 #include "target/cpu/cost/KernelWork.h"
 #include "target/cpu/expansion/Expansions.h"
+#include "target/cpu/recipe/ScheduleKernel.h"
 #include "transform/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -147,6 +148,16 @@ public:
     CpuAttachRecipePassOptions options;
     options.target = fullName;
     manager.addPass(createCpuAttachRecipePass(options));
+  }
+
+  std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
+    std::vector<std::string> lines;
+    for (auto function : kernel.getOps<func::FuncOp>()) {
+      KernelScheduler scheduler(function, machine());
+      for (const CpuSchedule &schedule : scheduler.alternatives())
+        lines.push_back(scheduler.stage().str() + ": " + schedule.text());
+    }
+    return lines;
   }
 
   ArrayRef<TargetPhase> phases() const override {

@@ -15,6 +15,8 @@
 #include "target/cuda/code/Ptx.h"
 #include "target/cuda/expansion/Expansions.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
+#include "target/cuda/schedule/ProposeSchedule.h"
+#include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -97,8 +99,23 @@ public:
     manager.addPass(createCudaSplitResultsPass());
     manager.addPass(createCudaSumInSinglePass());
     CudaAttachSchedulePassOptions options;
-    options.warpgroups = architecture.name == "sm_90a";
+    options.warpgroups = hasWarpgroups();
     manager.addPass(createCudaAttachSchedulePass(options));
+  }
+
+  /// The other kinds that operations can be launched as.
+  std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
+    std::vector<std::string> lines;
+    kernel.walk([&](Operation *op) {
+      std::optional<cuda::Schedule> own = cuda::Schedule::of(op);
+      for (StringRef name : own ? cuda::Schedule::kindNames() : ArrayRef<StringLiteral>()) {
+        cuda::Schedule::Kind kind = *cuda::Schedule::kindNamed(name);
+        auto proposed = cuda::propose(op, kind, hasWarpgroups());
+        if (proposed && kind != own->kind && !cuda::refusalOf(op, *proposed, hasWarpgroups()))
+          lines.push_back(stageOf(op).str() + ": " + proposed->text());
+      }
+    });
+    return lines;
   }
 
   ArrayRef<TargetPhase> phases() const override {
@@ -139,6 +156,8 @@ public:
   ProcessorNeeds needs() const override { return {"cuda", architecture.name, {}}; }
 
 private:
+  bool hasWarpgroups() const { return architecture.name == "sm_90a"; }
+
   DeviceKernel compileKernel(ModuleOp module, const FileCache &cache) const {
     std::string text;
     llvm::raw_string_ostream os(text);

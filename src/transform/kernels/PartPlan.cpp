@@ -20,10 +20,11 @@ static constexpr size_t kMostPlans = 1 << 16;
 static constexpr double kNoise = 1e-9;
 
 PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules,
-                   GroupCost &cost, const KernelLinks &links, PlanCounts &counts)
+                   GroupCost &cost, const KernelLinks &links, PlanCounts &counts,
+                   IsAllowed isAllowed)
     : operators(operators), rules(rules), cost(cost), links(links), counts(counts),
-      linked(operators.size()), waiting(operators.size()), outside(operators.size()),
-      candidates(operators.size()), prices(operators.size()) {
+      isAllowed(isAllowed), linked(operators.size()), waiting(operators.size()),
+      outside(operators.size()), candidates(operators.size()), prices(operators.size()) {
   llvm::SmallDenseMap<Operation *, unsigned> placeOf;
   for (auto [i, op] : llvm::enumerate(operators))
     placeOf[op] = i;
@@ -101,7 +102,8 @@ bool PartPlan::findCandidates() {
       int walk = given ? static_cast<int>(*given->dim) : -1;
       if (!known.insert({members, walk}).second)
         return;
-      candidates[last].push_back({members, cost.of(group), group});
+      if (isAllowed(group))
+        candidates[last].push_back({members, cost.of(group), group});
       seeds.push_back({members, group});
     };
     add(Set(1) << last, KernelGroup(operators[last], rules));
@@ -200,7 +202,7 @@ std::optional<SmallVector<KernelGroup>> PartPlan::assembled() {
       if ((candidate->members >> i) & 1)
         members.push_back(operators[i]);
     std::optional<KernelGroup> group = assembleGroup(members, rules, candidate->group.walkOfRoot());
-    if (!group || cost.of(*group) > candidate->microseconds * (1 + kNoise)) {
+    if (!group || !isAllowed(*group) || cost.of(*group) > candidate->microseconds * (1 + kNoise)) {
       SmallVector<Candidate> &same = candidates[llvm::Log2_32(candidate->members)];
       same.erase(same.begin() + (candidate - same.data()));
       return std::nullopt;

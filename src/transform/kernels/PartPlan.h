@@ -28,9 +28,14 @@ struct PlanCounts {
 
 class PartPlan {
 public:
+  /// Whether a recipe leaves room for such a kernel.
+  using IsAllowed = llvm::function_ref<bool(const KernelGroup &)>;
+
   /// Operators in the program's order.
-  PartPlan(llvm::ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules,
-           GroupCost &cost, const KernelLinks &links, PlanCounts &counts);
+  PartPlan(
+      llvm::ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules, GroupCost &cost,
+      const KernelLinks &links, PlanCounts &counts,
+      IsAllowed isAllowed = [](const KernelGroup &) { return true; });
 
   static constexpr size_t kMostOperators = 16;
 
@@ -58,6 +63,7 @@ private:
   GroupCost &cost;
   const KernelLinks &links;
   PlanCounts &counts;
+  IsAllowed isAllowed;
   llvm::SmallVector<Set> linked;  // by operator: those that it may share a kernel with
   llvm::SmallVector<Set> waiting; // by operator: those that wait for it
   llvm::SmallVector<Set> outside; // by operator: those that wait for it through others than these

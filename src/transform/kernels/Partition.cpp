@@ -49,10 +49,17 @@ public:
     mergeGivenFusions();
     checkFusions();
     mergeAsGiven();
-    mergeGroups(grouping, cost, [&](size_t group) { return isFixed(group); }, refusals);
-    choices.notePlanning(planKernels(grouping, body, rules, cost, [&](size_t group) {
-                           return isFixed(group);
-                         }).text());
+    bool isWhole = namesAllKernels();
+    auto isSettled = [&](size_t group) { return isWhole || isFixed(group); };
+    mergeGroups(
+        grouping, cost,
+        [&](size_t group) {
+          return isSettled(group) || choices.isKernel(grouping[group].namesake());
+        },
+        refusals);
+    PlanCounts planned = planKernels(grouping, body, rules, cost, isSettled,
+                                     [&](const KernelGroup &group) { return keepsNames(group); });
+    choices.notePlanning(planned.text());
     noteKernels();
     noteRefusals();
     choices.finish({"fuse", "separate", "walk"});
@@ -66,10 +73,11 @@ private:
     std::optional<std::string> into = choices.wanted("fuse", op);
     if (into)
       fusions.insert({op, {*into, Verdict::no("neither of the two reads the other's result")}});
-    if (choices.wanted("separate", op) || isRootByRecipe(op)) {
+    bool isSeparate = choices.wanted("separate", op).has_value();
+    if (isSeparate)
       given.insert(op);
+    if (isSeparate || isRootByRecipe(op))
       return startGroup(op);
-    }
     llvm::SmallSetVector<size_t, 4> readers = grouping.readersOf(op);
     // In the order in which assembleGroup asks them.
     SmallVector<size_t> inOrder(readers.begin(), readers.end());
@@ -168,11 +176,26 @@ private:
     });
   }
 
-  /// Whether the recipe says anything of the group.
+  /// Whether the recipe speaks of every kernel there is.
+  bool namesAllKernels() const {
+    for (size_t group = 0; group < grouping.size(); ++group)
+      if (grouping.isAlive(group) && !choices.isKernel(grouping[group].namesake()))
+        return false;
+    return true;
+  }
+
+  /// Kernels that the recipe speaks of stay kernels of these names.
+  bool keepsNames(const KernelGroup &group) const {
+    return llvm::all_of(group.getOperators(), [&](Operation *op) {
+      return !choices.isKernel(op) || group.namesake() == op;
+    });
+  }
+
+  /// Whether the recipe says which operators the group has.
   bool isFixed(size_t group) const {
     return grouping[group].keepsAxes() ||
            llvm::any_of(grouping[group].getOperators(), [&](Operation *member) {
-             return given.contains(member) || fusions.contains(member) || choices.isKernel(member);
+             return given.contains(member) || fusions.contains(member);
            });
   }
 

@@ -15,8 +15,10 @@ constexpr size_t kCandidatesPerOperator = 4, kCandidatesAtLeast = 512;
 
 class Planner {
 public:
-  Planner(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost)
-      : grouping(grouping), body(body), rules(rules), cost(cost), links(body, rules, cost) {}
+  Planner(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost,
+          PartPlan::IsAllowed isAllowed)
+      : grouping(grouping), body(body), rules(rules), cost(cost), links(body, rules, cost),
+        isAllowed(isAllowed) {}
 
   PlanCounts run(llvm::function_ref<bool(size_t)> isFixed) {
     for (const auto &[leader, groups] : parts(isFixed))
@@ -103,7 +105,7 @@ private:
     SmallVector<hr::OperatorInterface> operators = operatorsOf(groups);
     double before = microsecondsOf(groups);
     std::optional<SmallVector<KernelGroup>> faster =
-        PartPlan(operators, rules, cost, links, counts).fasterThan(before);
+        PartPlan(operators, rules, cost, links, counts, isAllowed).fasterThan(before);
     size_t first = grouping.size();
     if (!faster || !grouping.tryReplace(std::move(*faster)))
       return {};
@@ -161,14 +163,15 @@ private:
   const KernelRules &rules;
   GroupCost &cost;
   KernelLinks links;
+  PartPlan::IsAllowed isAllowed;
   PlanCounts counts;
 };
 
 } // namespace
 
 PlanCounts planKernels(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost,
-                       llvm::function_ref<bool(size_t)> isFixed) {
-  return Planner(grouping, body, rules, cost).run(isFixed);
+                       llvm::function_ref<bool(size_t)> isFixed, PartPlan::IsAllowed isAllowed) {
+  return Planner(grouping, body, rules, cost, isAllowed).run(isFixed);
 }
 
 } // namespace headrace

@@ -12,8 +12,9 @@
 
 namespace headrace {
 
-/// Groups that are `fixed` stay as they are.
+/// Groups that are `fixed` stay as they are, and no others come to be than those that are allowed.
 PlanCounts planKernels(Grouping &grouping, mlir::Block &body, const KernelRules &rules,
-                       GroupCost &cost, llvm::function_ref<bool(size_t group)> isFixed);
+                       GroupCost &cost, llvm::function_ref<bool(size_t group)> isFixed,
+                       PartPlan::IsAllowed isAllowed);
 
 } // namespace headrace

@@ -10,7 +10,7 @@ namespace {
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
-/// A product in register tiles (recipe/ChooseTiles.h), its operands read once and where loops come
+/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and where loops come
 /// back to them: weights for each of `rowCells` parts of the rows.
 Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {

@@ -12,6 +12,7 @@
 // plain loops, right but slow, and the module says so in `hr.recipe_refused`. A user's is an error.
 #include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
+#include "target/cpu/walk/WalkPlan.h"
 #include "transform/recipe/Lowering.h"
 
 #include "mlir/IR/Verifier.h"
@@ -37,6 +38,8 @@ struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
     if (!text || funcs.empty())
       return;
     func::FuncOp kernel = *funcs.begin();
+    if (walkScheduleOf(kernel))
+      return; // its loops are there already
     OwningOpRef<func::FuncOp> before = cast<func::FuncOp>(kernel->clone());
     std::string reason = tryApply(kernel, text);
     if (reason.empty())

@@ -5,13 +5,13 @@
 // After:
 //   module @relu attributes {hr.recipe = "map: split d0 by 64 -> d0.o d0.v\nmap: vectorize d0.v\n"}
 //
-// Kernels that walk blocks of rows have none: the walk is their loops. A recipe that is already
-// there (written by the user, loaded, tuned) is kept.
+// A recipe that is already there (written by the user, loaded, tuned) is kept, and one that gives
+// the schedule by its kind (`relu: points vector=32`) is written out. Kernels that walk blocks of
+// rows have such a line alone: the walk is their loops.
 #include "dialect/ExpectedSizes.h"
 #include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
-#include "target/cpu/recipe/ChooseRecipe.h"
-#include "target/cpu/walk/WalkPlan.h"
+#include "target/cpu/recipe/ScheduleKernel.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -22,6 +22,33 @@ namespace headrace {
 #include "target/cpu/Passes.h.inc"
 
 namespace {
+
+std::string lineOf(const KernelScheduler &scheduler, const CpuSchedule &schedule) {
+  return scheduler.stage().str() + ": " + schedule.text();
+}
+
+/// Takes the schedule that the text gives; returns why that is not possible, and leaves the one
+/// there was.
+std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule &schedule) {
+  try {
+    std::vector<ScheduleLine> lines = CpuSchedule::parse(text.getValue());
+    const ScheduleLine &line = lines.front();
+    if (lines.size() != 1)
+      return "expected one line on the kernel's schedule, found " + std::to_string(lines.size());
+    if (line.stage != scheduler.stage())
+      return line.stage + ": " + line.text() + "': expected the stage '" + scheduler.stage().str() +
+             "', which computes the kernel's result";
+    CpuSchedule wanted = scheduler.propose(CpuSchedule::kindNamed(line.kind));
+    wanted.take(line);
+    std::string refused = scheduler.refusalOf(wanted);
+    if (!refused.empty())
+      return line.stage + ": " + line.text() + "': " + refused;
+    schedule = wanted;
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
 
 struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> {
   using CpuAttachRecipePassBase::CpuAttachRecipePassBase;
@@ -35,19 +62,36 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     // Known until here: equal kernels stay equal, whatever sizes were expected of them.
     auto forget = llvm::make_scope_exit([&] { module->removeAttr(kExpectedSizesAttr); });
     Builder b(&getContext());
-    if (findWalk(kernel)) {
+    KernelScheduler scheduler(kernel, machineOfTarget(target));
+    CpuSchedule schedule = scheduler.propose();
+    auto given = module->getAttrOfType<StringAttr>(kRecipeAttr);
+    bool givesSchedule = given && beginsWithSchedule(given, CpuSchedule::kindNames());
+    if (givesSchedule) {
+      std::string refused = take(given, scheduler, schedule);
+      if (!refused.empty()) {
+        module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
+        return;
+      }
+    }
+    if (schedule.kind == CpuSchedule::Kind::Walk) {
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
+      bool isRefused = given && !givesSchedule;
+      if (isRefused)
+        module->setAttr(kRecipeRefusedAttr,
+                        b.getStringAttr("it walks blocks of rows: expected a line such as '" +
+                                        lineOf(scheduler, schedule) + "'"));
+      module->setAttr(kRecipeAttr, b.getStringAttr(lineOf(scheduler, schedule) + "\n"));
+      if (!isRefused && schedule == scheduler.propose())
+        module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
       module->setAttr(kKindAttr, b.getStringAttr("walk"));
       module->setAttr(kLoopsAttr, b.getStringAttr("blocks of rows"));
-      if (module->hasAttr(kRecipeAttr))
-        module->setAttr(
-            kRecipeRefusedAttr,
-            b.getStringAttr("it walks blocks of rows, which have no schedule of their own"));
       return;
     }
-    auto chosen = b.getStringAttr(chooseCpuRecipe(kernel, machineOfTarget(target)).text());
-    if (!module->hasAttr(kRecipeAttr))
+    auto chosen = b.getStringAttr(scheduler.write(scheduler.propose()).text());
+    if (!given)
       module->setAttr(kRecipeAttr, chosen);
+    else if (givesSchedule)
+      module->setAttr(kRecipeAttr, b.getStringAttr(scheduler.write(schedule).text()));
     // One that was written by the compiler before is its choice still.
     if (module->getAttr(kRecipeAttr) == chosen)
       module->setAttr(kRecipeChosenAttr, b.getUnitAttr());

@@ -109,4 +109,27 @@ bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {
   return maps[1].isFunctionOfDim(dim) && !maps[0].isFunctionOfDim(dim);
 }
 
+std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
+  linalg::GenericOp op = loops.contents.rootGeneric();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  int64_t last = loops.ranges.size() - 1;
+  if (op.getNumDpsInputs() != 1 || !maps[0].isPermutation() || !maps[1].isIdentity() ||
+      loops.elementBytes != 4)
+    return std::nullopt;
+  int64_t across = cast<AffineDimExpr>(maps[0].getResults().back()).getPosition();
+  bool isEven = llvm::all_of(ArrayRef{across, last}, [&](int64_t dim) {
+    return !loops.isOpen(dim) && loops.ranges[dim] % loops.lanes() == 0;
+  });
+  return across != last && isEven ? std::optional(across) : std::nullopt;
+}
+
+int64_t rowLength(const KernelLoops &loops) {
+  linalg::GenericOp first = loops.contents.reductions.front();
+  int64_t length = first.getStaticLoopRanges().back();
+  bool isOne = llvm::all_of(loops.contents.reductions, [&](linalg::GenericOp op) {
+    return op.getNumReductionLoops() == 1 && op.getStaticLoopRanges().back() == length;
+  });
+  return isOne && !ShapedType::isDynamic(length) ? length : 0;
+}
+
 } // namespace headrace

@@ -1,7 +1,7 @@
 // Properties of a kernel's operations that decide their loops.
 #pragma once
 
-#include "analysis/Machine.h"
+#include "target/cpu/recipe/KernelLoops.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -25,6 +25,12 @@ int64_t rowsHeld(const Machine &machine, mlir::linalg::GenericOp op, unsigned ro
 /// How many of `size` rows a register tile takes, at most `most`. `even`: only tiles that divide
 /// the rows, so that the rows can be shared among cells.
 int64_t rowTile(int64_t size, int64_t most, bool even);
+/// The dimension along which the only operand lies in memory, where that is not the result's, and
+/// both are cut evenly into squares of vectors.
+std::optional<int64_t> dimReadAcross(const KernelLoops &loops);
+/// The length of the rows that all reductions of the kernel are over; 0 where it is open, or they
+/// differ.
+int64_t rowLength(const KernelLoops &loops);
 /// A dimension of the second operand (weights) only.
 bool isFeatureBlock(mlir::linalg::GenericOp op, unsigned dim);
 

@@ -11,6 +11,7 @@
 // The first pass over a row waits for memory, and so does the last, which writes; those between
 // find all in cache and leave memory idle. The second pass fetches what both will need.
 #include "target/cpu/Passes.h"
+#include "target/cpu/walk/WalkPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,6 +48,9 @@ struct CpuPrefetchRowsPass : impl::CpuPrefetchRowsPassBase<CpuPrefetchRowsPass> 
   }
 
   void runOnOperation() override {
+    if (std::optional<CpuSchedule> schedule = walkScheduleOf(getOperation());
+        schedule && !schedule->prefetch)
+      return;
     SmallVector<scf::ForOp> nests;
     getOperation().walk([&](scf::ForOp loop) {
       if (isa<func::FuncOp>(loop->getParentOp()))

@@ -1,6 +1,7 @@
 #include "target/cpu/walk/WalkPlan.h"
 
 #include "dialect/Hr.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -268,6 +269,18 @@ bool WalkPlan::isFirstRead(Value value, const WalkOp &op) const {
            linalg::GenericOp reader = other.op;
            return other.stage < op.stage && llvm::is_contained(reader->getOperands(), value);
          });
+}
+
+std::optional<CpuSchedule> walkScheduleOf(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  auto text = module ? module->getAttrOfType<StringAttr>(kRecipeAttr) : nullptr;
+  if (!text || !beginsWithSchedule(text, CpuSchedule::kindNames()))
+    return std::nullopt;
+  ScheduleLine line = CpuSchedule::parse(text.getValue()).front();
+  CpuSchedule schedule;
+  schedule.kind = CpuSchedule::kindNamed(line.kind);
+  schedule.take(line);
+  return schedule.kind == CpuSchedule::Kind::Walk ? std::optional(schedule) : std::nullopt;
 }
 
 scf::ForallOp findWalk(func::FuncOp kernel) {

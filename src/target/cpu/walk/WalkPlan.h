@@ -2,6 +2,8 @@
 // of them share a loop over a few rows.
 #pragma once
 
+#include "target/cpu/recipe/CpuSchedule.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -68,6 +70,9 @@ struct WalkPlan {
   /// Fails, and says why, where the kernel is no such loop or holds something it cannot have.
   static mlir::FailureOr<WalkPlan> of(mlir::func::FuncOp kernel);
 };
+
+/// How the kernel's schedule says that rows are walked; nothing where it says nothing of that.
+std::optional<CpuSchedule> walkScheduleOf(mlir::func::FuncOp kernel);
 
 /// The loop over blocks of rows that is all of the kernel; null where there is none.
 mlir::scf::ForallOp findWalk(mlir::func::FuncOp kernel);

@@ -319,6 +319,12 @@ private:
   int64_t tileRows;
 };
 
+/// The rows at a time that the kernel's schedule says.
+std::optional<int64_t> rowsOf(func::FuncOp kernel) {
+  std::optional<CpuSchedule> schedule = walkScheduleOf(kernel);
+  return schedule ? std::optional(schedule->rows) : std::nullopt;
+}
+
 struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
   using CpuWalkRowsPassBase::CpuWalkRowsPassBase;
 
@@ -333,7 +339,7 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
                       StringAttr::get(&getContext(), "the rows cannot be walked"));
       return;
     }
-    WalkEmitter(kernel, std::move(*plan), rows, vectorBytes).run();
+    WalkEmitter(kernel, std::move(*plan), rowsOf(kernel).value_or(rows), vectorBytes).run();
   }
 };
 

@@ -1,24 +1,25 @@
-// A kernel whose recipe is being chosen: what is in it, the loops of its root, and the steps so
-// far.
+// A kernel that is to be scheduled: what is in it, and the loops of its root.
 #pragma once
 
 #include "analysis/Machine.h"
-#include "target/cpu/recipe/StepWriter.h"
+#include "transform/recipe/KernelModel.h"
 
 namespace headrace {
 
-struct RecipeDraft {
-  static constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
+struct KernelLoops {
+  KernelLoops(mlir::func::FuncOp kernel, const Machine &machine);
 
   int64_t lanes() const { return machine.lanes(elementBytes); }
+  bool isOpen(size_t dim) const { return mlir::ShapedType::isDynamic(ranges[dim]); }
 
   KernelContents contents;
   const Machine &machine;
-  StepWriter write;
   llvm::SmallVector<int64_t> ranges;
   llvm::SmallVector<int64_t> nominal; // ranges, with nominal sizes for open ones
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
   int64_t elementBytes = 1;
+  /// Vectors of booleans are packed bits in registers and bytes in memory: kept scalar.
+  bool vectorizable = true;
 };
 
 } // namespace headrace

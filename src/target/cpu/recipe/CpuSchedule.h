@@ -1,0 +1,49 @@
+// How the loops of a kernel run on a processor: a record of a kind and a few numbers, which a tuner
+// varies and a recipe may give in one line. The steps of its recipe are written from it.
+//
+//   conv1: tiles rows=6 columns=32 cells=16 pack=0
+//   softmax1: rows vector=64
+//   sum1: walk rows=8 prefetch=1
+#pragma once
+
+#include "transform/recipe/ScheduleLine.h"
+
+#include <optional>
+
+namespace headrace {
+
+struct CpuSchedule {
+  enum class Kind {
+    Plain,      // loops over single elements, the outer ones shared by threads
+    Points,     // vectors along the last dimension
+    Transposed, // square tiles that registers transpose
+    Rows,       // rows that stay in cache, each in vectors
+    Tiles,      // a tile of results in registers, carried over what is added up
+    Walk,       // blocks of rows, a few at a time through all operators
+  };
+  Kind kind = Kind::Plain;
+  int64_t vector = 0;   // Points, Rows: elements of a vector
+  int64_t cell = 0;     // Points: elements of the last dimension that a thread takes; 0: all
+  int64_t rows = 0;     // Tiles: of the tile; Walk: that are computed at a time
+  int64_t columns = 0;  // Tiles: of the tile
+  int64_t cells = 0;    // Plain, Tiles: about how many parts threads share
+  int64_t pack = 0;     // Tiles: panels of the right side are copied (1), or read where they lie
+  int64_t prefetch = 0; // Walk: the next rows are fetched while some are computed (1)
+
+  bool operator==(const CpuSchedule &) const = default;
+  /// "tiles rows=6 columns=32 cells=16 pack=0"
+  std::string text() const;
+
+  static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`
+  static llvm::ArrayRef<llvm::StringLiteral> parametersOf(Kind kind);
+  int64_t &parameter(llvm::StringRef name);
+  int64_t parameter(llvm::StringRef name) const;
+
+  /// The schedules that a text gives to stages. Throws `Error`.
+  static std::vector<ScheduleLine> parse(std::string_view text);
+  static Kind kindNamed(llvm::StringRef name);
+  /// Takes the values that the line gives.
+  void take(const ScheduleLine &line);
+};
+
+} // namespace headrace

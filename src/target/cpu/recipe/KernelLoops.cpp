@@ -1,0 +1,31 @@
+#include "target/cpu/recipe/KernelLoops.h"
+
+#include "analysis/OperatorWork.h"
+#include "transform/kernels/KernelShapes.h"
+
+using namespace mlir;
+
+namespace headrace {
+
+KernelLoops::KernelLoops(func::FuncOp kernel, const Machine &machine)
+    : contents(KernelContents::of(kernel)), machine(machine) {
+  for (Operation *op : contents.ops)
+    for (Type type : op->getOperandTypes()) {
+      Type element = getElementTypeOrSelf(type);
+      if (!element.isIntOrFloat())
+        continue;
+      unsigned bits = element.getIntOrFloatBitWidth();
+      vectorizable &= bits >= 8;
+      elementBytes = std::max<int64_t>(elementBytes, bits / 8);
+    }
+  auto root = contents.rootGeneric();
+  if (!root)
+    return;
+  ranges = root.getStaticLoopRanges();
+  iterators = root.getIteratorTypesArray();
+  NominalSizes sizes = nominalSizes(root);
+  for (AffineExpr size : loopSizes(root))
+    nominal.push_back(size ? headrace::nominal(size, sizes) : NominalSizes::kDefault);
+}
+
+} // namespace headrace

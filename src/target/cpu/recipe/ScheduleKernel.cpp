@@ -1,0 +1,366 @@
+#include "target/cpu/recipe/ScheduleKernel.h"
+
+#include "target/cpu/recipe/KernelShape.h"
+#include "target/cpu/recipe/ScheduleTiles.h"
+#include "target/cpu/recipe/StepWriter.h"
+#include "target/cpu/walk/WalkPlan.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using utils::IteratorType;
+using Kind = headrace::CpuSchedule::Kind;
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kElementwiseCell = 8192;
+constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
+
+/// Writes the steps of a schedule that is legal.
+class ScheduleWriter {
+public:
+  ScheduleWriter(const KernelLoops &loops, const CpuSchedule &schedule)
+      : loops(loops), schedule(schedule), root(loops.contents.root) {}
+
+  Recipe run() {
+    if (!loops.contents.rootGeneric())
+      padding();
+    else if (schedule.kind == Kind::Plain)
+      plain();
+    else if (schedule.kind == Kind::Points)
+      points();
+    else if (schedule.kind == Kind::Transposed)
+      transposed();
+    else if (schedule.kind == Kind::Rows)
+      rows();
+    else
+      TileScheduler(loops).write(schedule, steps);
+    return steps.take();
+  }
+
+private:
+  /// Padding is cut into rows; joins and the like run as one piece.
+  void padding() {
+    if (auto pad = dyn_cast_or_null<tensor::PadOp>(root))
+      for (int64_t dim = 0; dim + 2 < pad.getResultType().getRank(); ++dim)
+        steps.parallel(pad, axisName(pad, dim));
+  }
+
+  /// Plain loops, with a grid around them.
+  void plain() {
+    int64_t cells = 1;
+    std::string last;
+    for (size_t dim = 0; dim + 1 < loops.ranges.size() && cells < schedule.cells; ++dim) {
+      if (loops.iterators[dim] != IteratorType::parallel)
+        break;
+      last = axisName(root, dim);
+      steps.parallel(root, last);
+      cells *= loops.nominal[dim];
+    }
+    computeInside(last);
+  }
+
+  /// One map: vectors along its last dimension.
+  void points() {
+    int64_t last = loops.ranges.size() - 1, cell = schedule.cell;
+    std::string axis = axisName(root, last), inside = axis;
+    for (int64_t dim = 0; dim < last; ++dim)
+      steps.parallel(root, axisName(root, dim));
+    if (cell) {
+      steps.split(root, axis, cell, axis + ".g", axis + ".c");
+      steps.parallel(root, axis + ".g");
+      inside = axis + ".c";
+    }
+    steps.vectors(root, inside, schedule.vector, axis, cell ? cell : loops.ranges[last]);
+  }
+
+  /// Operands are contiguous along another dimension than the last and read in vectors along it,
+  /// which a square tile in registers transposes.
+  void transposed() {
+    int64_t last = loops.ranges.size() - 1, across = *dimReadAcross(loops), lanes = loops.lanes();
+    SmallVector<std::string> grid, outer, tile;
+    for (int64_t dim = 0; dim < last; ++dim)
+      if (dim != across)
+        grid.push_back(axisName(root, dim));
+    for (int64_t dim : {across, last}) {
+      std::string axis = axisName(root, dim);
+      if (loops.ranges[dim] != lanes) {
+        steps.split(root, axis, lanes, axis + ".o", axis + ".t");
+        (dim == across ? grid : outer).push_back(axis + ".o");
+      }
+      tile.push_back(loops.ranges[dim] != lanes ? axis + ".t" : axis);
+    }
+    steps.reorder(root, llvm::to_vector(llvm::concat<std::string>(grid, outer, tile)));
+    for (const std::string &axis : grid)
+      steps.parallel(root, axis);
+    steps.registerTile(root, tile);
+  }
+
+  /// Maps and reductions over rows that stay in cache.
+  void rows() {
+    linalg::GenericOp first = loops.contents.reductions.front();
+    int64_t length = first.getStaticLoopRanges().back();
+    std::string last;
+    SmallVector<std::string> grid, rest;
+    for (size_t dim = 0; dim < loops.ranges.size(); ++dim)
+      if (loops.iterators[dim] == IteratorType::reduction ||
+          (dim + 1 == loops.ranges.size() && loops.ranges[dim] == length))
+        rest.push_back(axisName(root, dim));
+      else
+        grid.push_back(last = axisName(root, dim));
+    if (rest.size() == 1 && rest.front() != axisName(root, loops.ranges.size() - 1))
+      steps.reorder(root, llvm::to_vector(llvm::concat<std::string>(grid, rest)));
+    for (const std::string &axis : grid)
+      steps.parallel(root, axis);
+    computeInside(last);
+    if (schedule.vector == 0)
+      return;
+    for (Operation *op : loops.contents.ops)
+      // Values of one element per row need no loop.
+      if (auto generic = cast<linalg::GenericOp>(op); walksRow(generic, length)) {
+        std::string axis = axisName(op, generic.getNumLoops() - 1);
+        steps.vectors(op, axis, schedule.vector, axis, length);
+      }
+  }
+
+  /// All other stages are computed inside that loop of the root, consumers first.
+  void computeInside(const std::string &loop) {
+    for (Operation *op : llvm::reverse(loops.contents.ops))
+      if (op != root)
+        steps.computeAt(op, root, loop);
+  }
+
+  /// Whether the operation walks rows of that length.
+  bool walksRow(linalg::GenericOp op, int64_t length) const {
+    return op.getNumLoops() > 0 && op.getStaticLoopRanges().back() == length &&
+           (op.getNumLoops() >= loops.ranges.size() || op.getNumReductionLoops() > 0);
+  }
+
+  const KernelLoops &loops;
+  const CpuSchedule &schedule;
+  Operation *root;
+  StepWriter steps;
+};
+
+} // namespace
+
+KernelScheduler::KernelScheduler(func::FuncOp kernel, const Machine &machine)
+    : loops(kernel, machine), walk(findWalk(kernel)) {}
+
+StringRef KernelScheduler::stage() const {
+  if (!walk)
+    return loops.contents.root ? stageOf(loops.contents.root) : "";
+  StringRef last;
+  scf::ForallOp(walk).getBody()->walk([&](linalg::GenericOp op) { last = stageOf(op); });
+  return last;
+}
+
+//===------------------------------------------------------------------------===//
+// What the kernel can have
+//===------------------------------------------------------------------------===//
+
+/// The kind that should be fastest.
+Kind KernelScheduler::naturalKind() const {
+  if (walk)
+    return Kind::Walk;
+  linalg::GenericOp root = loops.contents.rootGeneric();
+  if (!root || isEmpty())
+    return Kind::Plain;
+  bool onlyGenerics =
+      llvm::all_of(loops.contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); });
+  bool gathers = root.getRegion()
+                     .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+                     .wasInterrupted();
+  if (!loops.vectorizable || !onlyGenerics || gathers || loops.ranges.empty())
+    return Kind::Plain;
+  ArrayRef<linalg::GenericOp> reductions = loops.contents.reductions;
+  if (reductions.empty()) {
+    if (loops.contents.ops.size() > 1)
+      return Kind::Plain;
+    return dimReadAcross(loops) ? Kind::Transposed : Kind::Points;
+  }
+  if (llvm::all_of(reductions, reducesRows))
+    return llvm::all_of(reductions, combinesInAnyOrder) ? Kind::Rows : Kind::Plain;
+  return reductions.size() == 1 && TileScheduler(loops).applies() ? Kind::Tiles : Kind::Plain;
+}
+
+/// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
+bool KernelScheduler::isEmpty() const {
+  return llvm::any_of(loops.contents.ops, [](Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), [](Type type) {
+      auto shaped = dyn_cast<ShapedType>(type);
+      return shaped && llvm::is_contained(shaped.getShape(), 0);
+    });
+  });
+}
+
+std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
+  Kind natural = naturalKind();
+  bool isPossible = schedule.kind == natural ||
+                    (schedule.kind == Kind::Plain && natural != Kind::Walk) ||
+                    (schedule.kind == Kind::Points && natural == Kind::Transposed);
+  if (!isPossible)
+    return "expected " + CpuSchedule::kindNames()[static_cast<size_t>(natural)].str() +
+           (natural == Kind::Walk || natural == Kind::Plain ? "" : ", or plain");
+  auto most = [&](StringRef name, int64_t least, int64_t limit) -> std::string {
+    int64_t value = schedule.parameter(name);
+    return value >= least && value <= limit ? ""
+                                            : name.str() + ": expected " + std::to_string(least) +
+                                                  " to " + std::to_string(limit);
+  };
+  int64_t longest = 16 * loops.lanes();
+  switch (schedule.kind) {
+  case Kind::Plain:
+    return most("cells", 1, 1 << 20);
+  case Kind::Points: {
+    int64_t size = loops.ranges.back(), vector = schedule.vector;
+    bool isOpen = ShapedType::isDynamic(size);
+    int64_t limit = schedule.cell ? schedule.cell : isOpen ? longest : size;
+    if (std::string reason = most("vector", 1, std::min(longest, limit)); !reason.empty())
+      return reason;
+    if (isOpen && schedule.cell == 0)
+      return "cell: expected a number, since the size is open";
+    if (schedule.cell % vector != 0 || (!isOpen && schedule.cell > size))
+      return "cell: expected a multiple of the vector, at most the size, or 0";
+    return "";
+  }
+  case Kind::Transposed:
+    return "";
+  case Kind::Rows: {
+    int64_t length = rowLength(loops);
+    if (length == 0)
+      return schedule.vector == 0 ? "" : "vector: expected 0, since rows differ or are open";
+    return most("vector", 1, std::min(longest, length));
+  }
+  case Kind::Tiles:
+    return TileScheduler(loops).refusalOf(schedule);
+  case Kind::Walk:
+    if (std::string reason = most("rows", 1, 32); !reason.empty())
+      return reason;
+    return most("prefetch", 0, 1);
+  }
+  llvm_unreachable("no such schedule");
+}
+
+SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, StringRef name) const {
+  SmallVector<int64_t> candidates;
+  int64_t lanes = loops.lanes();
+  if (name == "vector" || name == "columns")
+    candidates = {1, lanes / 2, lanes, 2 * lanes, 3 * lanes, 4 * lanes, 8 * lanes};
+  else if (name == "rows" && schedule.kind == Kind::Walk)
+    candidates = {1, 2, 4, 8, 16};
+  else if (name == "rows")
+    for (int64_t rows = 1; rows <= 16; ++rows)
+      candidates.push_back(rows);
+  else if (name == "cells")
+    candidates = {1, 2, 4, 8, 16, 32, 64, 128};
+  else if (name == "cell")
+    candidates = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+  else
+    candidates = {0, 1};
+  int64_t own = schedule.parameter(name);
+  if (!llvm::is_contained(candidates, own))
+    candidates.push_back(own);
+  llvm::sort(candidates);
+  SmallVector<int64_t> legal;
+  for (int64_t value : candidates) {
+    CpuSchedule other = schedule;
+    other.parameter(name) = value;
+    if (refusalOf(other).empty() && !llvm::is_contained(legal, value))
+      legal.push_back(value);
+  }
+  return legal;
+}
+
+std::vector<CpuSchedule> KernelScheduler::alternatives() const {
+  std::vector<CpuSchedule> result;
+  if (!walk && (!loops.contents.rootGeneric() || isEmpty()))
+    return result;
+  CpuSchedule proposed = propose();
+  for (StringRef name : CpuSchedule::parametersOf(proposed.kind))
+    for (int64_t value : domainOf(proposed, name))
+      if (value != proposed.parameter(name)) {
+        result.push_back(proposed);
+        result.back().parameter(name) = value;
+      }
+  for (Kind kind : {Kind::Plain, Kind::Points})
+    if (CpuSchedule other = propose(kind); kind != proposed.kind && refusalOf(other).empty())
+      result.push_back(other);
+  return result;
+}
+
+//===------------------------------------------------------------------------===//
+// What should be fastest
+//===------------------------------------------------------------------------===//
+
+CpuSchedule KernelScheduler::propose() const { return propose(naturalKind()); }
+
+CpuSchedule KernelScheduler::propose(Kind kind) const {
+  CpuSchedule schedule;
+  schedule.kind = kind;
+  switch (kind) {
+  case Kind::Plain:
+    schedule.cells = kWantedCells;
+    return schedule;
+  case Kind::Points:
+    return loops.ranges.empty() ? schedule : proposePoints();
+  case Kind::Transposed:
+    return schedule;
+  case Kind::Rows:
+    if (int64_t length = loops.contents.reductions.empty() ? 0 : rowLength(loops))
+      schedule.vector = vectorLength(length);
+    return schedule;
+  case Kind::Tiles:
+    if (loops.contents.reductions.size() == 1 && TileScheduler(loops).applies())
+      return TileScheduler(loops).propose();
+    return schedule;
+  case Kind::Walk:
+    // As many rows as have an accumulator each in a register, with room for what is read.
+    schedule.rows = loops.machine.vectorRegisters / 4;
+    schedule.prefetch = 1;
+    return schedule;
+  }
+  llvm_unreachable("no such schedule");
+}
+
+CpuSchedule KernelScheduler::proposePoints() const {
+  CpuSchedule schedule;
+  schedule.kind = Kind::Points;
+  int64_t size = loops.ranges.back();
+  if (ShapedType::isDynamic(size)) {
+    schedule.vector = 2 * loops.lanes();
+    schedule.cell = kElementwiseCell;
+    return schedule;
+  }
+  int64_t vector = schedule.vector = vectorLength(size);
+  // A long dimension is cut as well, evenly where it can be.
+  if (size > 2 * kElementwiseCell) {
+    for (int64_t candidate = kElementwiseCell * 2;
+         candidate >= kElementwiseCell / 4 && !schedule.cell; candidate -= vector)
+      if (size % candidate == 0 && candidate % vector == 0)
+        schedule.cell = candidate;
+    if (size % vector != 0 || schedule.cell == 0)
+      schedule.cell = kElementwiseCell;
+  }
+  return schedule;
+}
+
+/// A vector length for a dimension of known size.
+int64_t KernelScheduler::vectorLength(int64_t size) const {
+  int64_t lanes = loops.lanes();
+  if (size <= 4 * lanes)
+    return std::max<int64_t>(size, 1);
+  for (int64_t multiple : {4, 2, 1})
+    if (size % (multiple * lanes) == 0)
+      return multiple * lanes;
+  return 2 * lanes;
+}
+
+Recipe KernelScheduler::write(const CpuSchedule &schedule) const {
+  if (walk || !loops.contents.root || isEmpty())
+    return {};
+  return ScheduleWriter(loops, schedule).run();
+}
+
+} // namespace headrace

@@ -1,0 +1,42 @@
+// Schedules of a kernel on a processor: the one that should be fastest, which others are legal, and
+// the steps of the recipe that carries one out.
+#pragma once
+
+#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/recipe/KernelLoops.h"
+#include "transform/recipe/Recipe.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace headrace {
+
+class KernelScheduler {
+public:
+  KernelScheduler(mlir::func::FuncOp kernel, const Machine &machine);
+
+  CpuSchedule propose() const;
+  /// Of one kind, which the kernel may not be able to have.
+  CpuSchedule propose(CpuSchedule::Kind kind) const;
+  /// Why the kernel cannot run so; empty where it can.
+  std::string refusalOf(const CpuSchedule &schedule) const;
+  /// Legal values of a parameter that are worth trying, the others staying as they are.
+  llvm::SmallVector<int64_t> domainOf(const CpuSchedule &schedule, llvm::StringRef name) const;
+  /// The same steps a user may write.
+  Recipe write(const CpuSchedule &schedule) const;
+
+  /// The stage that a line on the kernel's schedule names.
+  llvm::StringRef stage() const;
+  /// Legal schedules that differ from the proposed one in kind or in one parameter.
+  std::vector<CpuSchedule> alternatives() const;
+
+private:
+  CpuSchedule::Kind naturalKind() const;
+  bool isEmpty() const;
+  int64_t vectorLength(int64_t size) const;
+  CpuSchedule proposePoints() const;
+
+  KernelLoops loops;
+  mlir::scf::ForallOp walk; // null where the kernel walks no blocks of rows
+};
+
+} // namespace headrace

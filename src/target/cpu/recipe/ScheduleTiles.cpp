@@ -1,0 +1,250 @@
+#include "target/cpu/recipe/ScheduleTiles.h"
+
+#include "target/cpu/recipe/KernelShape.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+
+constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
+
+TileScheduler::TileScheduler(const KernelLoops &loops)
+    : loops(loops), anchor(loops.contents.reductions.front()) {
+  for (auto [dim, kind] : llvm::enumerate(loops.iterators))
+    if (kind == IteratorType::parallel)
+      parallel.push_back(dim);
+  if (!applies())
+    return;
+  row = findRow();
+  byColumns = row && isContraction(anchor) && isFeatureBlock(anchor, parallel.back()) &&
+              !isFeatureBlock(anchor, *row);
+}
+
+bool TileScheduler::applies() const {
+  return !parallel.empty() && !loops.isOpen(parallel.back()) &&
+         readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
+}
+
+int64_t TileScheduler::vectorsOf(int64_t columns) const {
+  return (columns + loops.lanes() - 1) / loops.lanes();
+}
+
+/// Accumulators of so many rows fit in registers beside what they are computed from.
+int64_t TileScheduler::mostRows(int64_t vectors) const {
+  int64_t registers = loops.machine.vectorRegisters;
+  int64_t most = isContraction(anchor)
+                     ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
+                     : std::max<int64_t>(1, registers / (4 * vectors));
+  return std::min(most, rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
+}
+
+CpuSchedule TileScheduler::propose() const {
+  CpuSchedule schedule;
+  schedule.kind = CpuSchedule::Kind::Tiles;
+  schedule.cells = kWantedCells;
+  int64_t features = loops.ranges[parallel.back()];
+  schedule.columns = chooseFeatureTile(loops.lanes(), features);
+  // Full vectors with something left over beat a divisor that leaves lanes idle.
+  if (schedule.columns < loops.lanes() && features > 2 * loops.lanes())
+    schedule.columns = 2 * loops.lanes();
+  schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
+                                /*even=*/isFeatureBlock(anchor, *row))
+                      : 1;
+  schedule.pack = packingPays(tileOf(schedule));
+  return schedule;
+}
+
+std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
+  constexpr int64_t kMostVectors = 64; // that a tile is written out in
+  int64_t features = loops.ranges[parallel.back()];
+  if (schedule.columns < 1 || schedule.columns > features)
+    return "columns: expected 1 to " + std::to_string(features);
+  if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
+    return "rows: expected at least 1, and a tile of at most " + std::to_string(kMostVectors) +
+           " vectors";
+  if (!row && schedule.rows > 1)
+    return "rows: expected 1, since no two rows share what they read";
+  if (row && !loops.isOpen(*row) && schedule.rows > loops.ranges[*row])
+    return "rows: expected at most the " + std::to_string(loops.ranges[*row]) + " there are";
+  if (row && isFeatureBlock(anchor, *row) && loops.ranges[*row] % schedule.rows != 0)
+    return "rows: expected a divisor of " + std::to_string(loops.ranges[*row]);
+  if (schedule.cells < 1)
+    return "cells: expected at least 1";
+  if (schedule.pack > 1)
+    return "pack: expected 0 or 1";
+  if (schedule.pack && (!byColumns || anchor != loops.contents.root))
+    return "pack: expected 0, since only the right side of a plain product can be copied";
+  return "";
+}
+
+TileScheduler::Tile TileScheduler::tileOf(const CpuSchedule &schedule) const {
+  Tile tile;
+  tile.grid.assign(loops.ranges.size(), 0);
+  tile.sizes.assign(loops.ranges.size(), 0);
+  for (int64_t dim : parallel)
+    tile.sizes[dim] = 1;
+  tile.sizes[parallel.back()] = schedule.columns;
+  if (row)
+    tile.sizes[*row] = schedule.rows;
+  chooseGrid(tile, schedule.cells);
+  return tile;
+}
+
+void TileScheduler::write(const CpuSchedule &schedule, StepWriter &steps) const {
+  Tile tile = tileOf(schedule);
+  // Features outermost, rows innermost: a tile's weights are used by all rows of the cell.
+  int64_t feature = parallel.back();
+  SmallVector<int64_t> order;
+  for (int64_t dim : llvm::reverse(parallel))
+    if (dim != feature && (!row || dim != *row) && isFeatureBlock(anchor, dim))
+      order.push_back(dim);
+  for (int64_t dim : parallel)
+    if (dim != feature && (!row || dim != *row) && !llvm::is_contained(order, dim))
+      order.push_back(dim);
+  if (row)
+    order.push_back(*row);
+  order.push_back(feature);
+  std::string panelLoop = writeTiles(tile, order, steps);
+  if (schedule.pack && !panelLoop.empty())
+    steps.pack(anchor, sourceName(anchor->getOperand(1)), panelLoop);
+}
+
+/// Panels of the right side are copied where their rows lie so far apart that the copy is less than
+/// what finding them costs, over and over, all tiles of rows.
+bool TileScheduler::packingPays(const Tile &tile) const {
+  constexpr int64_t kWorthwhileUses = 8;
+  if (!byColumns || anchor != loops.contents.root)
+    return false;
+  int64_t spanned = 0;
+  for (auto [dim, kind] : llvm::enumerate(loops.iterators))
+    if (kind == IteratorType::reduction)
+      spanned +=
+          (loops.ranges[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
+  int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.nominal[*row];
+  Value right = linalg::GenericOp(anchor)->getOperand(1);
+  bool isInput = isa<BlockArgument>(right) || right.getDefiningOp<bufferization::ToTensorOp>();
+  return isInput && spanned > loops.machine.translatedBytes &&
+         rows >= kWorthwhileUses * tile.sizes[*row];
+}
+
+/// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
+/// the loop inside which all rows of a cell use the same columns, where those come first.
+std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
+                                      StepWriter &steps) const {
+  Operation *root = loops.contents.root;
+  SmallVector<std::string> grid, outer, inTile;
+  std::string panelLoop;
+  for (size_t dim = 0; dim < loops.ranges.size(); ++dim) {
+    if (loops.iterators[dim] != IteratorType::parallel || tile.grid[dim] == 0)
+      continue;
+    std::string axis = axisName(root, dim);
+    if (tile.grid[dim] > 1)
+      steps.split(root, axis, tile.grid[dim], axis + ".g", axis + ".c");
+    grid.push_back(tile.grid[dim] > 1 ? axis + ".g" : axis);
+  }
+  for (int64_t dim : order) {
+    std::string axis = axisName(root, dim);
+    int64_t size = tile.sizes[dim], cell = tile.grid[dim];
+    std::string inside = cell > 1 ? axis + ".c" : axis;
+    if (cell == 1)
+      continue;
+    if (size == 1) {
+      outer.push_back(inside);
+    } else if (size == (cell ? cell : loops.ranges[dim]) && !leavesRemainder(dim, size)) {
+      inTile.push_back(inside);
+    } else {
+      steps.split(root, inside, size, axis + ".o", axis + ".t");
+      bool comesFirst = byColumns && dim == order.back();
+      if (comesFirst)
+        panelLoop = axis + ".o";
+      outer.insert(comesFirst && !outer.empty() ? outer.end() - 1 : outer.end(), axis + ".o");
+      inTile.push_back(axis + ".t");
+    }
+  }
+  std::string place = outer.empty() ? (grid.empty() ? "" : grid.back()) : outer.back();
+  SmallVector<std::string> reductions = reductionAxes(root);
+  steps.reorder(root, llvm::to_vector(llvm::concat<std::string>(grid, outer, reductions, inTile)));
+  for (const std::string &axis : grid)
+    steps.parallel(root, axis);
+  steps.registerTile(root, inTile);
+  for (Operation *op : llvm::reverse(loops.contents.ops)) {
+    if (op == root)
+      continue;
+    steps.computeAt(op, root, place);
+    // Its axes beside the root's: those of the tile innermost.
+    auto generic = cast<linalg::GenericOp>(op);
+    SmallVector<std::string> single, kept;
+    for (unsigned dim = 0; dim < generic.getNumLoops(); ++dim)
+      if (generic.getIteratorTypesArray()[dim] == IteratorType::parallel)
+        (tile.sizes[dim] > 1 ? kept : single).push_back(axisName(op, dim));
+    SmallVector<std::string> reduced = reductionAxes(op);
+    steps.reorder(op, llvm::to_vector(llvm::concat<std::string>(single, reduced, kept)));
+    steps.registerTile(op, kept);
+  }
+  return panelLoop.empty() && !grid.empty() ? grid.back() : panelLoop;
+}
+
+bool TileScheduler::leavesRemainder(int64_t dim, int64_t tile) const {
+  return loops.isOpen(dim) || loops.ranges[dim] % tile != 0;
+}
+
+/// Cells from the outermost dimension inwards until there are enough of them.
+void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
+  int64_t feature = parallel.back();
+  SmallVector<int64_t> candidates;
+  for (int64_t dim : parallel)
+    if (dim != feature && (!row || dim != *row))
+      candidates.push_back(dim);
+  if (byColumns)
+    candidates.push_back(feature);
+  if (row)
+    candidates.push_back(*row);
+  if (!byColumns)
+    candidates.push_back(feature);
+  int64_t cells = 1;
+  for (int64_t dim : candidates) {
+    if (cells >= wantedCells && !ShapedType::isDynamic(loops.ranges[dim]))
+      break;
+    int64_t unit = tile.sizes[dim];
+    if (ShapedType::isDynamic(loops.ranges[dim])) {
+      tile.grid[dim] = unit;
+      cells *= std::max<int64_t>(1, loops.nominal[dim] / unit);
+      continue;
+    }
+    int64_t count = (loops.ranges[dim] + unit - 1) / unit;
+    int64_t wanted = (2 * wantedCells + cells - 1) / cells;
+    int64_t group = std::max<int64_t>(1, count / wanted);
+    while (!leavesRemainder(dim, unit) && count % group != 0)
+      --group; // whole cells where there can be
+    if (count == 1)
+      continue;
+    tile.grid[dim] = unit * group;
+    cells *= count / group;
+  }
+}
+
+/// The dimension of which several elements share what is read along the features.
+std::optional<int64_t> TileScheduler::findRow() const {
+  SmallVector<AffineMap> maps = linalg::GenericOp(anchor).getIndexingMapsArray();
+  ArrayRef<int64_t> candidates = ArrayRef(parallel).drop_back();
+  auto isStatic = [&](int64_t dim) { return !ShapedType::isDynamic(loops.ranges[dim]); };
+  if (isContraction(anchor)) {
+    auto sharesWeights = [&](int64_t dim) {
+      return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
+    };
+    for (bool dynamic : {false, true})
+      for (int64_t dim : llvm::reverse(candidates))
+        if (isStatic(dim) != dynamic && sharesWeights(dim))
+          return dim;
+    for (int64_t dim : llvm::reverse(candidates))
+      if (isStatic(dim) && isFeatureBlock(anchor, dim))
+        return dim;
+  }
+  for (int64_t dim : llvm::reverse(candidates))
+    if (isStatic(dim))
+      return dim;
+  return std::nullopt;
+}
+
+} // namespace headrace

@@ -1,0 +1,43 @@
+// Schedules of contractions, convolutions and windows: a register tile carried over the reduction.
+#pragma once
+
+#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/recipe/KernelLoops.h"
+#include "target/cpu/recipe/StepWriter.h"
+
+namespace headrace {
+
+class TileScheduler {
+public:
+  /// Of the kernel's only reduction.
+  explicit TileScheduler(const KernelLoops &loops);
+
+  /// Whether the kernel can be cut into such tiles; the rest needs that.
+  bool applies() const;
+  CpuSchedule propose() const;
+  /// Why a tile cannot be so; empty where it can.
+  std::string refusalOf(const CpuSchedule &schedule) const;
+  void write(const CpuSchedule &schedule, StepWriter &steps) const;
+
+private:
+  struct Tile {
+    llvm::SmallVector<int64_t> grid;  // per dimension of the root: size of a cell; 0: all of it
+    llvm::SmallVector<int64_t> sizes; // the register tile inside a cell
+  };
+  Tile tileOf(const CpuSchedule &schedule) const;
+  void chooseGrid(Tile &tile, int64_t wantedCells) const;
+  std::string writeTiles(const Tile &tile, llvm::ArrayRef<int64_t> order, StepWriter &steps) const;
+  bool packingPays(const Tile &tile) const;
+  bool leavesRemainder(int64_t dim, int64_t tile) const;
+  std::optional<int64_t> findRow() const;
+  int64_t mostRows(int64_t vectors) const;
+  int64_t vectorsOf(int64_t columns) const;
+
+  const KernelLoops &loops;
+  mlir::linalg::GenericOp anchor;
+  llvm::SmallVector<int64_t> parallel; // dimensions of the root; the last are the features
+  std::optional<int64_t> row;
+  bool byColumns = false; // a plain matrix on the right: all rows of a cell use a panel
+};
+
+} // namespace headrace

@@ -1,0 +1,43 @@
+// Lines that give stages a schedule by its kind and parameters; `#` begins a comment.
+//
+//   C: product tileM=64 tileN=64    # what is not given, the compiler chooses
+//   softmax/reduce: rows lanes=8
+//
+// Which kinds there are and what parameters they have is up to the target.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+struct ScheduleLine {
+  std::string stage;
+  std::string kind;
+  std::vector<std::pair<std::string, int64_t>> parameters;
+  int line = 0; // where it stands in the text
+
+  bool has(llvm::StringRef parameter) const;
+  /// Kind and parameters.
+  std::string text() const;
+};
+
+/// The words of a target.
+struct ScheduleWords {
+  std::string kind; // what a kind is called in messages: "a kind of launch"
+  llvm::ArrayRef<llvm::StringLiteral> kinds;
+  llvm::function_ref<llvm::ArrayRef<llvm::StringLiteral>(llvm::StringRef kind)> parametersOf;
+};
+
+/// Throws `Error` (line and column, what was expected, what was found).
+std::vector<ScheduleLine> parseSchedules(std::string_view text, const ScheduleWords &words);
+
+/// Whether the first line gives a schedule of one of these kinds, rather than a step.
+bool beginsWithSchedule(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> kinds);
+
+} // namespace headrace

@@ -1,0 +1,97 @@
+"""Schedules of kernels on the CPU as records: every legal one computes the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import headrace as hr
+import numpy as np
+import pytest
+
+COMMAND = os.environ["HEADRACE_BIN"]
+MODELS = ["lenet", "mlp", "softmax", "layernorm", "bert_layer"]
+
+
+def kernels(path: Path, *options: str) -> list[dict]:
+    every = [COMMAND, "explain", str(path), "--to", "schedule", "--json", *options]
+    text = subprocess.run(every, check=True, capture_output=True, text=True).stdout
+    return [node for node in json.loads(text)["nodes"] if node["kind"] == "kernel"]
+
+
+def as_recipe(kernel: str, line: str) -> str:
+    return f"kernel {kernel}:\n  {line}\n"
+
+
+def inputs_of(model: hr.Model) -> list[np.ndarray]:
+    draw = np.random.default_rng(0)
+    shapes = [[d if isinstance(d, int) else 3 for d in spec.shape] for spec in model.inputs]
+    return [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_alternative_computes_the_same(small_models: Path, name: str) -> None:
+    path = small_models / f"{name}.onnx"
+    model = hr.load(path)
+    inputs = inputs_of(model)
+    expected = np.asarray(model(*inputs))
+    found = kernels(path)
+    tried = 0
+    every = bool(os.environ.get("HEADRACE_LARGE_TESTS"))
+    for number, kernel in enumerate(found):
+        lines = kernel["alternatives"]
+        # In CI one of every kernel, another each time.
+        for line in lines if every else lines[number % max(len(lines), 1) :][:1]:
+            other = hr.load(path, recipe=as_recipe(kernel["id"], line))
+            np.testing.assert_allclose(other(*inputs), expected, rtol=1e-4, atol=1e-5, err_msg=line)
+            tried += 1
+    assert tried >= len(found) // 2 and tried > 0
+
+
+def test_a_line_says_as_much_as_it_gives(small_models: Path) -> None:
+    path = small_models / "mlp.onnx"
+    product = next(k for k in kernels(path) if "unroll" in k["recipe"])
+    stage = product["recipe"].split(":")[0]
+    model = hr.load(path, recipe=as_recipe(product["id"], f"{stage}: tiles rows=2"))
+    recipe = next(k for k in model.explain()["kernels"] if k["recipe"])["recipe"]
+    assert " by 2 " in recipe, recipe
+
+
+def test_walks_have_a_schedule(small_models: Path) -> None:
+    path = small_models / "softmax.onnx"
+    walks = [k for k in kernels(path) if ": walk rows=" in k["recipe"]]
+    if not walks:
+        path = small_models / "layernorm.onnx"
+        walks = [k for k in kernels(path) if ": walk rows=" in k["recipe"]]
+    for kernel in walks:
+        line = kernel["recipe"].split("rows=")[0] + "rows=2 prefetch=0"
+        model = hr.load(path, recipe=as_recipe(kernel["id"], line))
+        assert any(line in k["recipe"] for k in model.explain()["kernels"])
+        inputs = inputs_of(model)
+        np.testing.assert_allclose(model(*inputs), hr.load(path)(*inputs), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("tiles rows=9999", "rows: expected at least 1, and a tile of at most"),
+        ("tiles columns=0", "columns: expected 1 to"),
+        ("tiles cells=0", "cells: expected at least 1"),
+        ("tiles pack=2", "pack: expected 0 or 1"),
+        ("points vector=8", "expected tiles, or plain"),
+        ("walk rows=4", "expected tiles, or plain"),
+        ("tiles width=4", "expected a parameter of 'tiles' (rows, columns, cells, pack)"),
+        ("plain cells=x", "expected a number from 0 to"),
+    ],
+)
+def test_what_is_not_legal_is_refused_with_the_reason(
+    small_models: Path, line: str, reason: str
+) -> None:
+    path = small_models / "mlp.onnx"
+    product = next(k for k in kernels(path) if "unroll" in k["recipe"])
+    stage = product["recipe"].split(":")[0]
+    with pytest.raises(hr.Error) as error:
+        hr.load(path, recipe=as_recipe(product["id"], f"{stage}: {line}")).explain()
+    assert reason in str(error.value), str(error.value)
