@@ -39,7 +39,7 @@ public:
   Partitioner(func::FuncOp function, const std::optional<LoopModel> &schedule,
               const Machine &machine, Choices &choices)
       : body(function.getBody().front()), schedule(schedule), machine(machine),
-        loops(machine.isDevice ? KernelGroup::Loops::Whole : KernelGroup::Loops::Shared),
+        loops(machine.policy.walksRows ? KernelGroup::Loops::Shared : KernelGroup::Loops::Whole),
         sizes(nominalSizes(function)), choices(choices),
         scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), rowWork(findRowWork(body)) {}
 
