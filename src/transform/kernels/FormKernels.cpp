@@ -157,8 +157,8 @@ void nameStages(hr::KernelOp kernel) {
   }
 }
 
-/// The names of stages that are launched (transform/recipe/KernelStages.h): those that authors gave,
-/// and `/reduce` and the like. Every operator that computes a result has one.
+/// The names of stages that are launched (transform/recipe/KernelStages.h): those that authors
+/// gave, and `/reduce` and the like. Every operator that computes a result has one.
 class LaunchNames {
 public:
   explicit LaunchNames(func::FuncOp program) {
