@@ -150,6 +150,21 @@ def test_outputs_may_be_inputs_constants_and_each_other(tmp_path: Path) -> None:
     assert "toy" in {kernel["where"] for kernel in report(model, "--target", "toy")}
 
 
+def test_a_program_that_only_moves_data_is_a_devices_own(tmp_path: Path) -> None:
+    helper = pytest.importorskip("onnx").helper
+    nodes = [helper.make_node("Identity", ["x"], ["y"], "same")]
+    model = onnx_model(tmp_path / "m.onnx", nodes, {"x": [3, 5]}, {"y": [3, 5]}, {})
+    (copy,) = report(model, "--target", "cuda:sm_90a")
+    assert (copy["where"], copy["why_not"]) == ("cuda", "")
+    (copy,) = report(model, "--target", "toy")  # whose inputs and outputs are the host's
+    assert copy["where"] == "cpu"
+
+
+def test_networks_are_a_devices_own() -> None:
+    kernels = report(DIGITS, "--target", "cuda:sm_90a")
+    assert {(kernel["where"], kernel["why_not"]) for kernel in kernels} == {("cuda", "")}
+
+
 def test_a_package_names_engines_and_has_code_for_each(tmp_path: Path) -> None:
     package = tmp_path / "digits.hrpkg"
     good(TOY, "compile", DIGITS, "--target", "toy", "-o", package)
