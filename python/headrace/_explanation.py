@@ -14,8 +14,9 @@ class Explanation(dict[str, Any]):
     what it did not do (each with step, reason, bytes that would be saved or None); planning, how
     kernels were planned, in a sentence; before and after (each with kernels, bytes_moved,
     operations, intermediate_bytes); kernels, a list (each with name, operators, kind, schedule,
-    recipe, notes, bytes_read, bytes_written, bytes_saved, operations, intermediate_bytes,
-    workspace_bytes); peak_bytes (None where sizes are open), constant_bytes; phase_milliseconds.
+    recipe, notes, where, the engine that runs it, why_not, why not the target's, bytes_read,
+    bytes_written, bytes_saved, operations, intermediate_bytes, workspace_bytes); peak_bytes (None
+    where sizes are open), constant_bytes; phase_milliseconds.
     """
 
     def __str__(self) -> str:

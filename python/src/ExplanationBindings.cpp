@@ -54,6 +54,8 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["schedule"] = report.schedule;
   dict["recipe"] = report.recipe;
   dict["notes"] = report.notes;
+  dict["where"] = report.where;
+  dict["why_not"] = report.whyNot;
   dict["bytes_read"] = amount(report.cost.bytesRead);
   dict["bytes_written"] = amount(report.cost.bytesWritten);
   dict["bytes_saved"] = amount(report.cost.bytesSaved);

@@ -2,6 +2,7 @@
 #include "driver/package/PackageCompiler.h"
 #include "package/Package.h"
 #include "runtime/program/Devices.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/ThreadPool.h"
 
 #include "Arrays.h"
@@ -234,7 +235,8 @@ void registerModel(nb::module_ &module) {
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
-      .def_prop_ro("on_device", &Model::isForDevice)
+      .def_prop_ro("on_device",
+                   [](const Model &model) { return !findEngine(model.engine()).place().onHost(); })
       .def("run", &run)
       .def("enqueue", &enqueue)
       .def("enqueue_at", &enqueueAt)

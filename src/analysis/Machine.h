@@ -11,6 +11,32 @@
 
 namespace headrace {
 
+/// What a target asks of the levels above it: how operators become kernels for it.
+struct KernelPolicy {
+  /// Images have their channels last, so that vectors run over them.
+  bool channelsLast = true;
+  /// Products of bf16 and f16 read them as they are; else they are widened before.
+  bool narrowProducts = false;
+  /// Kernels read bf16 and f16 as they are and widen them themselves.
+  bool readsNarrow = false;
+  /// Kernels may go through rows in cache, several operators at a time.
+  bool walksRows = true;
+  /// Constant weights are packed in the order in which register tiles read them.
+  bool packsWeights = true;
+  /// Ways to compute an operator are compared with all threads at work, not with one.
+  bool comparesAllThreads = false;
+  /// What the recipes of its kernels speak of.
+  enum class Recipes { Loops, Launches, Nothing } recipes = Recipes::Loops;
+};
+
+/// Copies between main memory and a target's own.
+struct CopyRates {
+  double startMicroseconds = 0, bytesPerMicrosecond = 10'000;
+  double microseconds(double bytes) const {
+    return startMicroseconds + bytes / bytesPerMicrosecond;
+  }
+};
+
 struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
@@ -24,9 +50,8 @@ struct Machine {
   int64_t cacheWayBytes = 4096;
   /// TLB reach: how far apart data may lie before finding its pages costs more than reading it.
   int64_t translatedBytes = 4 << 20;
-  /// Thousands of threads, each of which may take any point: nothing is gained by walking rows in
-  /// cache or by packing weights for registers, and operands are read in any order.
-  bool isDevice = false;
+  KernelPolicy policy;
+  CopyRates copies;
   /// Its speeds, and how long work takes at them.
   Rates rates;
   std::shared_ptr<const CostModel> cost;

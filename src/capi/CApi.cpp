@@ -1,7 +1,7 @@
 // The C interface: include/headrace/headrace.h.
 #include "headrace/headrace.h"
 #include "package/Package.h"
-#include "runtime/cuda/Memory.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/Error.h"
 
 #include "script/PackagedScript.h"
@@ -143,21 +143,19 @@ Shape shapeOf(const headrace_tensor &tensor) {
   return Shape(tensor.shape, tensor.shape + tensor.rank);
 }
 
-/// The caller's memory as tensors. Programs of a device take memory of either kind, which the
-/// driver tells apart.
+/// The caller's memory as tensors. Programs of a device take memory of either kind, which its
+/// engine tells apart.
 class Borrower {
 public:
-  explicit Borrower(const headrace_program &program) {
-    if (program.program && program.program->isForDevice())
-      places.emplace();
-  }
+  explicit Borrower(const headrace_program &program)
+      : engine(findEngine(program.program ? program.program->engine() : hostEngine)) {}
   Tensor operator()(const headrace_tensor &tensor, Shape shape) const {
-    Place place = places && tensor.data ? places->find(tensor.data) : Place();
+    Place place = tensor.data ? engine.placeOf(tensor.data) : Place();
     return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
   }
 
 private:
-  std::optional<cuda::PlaceFinder> places;
+  const Engine &engine;
 };
 
 std::vector<Tensor> inputsOf(const headrace_program *program, const headrace_tensor *inputs,

@@ -40,6 +40,17 @@ void addOperator(MovementReport &report, Operation &op, bool isOutput) {
     report.intermediateBytes = report.intermediateBytes + bytes(op.getResult(0));
 }
 
+/// Why the launches, library calls and checks do not run where the target is, in order.
+std::vector<std::string> reasonsElsewhere(func::FuncOp function) {
+  std::vector<std::string> reasons;
+  for (Operation &op : function.getBody().front())
+    if (isa<hr::LaunchOp, hr::LibraryOp, hr::CheckOp>(op)) {
+      auto reason = op.getAttrOfType<StringAttr>(kElsewhereAttr);
+      reasons.push_back(reason ? reason.str() : "");
+    }
+  return reasons;
+}
+
 MovementReport movementBefore(func::FuncOp function) {
   MovementReport report;
   Operation *ret = function.getBody().front().getTerminator();
@@ -57,6 +68,7 @@ std::shared_ptr<MLIRContext> makeContext(const Target &target) {
   DialectRegistry registry;
   registry.insert<hr::HrDialect, func::FuncDialect>();
   target.registerDialects(registry);
+  findTarget(hostEngine).registerDialects(registry);
   CompilerSection section;
   auto context = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   useProcessThreads(*context);
@@ -74,11 +86,10 @@ void addTarget(MLIRContext &context, const Target &target) {
 Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &settings,
                    std::string modelName)
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
-      target(findTarget(settings.target)) {}
+      targets(targetsOf(settings)) {}
 
 void Compiler::runPhases(ModuleOp program, StringRef last) {
-  phaseMilliseconds =
-      headrace::runPhases(compilerPhases(target, settings), program, modelName, last);
+  phaseMilliseconds = headrace::runPhases(compilerPhases(settings), program, modelName, last);
 }
 
 LoweredProgram Compiler::lower(ModuleOp program) {
@@ -88,16 +99,20 @@ LoweredProgram Compiler::lower(ModuleOp program) {
   result.notes.recipe = writtenRecipe(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
+  std::vector<std::string> elsewhere = reasonsElsewhere(entryFunction(program));
+  auto reason = elsewhere.begin();
   for (Step &step : result.program.steps) {
     ProgramNotes::StepNote &note = result.notes.steps.emplace_back();
     note.kind = step.symbol;
+    if (step.kind != Step::Kind::Transfer && reason != elsewhere.end())
+      note.whyNot = *reason++;
     if (step.kind != Step::Kind::Kernel)
       continue;
     auto module = program.lookupSymbol<ModuleOp>(step.symbol);
     note.kind = textAttribute(module, kKindAttr);
     note.schedule = textAttribute(module, kLoopsAttr);
     note.recipe = textAttribute(module, kRecipeAttr);
-    if (target.asDevice())
+    if (module->hasAttr(kRootStageAttr))
       note.recipe =
           namedInProgram(note.recipe, names.next(step.name), textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
@@ -110,22 +125,22 @@ LoweredProgram Compiler::lower(ModuleOp program) {
 
 namespace {
 
-/// Tells the steps what they launch; returns the distinct images.
-std::vector<DeviceImage> addLaunches(Program &program, std::vector<DeviceKernel> kernels) {
+/// Tells the steps of other engines what they run; returns the distinct images.
+std::vector<DeviceImage> addImages(Program &program, ArrayRef<KernelImage> kernels) {
   std::vector<DeviceImage> images;
-  llvm::StringMap<const DeviceKernel *> byName;
+  llvm::StringMap<const KernelImage *> byName;
   llvm::StringSet<> known;
-  for (DeviceKernel &kernel : kernels) {
+  for (const KernelImage &kernel : kernels) {
     byName[kernel.kernel] = &kernel;
     if (known.insert(kernel.image.name).second)
       images.push_back(kernel.image);
   }
   for (Step &step : program.steps) {
-    if (step.kind != Step::Kind::Kernel)
+    if (step.kind != Step::Kind::Kernel || step.engine == hostEngine)
       continue;
-    const DeviceKernel *kernel = byName.lookup(step.symbol);
+    const KernelImage *kernel = byName.lookup(step.symbol);
     if (!kernel)
-      throw InternalError("kernel '" + step.symbol + "' has no code for the device");
+      throw InternalError("kernel '" + step.symbol + "' has no code for '" + step.engine + "'");
     step.symbol = kernel->image.name;
     step.launches = kernel->launches;
     step.deviceWorkspaceBytes = kernel->workspaceBytes;
@@ -159,45 +174,55 @@ private:
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   CompiledConstants constants(context.get());
   Program plan = lower(program).program;
-  if (const DeviceTarget *device = target.asDevice()) {
-    std::vector<DeviceImage> images = addLaunches(plan, device->compile(program));
-    return std::make_shared<Executable>(std::move(plan), std::move(images), context);
-  }
-  CompiledKernels compiled = target.asHost()->compile(program);
-  std::vector<KernelFn> kernels;
-  kernels.reserve(plan.steps.size());
-  for (const Step &step : plan.steps)
-    kernels.push_back(step.kind == Step::Kind::Kernel ? compiled.kernels.lookup(step.symbol)
-                                                      : nullptr);
+  ProgramCode code;
   // Constants may lie in the context's memory.
-  auto keep = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
-      compiled.code, context);
-  return std::make_shared<Executable>(std::move(plan), std::move(kernels), keep);
+  auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>(1, context);
+  code.memory = memory;
+  code.kernels.resize(plan.steps.size());
+  for (const Target *target : targets.all()) {
+    SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
+    if (modules.empty())
+      continue;
+    CompiledKernels compiled = target->compile(modules);
+    memory->push_back(compiled.code);
+    if (target->engine() != hostEngine)
+      code.images = addImages(plan, compiled.images);
+    for (auto [step, function] : llvm::zip_equal(plan.steps, code.kernels))
+      if (step.kind == Step::Kind::Kernel && step.engine == hostEngine)
+        function = compiled.functions.lookup(step.symbol);
+  }
+  return std::make_shared<Executable>(std::move(plan), std::move(code));
 }
 
 LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
   LoweredProgram result = lower(program);
   result.notes.before = before;
-  if (const DeviceTarget *device = target.asDevice()) {
-    for (DeviceImage &image : addLaunches(result.program, device->compile(program)))
-      code.images.push_back(std::move(image));
-    return result;
+  for (const Target *target : targets.all()) {
+    SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
+    if (modules.empty())
+      continue;
+    PackagedKernels compiled = target->compileAhead(modules);
+    if (target->engine() != hostEngine) {
+      for (DeviceImage &image : addImages(result.program, compiled.images))
+        code.images.push_back(std::move(image));
+      continue;
+    }
+    llvm::StringMap<std::string> symbols;
+    for (KernelObject &object : compiled.objects) {
+      symbols[object.kernel] = object.symbol;
+      code.objects.push_back(std::move(object));
+    }
+    for (Step &step : result.program.steps)
+      if (step.kind == Step::Kind::Kernel && step.engine == hostEngine)
+        step.symbol = symbols.lookup(step.symbol);
   }
-  llvm::StringMap<std::string> symbols;
-  for (KernelObject &object : target.asHost()->compileAhead(program)) {
-    symbols[object.kernel] = object.symbol;
-    code.objects.push_back(std::move(object));
-  }
-  for (Step &step : result.program.steps)
-    if (step.kind == Step::Kind::Kernel)
-      step.symbol = symbols.lookup(step.symbol);
   return result;
 }
 
 std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
   runPhases(program, "schedule");
-  return predictSteps(buildProgram(entryFunction(program)), program, target, symbols, threads);
+  return predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads);
 }
 
 Explanation Compiler::explain(ModuleOp program) {

@@ -21,7 +21,7 @@ struct LoweredProgram {
   ProgramNotes notes;
 };
 
-/// Code for a package: objects where kernels run on the host, images where they run on a device.
+/// Code for a package: objects of kernels that the host runs, images of all others.
 struct AheadCode {
   std::vector<KernelObject> objects;
   std::vector<DeviceImage> images;
@@ -57,7 +57,7 @@ private:
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;
   std::string modelName;
-  const Target &target;
+  const Targets targets;
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
 

@@ -29,7 +29,9 @@ static std::vector<PhaseInfo> described(ArrayRef<Phase> phases) {
 }
 
 std::vector<PhaseInfo> phases(const std::string &target) {
-  return described(compilerPhases(findTarget(target), {}));
+  Settings settings;
+  settings.target = target;
+  return described(compilerPhases(settings));
 }
 
 std::vector<PhaseInfo> gradientPhases() { return described(gradientPhases({}, /*split=*/true)); }
@@ -237,10 +239,11 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
   std::string text = printed(*program);
-  const DeviceTarget *device = findTarget(impl->settings.target).asDevice();
-  if (device && phase == phases(impl->settings.target).back().name)
-    for (const DeviceKernel &kernel : device->compile(*program))
-      text += "\n// " + kernel.kernel + ", as the device's driver takes it:\n" + kernel.image.text;
+  Targets targets = targetsOf(impl->settings);
+  if (!targets.isOne() && phase == targets.wanted.phases().back().name)
+    for (const KernelImage &kernel :
+         targets.wanted.compile(targets.kernelsOf(*program, targets.wanted)).images)
+      text += "\n// " + kernel.kernel + ", as the engine reads it:\n" + kernel.image.text;
   return text;
 }
 
@@ -308,9 +311,8 @@ static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &s
   return std::make_shared<Model>(std::move(program), settings);
 }
 
-bool Model::isForDevice() const {
-  return impl->packaged ? impl->packaged->isForDevice()
-                        : findTarget(impl->settings.target).asDevice() != nullptr;
+std::string Model::engine() const {
+  return impl->packaged ? impl->packaged->engine() : findTarget(impl->settings.target).engine();
 }
 
 std::shared_ptr<Model> Model::to(const std::string &target) const {

@@ -97,8 +97,8 @@ public:
   /// The same as two programs. The first has further outputs, which the second takes; see there.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
-  /// Whether it runs on a device.
-  bool isForDevice() const;
+  /// The engine that it is compiled for, which runs what it can of it.
+  std::string engine() const;
   /// The same program compiled for another target ("cuda").
   std::shared_ptr<Model> to(const std::string &target) const;
 

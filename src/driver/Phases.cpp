@@ -35,7 +35,7 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
               const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   ComputeInSinglePassOptions single;
-  single.products = !target.machine().isDevice;
+  single.products = !target.machine().policy.narrowProducts;
   if (shapesLoops(module)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
     chooseAttention(program, target, "generated");
@@ -56,7 +56,7 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createCSEPass());
 }
 
-void layout(OpPassManager &manager, ModuleOp module, const Target &, const Settings &) {
+void layout(OpPassManager &manager, ModuleOp module, const Target &target, const Settings &) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   if (shapesLoops(module)) {
     program.addPass(createSeparatePaddingPass());
@@ -64,7 +64,8 @@ void layout(OpPassManager &manager, ModuleOp module, const Target &, const Setti
     return;
   }
   // Channels last: vectors run over channels, whatever the image's size.
-  program.addPass(createChannelsLastPass());
+  if (target.machine().policy.channelsLast)
+    program.addPass(createChannelsLastPass());
   program.addPass(createFoldConstantsPass());
   // Pointwise convolutions are matrix products from here on.
   program.addPass(createSimplifyAlgebraPass());
@@ -86,7 +87,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createChooseExpansionsPass(choice));
   // Weights in the order that libraries read them.
   program.addPass(createFoldConstantsPass());
-  if (target.machine().isDevice)
+  if (target.machine().policy.readsNarrow)
     program.addPass(createReadNarrowPass());
   FormKernelsPassOptions options;
   options.target = target.name().str();
@@ -100,9 +101,34 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createVerifyLevel2Pass());
 }
 
-void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Settings &) {
+void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Settings &settings) {
   manager.addPass(createOutlineKernelsPass());
-  target.addSchedulePasses(manager.nest<ModuleOp>());
+  Targets targets = targetsOf(settings);
+  // What the target cannot run goes to the host.
+  if (!targets.isOne()) {
+    PlaceKernelsPassOptions placement;
+    placement.target = targets.wanted.name().str();
+    placement.fallback = targets.fallback.name().str();
+    manager.addPass(createPlaceKernelsPass(placement));
+    targets.addPasses(manager, targets.fallback,
+                      [&](OpPassManager &kernels) { targets.fallback.addSchedulePasses(kernels); });
+  }
+  targets.addPasses(manager, target,
+                    [&](OpPassManager &kernels) { target.addSchedulePasses(kernels); });
+}
+
+/// A phase of the target's own, over its kernels. The last one takes those of the host to code,
+/// too.
+void lower(OpPassManager &manager, const TargetPhase &phase, const Settings &settings) {
+  Targets targets = targetsOf(settings);
+  targets.addPasses(manager, targets.wanted,
+                    [&](OpPassManager &kernels) { phase.build(kernels, targets.wanted); });
+  if (targets.isOne() || phase.name != targets.wanted.phases().back().name)
+    return;
+  targets.addPasses(manager, targets.fallback, [&](OpPassManager &kernels) {
+    for (const TargetPhase &host : targets.fallback.phases())
+      host.build(kernels, targets.fallback);
+  });
 }
 
 //===--------------------------------------------------------------------------===//
@@ -170,7 +196,12 @@ double now() {
 
 } // namespace
 
-std::vector<Phase> compilerPhases(const Target &target, const Settings &settings) {
+Targets targetsOf(const Settings &settings) {
+  return {findTarget(settings.target), findTarget(settings.fallback)};
+}
+
+std::vector<Phase> compilerPhases(const Settings &settings) {
+  const Target &target = findTarget(settings.target);
   auto with = [&](auto function) {
     return [=, &target](auto &&...program) { function(program..., target, settings); };
   };
@@ -184,8 +215,8 @@ std::vector<Phase> compilerPhases(const Target &target, const Settings &settings
       {"schedule", "level 3: every kernel outlined, with its recipe", with(schedule),
        with(attachRecipe), with(requireRecipe)}};
   for (const TargetPhase &phase : target.phases()) {
-    auto build = [&](OpPassManager &manager, ModuleOp) {
-      phase.build(manager.nest<ModuleOp>(), target);
+    auto build = [&phase, settings](OpPassManager &manager, ModuleOp) {
+      lower(manager, phase, settings);
     };
     phases.push_back({phase.name, phase.summary, build, nullptr, nullptr});
   }

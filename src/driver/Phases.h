@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/Settings.h"
-#include "target/Target.h"
+#include "target/Placement.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -20,8 +20,11 @@ struct Phase {
   std::function<void(mlir::ModuleOp)> before, after;
 };
 
+/// The targets of kernels: the one that is asked for, and the host's.
+Targets targetsOf(const Settings &settings);
+
 /// From what the user wrote to code.
-std::vector<Phase> compilerPhases(const Target &target, const Settings &settings);
+std::vector<Phase> compilerPhases(const Settings &settings);
 
 /// Options of the passes that differentiate.
 struct GradientPasses {

@@ -3,8 +3,13 @@
 #include "dialect/ConstantData.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "runtime/program/Engine.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
+#include "target/Placement.h"
+
+#include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -28,18 +33,39 @@ KernelCost costOf(AffineMap cost) {
   return result;
 }
 
+std::string engineOf(Operation *op) {
+  auto engine = op->getAttrOfType<StringAttr>(kEngineAttr);
+  return engine ? engine.str() : hostEngine;
+}
+
+/// Where inputs and outputs are: with the one engine that runs the whole program, or in main
+/// memory.
+std::string homeOf(func::FuncOp function) {
+  std::set<std::string> engines;
+  for (Operation &op : function.getBody().front())
+    if (isa<hr::LaunchOp, hr::LibraryOp, hr::CheckOp>(op))
+      engines.insert(engineOf(&op));
+  if (engines.empty()) // it only moves what it is given
+    engines.insert(engineOf(function));
+  bool isAlone = engines.size() == 1 && findEngine(*engines.begin()).runsAlone();
+  return isAlone ? *engines.begin() : hostEngine;
+}
+
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(func::FuncOp function) : function(function) {}
+  explicit ProgramBuilder(func::FuncOp function) : function(function), home(homeOf(function)) {}
 
   Program build() {
     program.name = function.getName().str();
     program.symbols = symbolGuards(function, /*least=*/2);
     program.inputs = inputSpecs(function);
     program.outputs = outputSpecs(function);
-    for (BlockArgument argument : function.getArguments())
-      buffers[argument] = addBuffer(argument.getType(), BufferInfo::Kind::Input,
-                                    static_cast<int>(argument.getArgNumber()));
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      buffers[argument] =
+          addBuffer(argument.getType(), BufferInfo::Kind::Input, static_cast<int>(number), home);
+      names[buffers[argument]] = program.inputs[number].name;
+    }
     for (Operation &op : function.getBody().front())
       llvm::TypeSwitch<Operation *>(&op)
           .Case([&](hr::ConstantOp constant) { addConstant(constant); })
@@ -67,11 +93,12 @@ public:
   }
 
 private:
-  int addBuffer(Type type, BufferInfo::Kind kind, int index) {
+  int addBuffer(Type type, BufferInfo::Kind kind, int index, const std::string &engine) {
     auto tensor = cast<RankedTensorType>(type);
     BufferInfo info;
     info.kind = kind;
     info.index = index;
+    info.engine = engine;
     info.dtype = toDType(tensor.getElementType());
     info.bytes = toDimExpr(byteCount(tensor));
     info.firstStep = info.lastStep = static_cast<int>(program.steps.size());
@@ -79,29 +106,67 @@ private:
     return static_cast<int>(program.buffers.size()) - 1;
   }
 
+  /// The buffer as an engine has it. A constant lies there from the start, anything else is copied.
+  int bufferOn(const std::string &engine, int buffer) {
+    if (program.buffers[buffer].engine == engine)
+      return buffer;
+    auto [known, isNew] = elsewhere.try_emplace({buffer, engine});
+    if (!isNew)
+      return known->second;
+    BufferInfo copy = program.buffers[buffer];
+    copy.engine = engine;
+    if (copy.kind != BufferInfo::Kind::Constant) {
+      copy.kind = BufferInfo::Kind::Temporary;
+      copy.firstStep = copy.lastStep = static_cast<int>(program.steps.size());
+    }
+    int result = known->second = static_cast<int>(program.buffers.size());
+    bool isConstant = copy.kind == BufferInfo::Kind::Constant;
+    program.buffers.push_back(std::move(copy));
+    if (!isConstant)
+      addTransfer(buffer, result);
+    return result;
+  }
+
+  void addTransfer(int from, int to) {
+    BufferInfo &source = program.buffers[from];
+    const std::string &destination = program.buffers[to].engine;
+    Step step;
+    step.kind = Step::Kind::Transfer;
+    step.engine = destination == hostEngine ? source.engine : destination;
+    step.name = names[from] + " to " + destination;
+    step.symbol = "copy";
+    step.operands = {from, to};
+    step.parameters = {source.bytes};
+    step.cost.bytesRead = step.cost.bytesWritten = source.bytes;
+    source.lastStep = static_cast<int>(program.steps.size());
+    program.steps.push_back(std::move(step));
+  }
+
   void addConstant(hr::ConstantOp constant) {
     if (constant->use_empty())
       return;
     buffers[constant] = addBuffer(constant.getType(), BufferInfo::Kind::Constant,
-                                  static_cast<int>(program.constants.size()));
+                                  static_cast<int>(program.constants.size()), home);
     program.constants.push_back(constantTensor(constant.getValue()));
   }
 
   Step makeStep(Operation *op, StringRef name, ArrayAttr operators, AffineMap cost) {
     Step step;
     step.name = name.str();
+    step.engine = engineOf(op);
     step.cost = costOf(cost);
     for (StringRef part : operators.getAsValueRange<StringAttr>())
       step.operators.push_back(part.str());
+    for (Value operand : op->getOperands())
+      step.operands.push_back(bufferOn(step.engine, buffers.lookup(operand)));
     int now = static_cast<int>(program.steps.size());
-    for (Value operand : op->getOperands()) {
-      int buffer = buffers.lookup(operand);
+    for (int buffer : step.operands)
       program.buffers[buffer].lastStep = now;
-      step.operands.push_back(buffer);
-    }
     for (Value result : op->getResults()) {
-      buffers[result] = addBuffer(result.getType(), BufferInfo::Kind::Temporary, 0);
-      step.operands.push_back(buffers[result]);
+      int buffer = addBuffer(result.getType(), BufferInfo::Kind::Temporary, 0, step.engine);
+      buffers[result] = buffer;
+      names[buffer] = step.name;
+      step.operands.push_back(buffer);
     }
     return step;
   }
@@ -110,10 +175,11 @@ private:
   void addCheck(hr::CheckOp op) {
     ValueCheck check = op.getCheck();
     TensorSpec spec = specOf(op.getType(), "");
-    int buffer = buffers.lookup(op.getInput());
+    int buffer = bufferOn(engineOf(op), buffers.lookup(op.getInput()));
     BufferInfo &info = program.buffers[buffer];
     Step step;
     step.kind = Step::Kind::Library;
+    step.engine = engineOf(op);
     step.name = op.getSubject().str();
     step.symbol = checkSymbol(check.kind);
     step.operands = {buffer};
@@ -124,13 +190,13 @@ private:
     step.cost.bytesRead = info.bytes;
     info.lastStep = static_cast<int>(program.steps.size());
     program.steps.push_back(std::move(step));
-    buffers[op] = buffer;
+    buffers[op] = buffers.lookup(op.getInput());
   }
 
   /// A temporary that is returned is the output's own memory; anything else is copied there.
   void addOutputs(func::ReturnOp ret) {
     for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
-      int buffer = buffers.lookup(value);
+      int buffer = bufferOn(home, buffers.lookup(value));
       BufferInfo &info = program.buffers[buffer];
       if (info.kind == BufferInfo::Kind::Temporary) {
         info.kind = BufferInfo::Kind::Output;
@@ -139,20 +205,24 @@ private:
       }
       Step copy;
       copy.kind = Step::Kind::Library;
+      copy.engine = home;
       copy.name = copy.symbol = "copy";
       DimExpr bytes = info.bytes;
       copy.parameters = {bytes};
       copy.cost.bytesRead = copy.cost.bytesWritten = bytes;
       info.lastStep = static_cast<int>(program.steps.size());
-      int output = addBuffer(value.getType(), BufferInfo::Kind::Output, static_cast<int>(i));
+      int output = addBuffer(value.getType(), BufferInfo::Kind::Output, static_cast<int>(i), home);
       copy.operands = {buffer, output};
       program.steps.push_back(std::move(copy));
     }
   }
 
   func::FuncOp function;
+  const std::string home;
   Program program;
   llvm::DenseMap<Value, int> buffers;
+  std::map<int, std::string> names; // of what buffers hold, for transfers
+  std::map<std::pair<int, std::string>, int> elsewhere;
 };
 
 } // namespace

@@ -17,7 +17,9 @@ std::vector<std::string> symbolNames(mlir::func::FuncOp function);
 /// The symbols with the sizes the function is valid for, and at least `least`.
 std::vector<Symbol> symbolGuards(mlir::func::FuncOp function, int64_t least);
 
-/// The program of a function of launches, library calls, views and constants.
+/// The program of a function of launches, library calls, views and constants. Steps run where
+/// placement says (target/Placement.h); a value that one engine computes and another reads is
+/// copied, once, by a step of its own.
 Program buildProgram(mlir::func::FuncOp function);
 
 } // namespace headrace

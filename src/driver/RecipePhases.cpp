@@ -33,7 +33,8 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
                                                   step.text() + "': only a gradient keeps values");
   func::FuncOp entry = entryFunction(program);
   giveRecipe(entry, recipe);
-  if (!recipe.stages.empty() && target.asHost() && hasAuthoredStages(entry))
+  if (!recipe.stages.empty() && hasAuthoredStages(entry) &&
+      target.machine().policy.recipes == KernelPolicy::Recipes::Loops)
     entry->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), recipe.stages));
 }
 
@@ -60,13 +61,10 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
   std::string stages = ProgramRecipe::parse(settings.recipe).stages;
   if (stages.empty())
     return;
-  if (const DeviceTarget *device = target.asDevice())
-    device->attachRecipe(entryFunction(program), stages);
-  else
-    attachStepsToKernels(entryFunction(program), Recipe::parse(stages));
+  target.attachRecipe(entryFunction(program), stages);
 }
 
-void requireRecipe(ModuleOp program, const Target &target, const Settings &settings) {
+void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
   if (settings.recipe.empty() || shapesLoops(program))
     return;
   KernelNames names;
@@ -77,7 +75,7 @@ void requireRecipe(ModuleOp program, const Target &target, const Settings &setti
     if (refused.empty() || kernel->hasAttr(kRecipeChosenAttr))
       continue;
     throw Error(ErrorKind::InvalidArgument,
-                target.asDevice()
+                kernel->hasAttr(kRootStageAttr)
                     ? "recipe, '" +
                           namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))
                     : "recipe, kernel '" + kernelNameOf(launch) + "': " + refused);

@@ -11,11 +11,14 @@ struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
   std::string target = "cpu";
+  /// The processor that runs the kernels which the target cannot run.
+  std::string fallback = "cpu";
   /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
   /// that the target has insists.
   std::string expansion = "auto";
-  /// Choices that the compiler follows, as the text of a recipe (transform/choices/ProgramRecipe.h);
-  /// what it does not speak of the compiler chooses, as it does all where it is empty.
+  /// Choices that the compiler follows, as the text of a recipe
+  /// (transform/choices/ProgramRecipe.h); what it does not speak of the compiler chooses, as it
+  /// does all where it is empty.
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;

@@ -1,6 +1,6 @@
 #include "package/ChooseCode.h"
 
-#include "runtime/cuda/Device.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/Error.h"
 
 #include <algorithm>
@@ -36,8 +36,9 @@ std::string describe(const ProcessorNeeds &needs) {
                          : needs.architecture + " " + needs.level;
   for (const std::string &feature : needs.features)
     text += "+" + feature;
-  if (needs.architecture == cudaArchitecture)
-    text += " (" + cuda::whyNot(needs.level) + ")";
+  const Engine *engine = lookUpEngine(engineOf(needs));
+  if (engine && engine->name() != hostEngine)
+    text += " (" + engine->whyNot(needs) + ")";
   return text;
 }
 
@@ -46,12 +47,13 @@ std::string describe(const ProcessorNeeds &needs) {
 size_t chooseCode(const std::vector<ProcessorNeeds> &code, const std::string &source) {
   size_t highest = highestRank();
   std::optional<size_t> best;
-  auto forDevice = [&](size_t i) { return code[i].architecture == cudaArchitecture; };
+  // Code for another engine than the host's was asked for: it comes first.
+  auto forOther = [&](size_t i) { return engineOf(code[i]) != hostEngine; };
   auto merit = [&](size_t i) {
-    return std::tuple(forDevice(i), rankOf(code[i].level), code[i].level, code[i].features.size());
+    return std::tuple(forOther(i), rankOf(code[i].level), code[i].level, code[i].features.size());
   };
   for (size_t i = 0; i < code.size(); ++i)
-    if (hostHas(code[i]) && (forDevice(i) || rankOf(code[i].level) <= highest) &&
+    if (runsHere(code[i]) && (forOther(i) || rankOf(code[i].level) <= highest) &&
         (!best || merit(i) > merit(*best)))
       best = i;
   if (best)

@@ -75,9 +75,11 @@ std::shared_ptr<const Code> Code::load(Bytes object, const std::string &source) 
   return code;
 }
 
-std::shared_ptr<const Code> Code::loadImages(Bytes data, const std::string &source) {
+std::shared_ptr<const Code> Code::loadImages(Bytes data, std::shared_ptr<const Code> host,
+                                             const std::string &source) {
   std::shared_ptr<Code> code(new Code);
-  code->forDevice = true;
+  code->hasImages = true;
+  code->host = std::move(host);
   try {
     Json json = parseJson({reinterpret_cast<const char *>(data.data()), data.size()}, "its code");
     if (!json.is_array())
@@ -127,24 +129,37 @@ void Code::readTable(const CodeTable &table, const std::string &source) {
 }
 
 KernelFn Code::find(const std::string &kernel) const {
+  if (host)
+    return host->find(kernel);
   auto found = kernels.find(kernel);
   return found == kernels.end() ? nullptr : found->second;
 }
 
-std::vector<DeviceImage> Code::imagesFor(const Program &program, const std::string &source) const {
-  std::vector<DeviceImage> needed;
+ProgramCode Code::codeFor(const Program &program, const std::string &source) const {
+  ProgramCode code;
+  code.kernels.resize(program.steps.size());
+  code.memory = std::const_pointer_cast<Code>(shared_from_this());
   std::unordered_set<std::string> taken;
-  for (const Step &step : program.steps) {
-    if (step.kind != Step::Kind::Kernel || !taken.insert(step.symbol).second)
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step &step = program.steps[i];
+    if (step.kind != Step::Kind::Kernel)
       continue;
-    auto found = images.find(step.symbol);
-    if (found == images.end())
+    bool isThere = true;
+    if (step.engine == hostEngine) {
+      code.kernels[i] = find(step.symbol);
+      isThere = code.kernels[i] != nullptr;
+    } else if (taken.insert(step.symbol).second) {
+      auto found = images.find(step.symbol);
+      isThere = found != images.end();
+      if (isThere)
+        code.images.push_back(found->second);
+    }
+    if (!isThere)
       fail(ErrorKind::InvalidFile, source,
            "the package is damaged: its code lacks '" + step.symbol + "' of step '" + step.name +
                "'");
-    needed.push_back(found->second);
   }
-  return needed;
+  return code;
 }
 
 std::string imagesToText(const std::vector<DeviceImage> &images) {

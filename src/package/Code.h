@@ -3,6 +3,7 @@
 
 #include "package/CodeFormat.h"
 #include "package/Zip.h"
+#include "runtime/program/ProgramRunner.h"
 
 #include <memory>
 #include <string>
@@ -10,38 +11,40 @@
 
 namespace headrace {
 
-class Code {
+class Code : public std::enable_shared_from_this<Code> {
 public:
   /// Loads a shared object out of memory. Throws Error naming `source` where that is no code for
   /// this machine.
   static std::shared_ptr<const Code> load(Bytes object, const std::string &source);
-  /// Reads the images of a device, as imagesToText writes them.
-  static std::shared_ptr<const Code> loadImages(Bytes text, const std::string &source);
+  /// Reads the images of another engine, as imagesToText writes them; `host` has the kernels that
+  /// the host runs beside it, and may be null.
+  static std::shared_ptr<const Code> loadImages(Bytes text, std::shared_ptr<const Code> host,
+                                                const std::string &source);
   /// Code that is linked into the process.
   static std::shared_ptr<const Code> linked(const CodeTable &table, const std::string &source);
   ~Code();
   Code(const Code &) = delete;
 
-  /// Null where there is none of that name.
-  KernelFn find(const std::string &kernel) const;
-
-  /// Whether its kernels are for a device.
-  bool isForDevice() const { return forDevice; }
-  /// The images that the program's steps need. Throws Error where one is missing.
-  std::vector<DeviceImage> imagesFor(const Program &program, const std::string &source) const;
+  /// Whether all its kernels are functions of the process.
+  bool isLoaded() const { return !hasImages; }
+  /// What the program's steps need. Throws Error where some is missing.
+  ProgramCode codeFor(const Program &program, const std::string &source) const;
 
 private:
   Code() = default;
   void readTable(const CodeTable &table, const std::string &source);
+  /// Null where there is none of that name.
+  KernelFn find(const std::string &kernel) const;
 
   void *handle = nullptr;
   int descriptor = -1;
-  bool forDevice = false;
+  bool hasImages = false;
+  std::shared_ptr<const Code> host;
   std::unordered_map<std::string, DeviceImage> images;
   std::unordered_map<std::string, KernelFn> kernels;
 };
 
-/// Images of a device as a file of a package: JSON, a list of names and texts.
+/// Images of an engine as a file of a package: JSON, a list of names and texts.
 std::string imagesToText(const std::vector<DeviceImage> &images);
 
 } // namespace headrace

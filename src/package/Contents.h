@@ -5,6 +5,7 @@
 #include "runtime/program/Program.h"
 #include "runtime/system/Processor.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ struct PackagedScript {
 struct PackageContents {
   std::string producer;             // "headrace 0.1.0"
   std::vector<ProcessorNeeds> code; // what each piece of code runs on
+  /// Of code for another engine, by its index: what the kernels need that the host runs for it.
+  std::map<size_t, ProcessorNeeds> hostCode;
   std::vector<PackagedProgram> programs;
   std::vector<PackagedScript> scripts;
 };

@@ -11,8 +11,9 @@ namespace headrace {
 inline constexpr char manifestFile[] = "manifest.json";
 inline constexpr char weightsFile[] = "weights.bin";
 
-/// The format written here, and the newest that can be read.
-inline constexpr int64_t packageFormat = 1;
+/// The newest format that can be read, and that of packages whose programs have steps of other
+/// engines than the host's; all others are of the first.
+inline constexpr int64_t packageFormat = 2;
 
 /// Where the code of a package is, for packages that are files of their own.
 struct CodeFile {
@@ -28,15 +29,17 @@ struct PackageParts {
 };
 
 /// The manifest and weights of these contents; equal weights are kept once. `code` is empty where
-/// the code is linked into a program, else as long as `contents.code`. `contents` and the result
-/// must live until the parts are written.
-PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code);
+/// the code is linked into a program, else as long as `contents.code`; `hostCode` is that of
+/// `contents.hostCode`. `contents` and the result must live until the parts are written.
+PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
+                       const std::map<size_t, CodeFile> &hostCode = {});
 
 /// A manifest that was read: everything but the versions for other processors.
 struct Manifest {
   PackageContents contents;
-  std::vector<CodeFile> code; // as long as contents.code, or empty
-  size_t chosen = 0;          // the code to use
+  std::vector<CodeFile> code;          // as long as contents.code, or empty
+  std::map<size_t, CodeFile> hostCode; // of contents.hostCode
+  size_t chosen = 0;                   // the code to use
 };
 
 /// Chooses the best of the code that runs here; throws Error where there is none.

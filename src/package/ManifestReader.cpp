@@ -1,6 +1,7 @@
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
 
@@ -103,7 +104,7 @@ private:
     if (text(json, "format") != "headrace-package")
       throw JsonFault("expected the format 'headrace-package'");
     manifest.contents.producer = text(json, "producer");
-    int64_t version = integer(json, "version", 1);
+    version = integer(json, "version", 1);
     if (version > packageFormat)
       throw Error(ErrorKind::Unsupported,
                   source + ": expected a package of format " + std::to_string(packageFormat) +
@@ -118,16 +119,29 @@ private:
       throw JsonFault("its manifest is not the one that was compiled: the checksum differs");
   }
 
+  static ProcessorNeeds readNeeds(const Json &item) {
+    ProcessorNeeds needs{text(item, "architecture"), text(item, "level"), {}};
+    for (const Json &feature : list(item, "features"))
+      needs.features.push_back(text(feature));
+    return needs;
+  }
+
+  static CodeFile readFile(const Json &item) {
+    return {text(item, "file"), static_cast<uint64_t>(integer(item, "bytes", 0)),
+            text(item, "checksum")};
+  }
+
   void readCode() {
     for (const Json &item : list(json, "code")) {
-      ProcessorNeeds needs{text(item, "architecture"), text(item, "level"), {}};
-      for (const Json &feature : list(item, "features"))
-        needs.features.push_back(text(feature));
-      manifest.contents.code.push_back(std::move(needs));
+      size_t index = manifest.contents.code.size();
+      manifest.contents.code.push_back(readNeeds(item));
       if (item.contains("file"))
-        manifest.code.push_back({text(item, "file"),
-                                 static_cast<uint64_t>(integer(item, "bytes", 0)),
-                                 text(item, "checksum")});
+        manifest.code.push_back(readFile(item));
+      if (!item.contains("host"))
+        continue;
+      const Json &host = member(item, "host");
+      manifest.contents.hostCode[index] = readNeeds(host);
+      manifest.hostCode[index] = readFile(host);
     }
     if (!manifest.code.empty() && manifest.code.size() != manifest.contents.code.size())
       throw JsonFault("some of the code has no file");
@@ -201,10 +215,12 @@ private:
         continue;
       for (const Json &size : list(entry, "sizes"))
         version.sizes.push_back(size.is_null() ? std::nullopt : std::optional(integerOf(size, 0)));
-      version.program = programFromJson(member(entry, "program"),
-                                        [&](size_t index, DType type, const Shape &shape) {
-                                          return weights.find(index, type, shape);
-                                        });
+      version.program = programFromJson(
+          member(entry, "program"),
+          [&](size_t index, DType type, const Shape &shape) {
+            return weights.find(index, type, shape);
+          },
+          defaultEngine());
       version.program.origin = source;
       version.notes = notesFromJson(member(entry, "notes"), version.program);
       if (std::string fault = versionFault(program.interface, version); !fault.empty())
@@ -214,8 +230,14 @@ private:
     return program;
   }
 
+  /// The first format had no engines: all steps were those of the code.
+  std::string defaultEngine() const {
+    return version == 1 ? engineOf(manifest.contents.code[manifest.chosen]) : hostEngine;
+  }
+
   const Json &json;
   const std::string &source;
+  int64_t version = 0;
   Manifest manifest;
   std::set<std::string> names;
 };

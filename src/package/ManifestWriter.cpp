@@ -1,6 +1,7 @@
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/AlignedMemory.h"
 
 #include <algorithm>
@@ -103,12 +104,18 @@ Json scriptToJson(const PackagedScript &script, Weights &weights) {
 
 } // namespace
 
-PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code) {
-  Json json = {
-      {"format", "headrace-package"}, {"version", packageFormat}, {"producer", contents.producer}};
+PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
+                       const std::map<size_t, CodeFile> &hostCode) {
+  bool isForHost = std::ranges::all_of(
+      contents.code, [](const ProcessorNeeds &needs) { return engineOf(needs) == hostEngine; });
+  Json json = {{"format", "headrace-package"},
+               {"version", isForHost ? 1 : packageFormat},
+               {"producer", contents.producer}};
   Json &codeList = json["code"] = Json::array();
   for (size_t i = 0; i < contents.code.size(); ++i)
     codeList.push_back(codeToJson(contents.code[i], code.empty() ? nullptr : &code[i]));
+  for (const auto &[i, needs] : contents.hostCode)
+    codeList[i]["host"] = codeToJson(needs, &hostCode.at(i));
   Weights weights;
   Json programs = Json::array();
   for (const PackagedProgram &program : contents.programs)

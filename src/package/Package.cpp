@@ -5,6 +5,7 @@
 #include "package/Code.h"
 #include "package/Manifest.h"
 #include "runtime/program/BindInputs.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/MappedFile.h"
@@ -37,31 +38,16 @@ int64_t fixedCount(const Sizes &sizes) {
   return static_cast<int64_t>(sizes.size()) - std::count(sizes.begin(), sizes.end(), std::nullopt);
 }
 
-std::shared_ptr<const Executable> makeHostExecutable(const Program &program,
-                                                     const std::shared_ptr<const Code> &code,
-                                                     const std::string &source) {
-  std::vector<KernelFn> kernels;
-  for (const Step &step : program.steps) {
-    bool isKernel = step.kind == Step::Kind::Kernel;
-    kernels.push_back(isKernel ? code->find(step.symbol) : nullptr);
-    if (isKernel && !kernels.back())
-      throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code lacks '" +
-                                              step.symbol + "' of step '" + step.name + "'");
-  }
-  return std::make_shared<const Executable>(program, std::move(kernels),
-                                            std::const_pointer_cast<Code>(code));
-}
-
 } // namespace
 
-/// A program for certain sizes. Code for a device, which its driver has to compile, is prepared
-/// when it is first asked for.
+/// A program for certain sizes. Code that its engine has to read is prepared when it is first asked
+/// for.
 class PackageProgram::Version {
 public:
   Version(PackagedVersion version, std::shared_ptr<const Code> code, std::string source)
       : sizes(std::move(version.sizes)), program(std::move(version.program)),
         notes(std::move(version.notes)), code(std::move(code)), source(std::move(source)) {
-    if (!this->code->isForDevice())
+    if (this->code->isLoaded())
       executable();
   }
 
@@ -72,10 +58,8 @@ public:
     if (isPrepared)
       return prepared;
     try {
-      prepared = code->isForDevice() ? std::make_shared<const Executable>(
-                                           program, code->imagesFor(program, source), nullptr)
-                                     : makeHostExecutable(program, code, source);
-    } catch (const Error &error) { // a library or device that this machine lacks
+      prepared = std::make_shared<const Executable>(program, code->codeFor(program, source));
+    } catch (const Error &error) { // a library or engine that this machine lacks
       std::string what = error.what();
       throw Error(error.kind(), what.starts_with(source) ? what : source + ": " + what);
     }
@@ -156,17 +140,25 @@ std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) 
       [&](const std::vector<ProcessorNeeds> &code) { return chooseCode(code, source); });
   if (manifest.code.empty())
     throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: its code has no file");
-  const CodeFile &entry = manifest.code[manifest.chosen];
-  Bytes stored = zip.file(entry.name);
-  std::vector<std::byte> object(stored.begin(), stored.end());
-  if (object.size() != entry.bytes || checksum(object) != entry.checksum)
-    throw Error(ErrorKind::InvalidFile,
-                source + ": the package is damaged: the checksum of '" + entry.name + "' differs");
+  auto checked = [&](const CodeFile &entry) {
+    Bytes stored = zip.file(entry.name);
+    std::vector<std::byte> object(stored.begin(), stored.end());
+    if (object.size() != entry.bytes || checksum(object) != entry.checksum)
+      throw Error(ErrorKind::InvalidFile, source + ": the package is damaged: the checksum of '" +
+                                              entry.name + "' differs");
+    return object;
+  };
+  std::vector<std::byte> object = checked(manifest.code[manifest.chosen]);
   // Only now is any of its code mapped as such.
-  bool forDevice = manifest.contents.code[manifest.chosen].architecture == cudaArchitecture;
-  return assemble(std::move(manifest),
-                  forDevice ? Code::loadImages(object, source) : Code::load(object, source),
-                  source);
+  if (engineOf(manifest.contents.code[manifest.chosen]) == hostEngine)
+    return assemble(std::move(manifest), Code::load(object, source), source);
+  std::shared_ptr<const Code> host;
+  if (auto beside = manifest.hostCode.find(manifest.chosen); beside != manifest.hostCode.end()) {
+    // Throws where the processor cannot run it.
+    (void)chooseCode({manifest.contents.hostCode.at(manifest.chosen)}, source);
+    host = Code::load(checked(beside->second), source);
+  }
+  return assemble(std::move(manifest), Code::loadImages(object, std::move(host), source), source);
 }
 
 std::shared_ptr<const Package> Package::open(const PackageImage &image) {
@@ -192,11 +184,12 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
   std::shared_ptr<Package> package(new Package);
   package->source = source;
   package->chosenLevel = manifest.contents.code[manifest.chosen].level;
+  std::string engine = engineOf(manifest.contents.code[manifest.chosen]);
   auto assembled = [&](PackagedProgram &entry) {
     auto program = std::make_shared<PackageProgram>();
     program->source = source;
     program->declared = std::move(entry.interface);
-    program->forDevice = code->isForDevice();
+    program->engineName = engine;
     for (PackagedVersion &version : entry.versions)
       program->versions.push_back(
           std::make_shared<PackageProgram::Version>(std::move(version), code, source));

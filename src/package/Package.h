@@ -29,8 +29,8 @@ public:
   Explanation explain(const Sizes &sizes) const;
 
   size_t versionCount() const { return versions.size(); }
-  /// Whether it runs on a device.
-  bool isForDevice() const { return forDevice; }
+  /// The engine that it is compiled for, which runs what it can of it.
+  const std::string &engine() const { return engineName; }
 
 private:
   friend class Package;
@@ -41,7 +41,7 @@ private:
 
   std::string source; // the package, for messages
   Program declared;
-  bool forDevice = false;
+  std::string engineName;
   std::vector<std::shared_ptr<const Version>> versions; // the most special first
 };
 

@@ -47,7 +47,7 @@ std::vector<DimExpr> exprsFromJson(const Json &json, size_t symbols) {
 // --- names of enumerators ---
 
 constexpr std::array<const char *, 4> bufferKinds = {"input", "output", "constant", "temporary"};
-constexpr std::array<const char *, 2> stepKinds = {"kernel", "library"};
+constexpr std::array<const char *, 3> stepKinds = {"kernel", "library", "transfer"};
 
 template <class Enum, size_t N>
 Enum parseKind(const std::string &name, const std::array<const char *, N> &names) {
@@ -103,11 +103,14 @@ Json toJson(const BufferInfo &buffer) {
   } else {
     json["index"] = buffer.index;
   }
+  if (buffer.engine != hostEngine)
+    json["engine"] = buffer.engine;
   return json;
 }
 
-BufferInfo bufferFromJson(const Json &json, size_t symbols) {
+BufferInfo bufferFromJson(const Json &json, size_t symbols, const std::string &engine) {
   BufferInfo buffer;
+  buffer.engine = json.contains("engine") ? text(json, "engine") : engine;
   buffer.kind = parseKind<BufferInfo::Kind>(text(json, "kind"), bufferKinds);
   buffer.dtype = typeFromJson(json);
   buffer.bytes = exprFromJson(member(json, "bytes"), symbols);
@@ -202,6 +205,8 @@ Json toJson(const Step &step) {
                {"bytes_read", toJson(step.cost.bytesRead)},
                {"bytes_written", toJson(step.cost.bytesWritten)},
                {"operations", toJson(step.cost.operations)}};
+  if (step.engine != hostEngine)
+    json["engine"] = step.engine;
   if (!step.parameters.empty())
     json["parameters"] = toJson(step.parameters);
   if (step.workspaceBytes != 0)
@@ -215,8 +220,9 @@ Json toJson(const Step &step) {
   return json;
 }
 
-Step stepFromJson(const Json &json, size_t symbols) {
+Step stepFromJson(const Json &json, size_t symbols, const std::string &engine) {
   Step step;
+  step.engine = json.contains("engine") ? text(json, "engine") : engine;
   step.kind = parseKind<Step::Kind>(text(json, "kind"), stepKinds);
   step.name = text(json, "name");
   step.symbol = text(json, "symbol");
@@ -283,7 +289,8 @@ Json programToJson(const Program &program, const std::function<size_t(const Tens
 }
 
 Program programFromJson(const Json &json,
-                        const std::function<Tensor(size_t, DType, const Shape &)> &find) {
+                        const std::function<Tensor(size_t, DType, const Shape &)> &find,
+                        const std::string &engine) {
   Program program = interfaceFromJson(json);
   size_t symbols = program.symbols.size();
   for (const Json &item : list(json, "constants")) {
@@ -294,9 +301,9 @@ Program programFromJson(const Json &json,
     program.constants.push_back(find(index, typeFromJson(item), shape));
   }
   for (const Json &item : list(json, "buffers"))
-    program.buffers.push_back(bufferFromJson(item, symbols));
+    program.buffers.push_back(bufferFromJson(item, symbols, engine));
   for (const Json &item : list(json, "steps"))
-    program.steps.push_back(stepFromJson(item, symbols));
+    program.steps.push_back(stepFromJson(item, symbols, engine));
   if (std::string fault = programFault(program); !fault.empty())
     throw JsonFault("program '" + program.name + "': " + fault);
   return program;
@@ -304,8 +311,11 @@ Program programFromJson(const Json &json,
 
 Json notesToJson(const ProgramNotes &notes) {
   Json steps = Json::array();
-  for (const ProgramNotes::StepNote &note : notes.steps)
-    steps.push_back({note.kind, note.schedule, note.recipe, note.notes});
+  for (const ProgramNotes::StepNote &note : notes.steps) {
+    Json &step = steps.emplace_back(Json{note.kind, note.schedule, note.recipe, note.notes});
+    if (!note.whyNot.empty())
+      step.push_back(note.whyNot);
+  }
   return {{"operators", notes.before.kernels},
           {"bytes_moved", toJson(notes.before.bytesMoved)},
           {"operations", toJson(notes.before.operations)},
@@ -320,9 +330,10 @@ ProgramNotes notesFromJson(const Json &json, const Program &program) {
                   exprFromJson(member(json, "operations"), symbols),
                   exprFromJson(member(json, "intermediate_bytes"), symbols)};
   for (const Json &item : list(json, "steps")) {
-    if (!item.is_array() || item.size() != 4)
+    if (!item.is_array() || item.size() < 4 || item.size() > 5)
       throw JsonFault("expected kind, loops, recipe and notes of a step");
-    notes.steps.push_back({text(item[0]), text(item[1]), text(item[2]), text(item[3])});
+    notes.steps.push_back({text(item[0]), text(item[1]), text(item[2]), text(item[3]),
+                           item.size() == 5 ? text(item[4]) : ""});
   }
   if (notes.steps.size() != program.steps.size())
     throw JsonFault("program '" + program.name + "' has notes on other steps");

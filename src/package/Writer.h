@@ -8,9 +8,10 @@
 
 namespace headrace {
 
-/// `objects` are shared objects, one for each of `contents.code`. Throws Error where the file
-/// cannot be written.
+/// `objects` are shared objects or the images of another engine, one for each of `contents.code`,
+/// `hostObjects` shared objects for `contents.hostCode`. Throws Error where the file cannot be
+/// written.
 void writePackage(const std::filesystem::path &path, const PackageContents &contents,
-                  std::span<const Bytes> objects);
+                  std::span<const Bytes> objects, const std::map<size_t, Bytes> &hostObjects = {});
 
 } // namespace headrace

@@ -14,4 +14,12 @@ def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
   ];
 }
 
+def PlaceKernelsPass : Pass<"place-kernels", "::mlir::ModuleOp"> {
+  let summary = "decides where each kernel, library call and check runs: on the target, or on the host";
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "the target that runs all it can">,
+    Option<"fallback", "fallback", "std::string", "\"cpu\"", "the processor that runs all else">
+  ];
+}
+
 #endif

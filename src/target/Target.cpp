@@ -14,20 +14,21 @@ namespace headrace {
 
 namespace {
 
-struct TargetKind {
-  StringRef name;
-  std::unique_ptr<const Target> (*make)(StringRef fullName, StringRef processor);
-};
-
 /// Passes of other components ask for machines by the names of targets.
 [[maybe_unused]] const bool machinesProvided = [] {
   provideMachines([](StringRef name) -> const Machine & { return findTarget(name).machine(); });
   return true;
 }();
 
-constexpr TargetKind targetKinds[] = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
+/// Added to before anything is compiled.
+std::vector<TargetKind> &targetKinds() {
+  static std::vector<TargetKind> kinds = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
+  return kinds;
+}
 
 } // namespace
+
+void addTargetKind(const TargetKind &kind) { targetKinds().push_back(kind); }
 
 const Target &findTarget(StringRef name) {
   static std::map<std::string, std::unique_ptr<const Target>> known;
@@ -38,7 +39,7 @@ const Target &findTarget(StringRef name) {
     return *found->second;
   auto [kind, processor] = name.split(':');
   std::string names;
-  for (const TargetKind &candidate : targetKinds) {
+  for (const TargetKind &candidate : targetKinds()) {
     if (candidate.name == kind)
       return *(known[name.str()] = candidate.make(name, processor));
     names += (names.empty() ? "" : " or ") + candidate.name.str();
@@ -56,7 +57,7 @@ std::vector<std::string> expansionNames(const Target &target) {
 
 std::vector<std::string> expansionNames() {
   std::vector<std::string> names;
-  for (const TargetKind &kind : targetKinds)
+  for (const TargetKind &kind : targetKinds())
     for (std::string &name : expansionNames(findTarget(kind.name)))
       if (!llvm::is_contained(names, name))
         names.push_back(std::move(name));

@@ -12,8 +12,6 @@
 
 namespace headrace {
 
-class HostTarget;
-class DeviceTarget;
 class Target;
 
 /// A part of the way from scheduled kernels to code.
@@ -24,10 +22,40 @@ struct TargetPhase {
   void (*build)(mlir::OpPassManager &kernels, const Target &target);
 };
 
+/// A kernel as text that its engine reads, and how it is launched where the engine is a device.
+struct KernelImage {
+  std::string kernel;           // the name of its module
+  DeviceImage image;            // named by its content
+  std::vector<Launch> launches; // in order
+  DimExpr workspaceBytes;       // what the launches share
+};
+
+/// Kernels ready to run: functions of the process where the host is their engine, else images. With
+/// what keeps functions alive.
+struct CompiledKernels {
+  llvm::StringMap<KernelFn> functions; // by the name of the module
+  std::vector<KernelImage> images;
+  std::shared_ptr<void> code;
+};
+
+/// A kernel as an object file, for linking into a package.
+struct KernelObject {
+  std::string kernel; // the name of its module
+  std::string symbol; // of its code: equal symbols are equal code
+  std::shared_ptr<const llvm::MemoryBuffer> object;
+};
+
+/// Kernels for a package: objects where the host is their engine, else images.
+struct PackagedKernels {
+  std::vector<KernelObject> objects;
+  std::vector<KernelImage> images;
+};
+
 class Target {
 public:
   virtual ~Target() = default;
   virtual llvm::StringRef name() const = 0;
+  /// With what it asks of the levels above it (KernelPolicy).
   virtual const Machine &machine() const = 0;
   /// How long work takes on it.
   const CostModel &costModel() const { return *machine().cost; }
@@ -39,60 +67,33 @@ public:
   virtual llvm::ArrayRef<const Expansion *> expansions() const = 0;
   /// Dialects and interface implementations its passes need.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
-  /// Level 2 -> 3: a schedule and its recipe for each kernel module.
-  virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
-  /// Legal schedules of a scheduled kernel other than its own, as lines of recipes.
-  virtual std::vector<std::string> alternativesOf(mlir::ModuleOp kernel) const = 0;
-  /// From there to code, in the target's own words.
-  virtual llvm::ArrayRef<TargetPhase> phases() const = 0;
-  /// The processor or device that its code needs.
-  virtual ProcessorNeeds needs() const = 0;
-  /// A target is one of these two.
-  virtual const HostTarget *asHost() const { return nullptr; }
-  virtual const DeviceTarget *asDevice() const { return nullptr; }
-};
 
-/// Kernels as callable code, with what keeps the code alive.
-struct CompiledKernels {
-  llvm::StringMap<KernelFn> kernels;
-  std::shared_ptr<void> code;
-};
+  /// Why it cannot run an outlined kernel, or a step that calls this routine of a library; empty
+  /// where it can. Another target does that then (PlaceKernels.cpp).
+  virtual std::string whyNot(mlir::ModuleOp kernel) const = 0;
+  virtual std::string whyNot(llvm::StringRef routine) const = 0;
 
-/// A kernel as an object file, for linking into a package.
-struct KernelObject {
-  std::string kernel; // the name of its module
-  std::string symbol; // of its code: equal symbols are equal code
-  std::shared_ptr<const llvm::MemoryBuffer> object;
-};
-
-/// Kernels are functions of the process itself.
-class HostTarget : public Target {
-public:
-  /// Code of every kernel module of the program, linked into the process. Throws Error where this
-  /// machine cannot run it.
-  virtual CompiledKernels compile(mlir::ModuleOp program) const = 0;
-  /// Code of every kernel module of the program, for a package.
-  virtual std::vector<KernelObject> compileAhead(mlir::ModuleOp program) const = 0;
-  const HostTarget *asHost() const final { return this; }
-};
-
-/// A kernel as text for a device's driver, and how it is launched.
-struct DeviceKernel {
-  std::string kernel;           // the name of its module
-  DeviceImage image;            // named by its content
-  std::vector<Launch> launches; // in order
-  DimExpr workspaceBytes;       // what the launches share
-};
-
-/// Kernels are launched on a device with memory of its own.
-class DeviceTarget : public Target {
-public:
   /// Gives kernels what a user's recipe says of their stages. Throws Error where the text is no
   /// recipe, or speaks of stages that are not there.
   virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;
-  /// Code of every kernel module of the program; needs no device.
-  virtual std::vector<DeviceKernel> compile(mlir::ModuleOp program) const = 0;
-  const DeviceTarget *asDevice() const final { return this; }
+  /// Level 2 -> 3: a schedule and its recipe for each kernel module.
+  virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
+  /// Legal schedules of a scheduled kernel other than its own, as lines of recipes.
+  virtual std::vector<std::string> alternativesOf(mlir::ModuleOp kernel) const {
+    (void)kernel;
+    return {};
+  }
+  /// From there to code, in the target's own words; one at least.
+  virtual llvm::ArrayRef<TargetPhase> phases() const = 0;
+
+  /// The name of the engine that runs its code (runtime/program/Engine.h).
+  virtual std::string engine() const = 0;
+  /// The processor or device that its code needs.
+  virtual ProcessorNeeds needs() const = 0;
+  /// Code of these kernel modules, for this process. Throws Error where this machine cannot run it.
+  virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+  /// The same for a package.
+  virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
 };
 
 /// Attribute of a kernel's function: bytes of workspace a worker needs for it.
@@ -103,6 +104,14 @@ int64_t workspaceOf(mlir::ModuleOp kernel);
 /// The target of that name ("cpu", "cpu:x86-64-v3", "cuda:sm_90a"); throws `Error` where there is
 /// none.
 const Target &findTarget(llvm::StringRef name);
+
+/// A family of targets; `make` gets the whole name, and what stands behind its colon.
+struct TargetKind {
+  llvm::StringRef name;
+  std::unique_ptr<const Target> (*make)(llvm::StringRef fullName, llvm::StringRef processor);
+};
+/// Makes one known to `findTarget`, for good, before anything is compiled.
+void addTargetKind(const TargetKind &kind);
 
 /// The names of the ways in which any target computes contractions and convolutions, each once:
 /// "generated", "openblas", ...

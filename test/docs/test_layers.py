@@ -59,6 +59,43 @@ def test_what_is_known_exists() -> None:
     assert [name for name in KNOWS if not (ROOT / name).is_dir()] == []
 
 
+# What nobody may ask, and names that only a target's folders know: the table that lists all targets
+# is the exception, and the help of the command line.
+POLICY = re.compile(r"\b(isDevice|isForDevice|asHost|asDevice|HostTarget|DeviceTarget)\b")
+TARGET_NAMES = re.compile(r'"cuda"|\bH[12]00\b|\bsm_\d+a?\b')
+OWN_FOLDERS = ("src/target/cuda/", "src/runtime/cuda/")
+
+
+def targets_asked_for(path: str, text: str) -> list[str]:
+    code = re.sub(r"//.*", "", text)
+    found = [f"{path}: {word}" for word in POLICY.findall(code)]
+    own = path.startswith((*OWN_FOLDERS, "tools/")) or path == "src/target/Target.cpp"
+    return found if own else found + [f"{path}: {word}" for word in TARGET_NAMES.findall(code)]
+
+
+def test_shared_code_asks_not_which_target_it_serves() -> None:
+    found = [
+        line
+        for path in sources()
+        for line in targets_asked_for(str(path.relative_to(ROOT)), path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "word"),
+    [
+        ("src/transform/X.cpp", "if (machine.isDevice)", "isDevice"),
+        ("src/driver/X.cpp", "target.asHost()->compile();", "asHost"),
+        ("src/driver/X.cpp", 'if (name == "cuda")', '"cuda"'),
+        ("src/analysis/cost/X.cpp", "double H200 = 4000;", "H200"),
+        ("src/target/cuda/X.cpp", "bool isDevice;", "isDevice"),
+    ],
+)
+def test_a_question_for_the_target_is_found(path: str, code: str, word: str) -> None:
+    assert targets_asked_for(path, code + " // H200\n") == [f"{path}: {word}"]
+
+
 @pytest.mark.parametrize(
     ("path", "include"),
     [
@@ -67,6 +104,9 @@ def test_what_is_known_exists() -> None:
         ("src/driver/X.cpp", "target/cpu/Passes.h"),
         ("src/script/host/X.cpp", "frontend/script/SegmentImporter.h"),
         ("tools/headrace/X.cpp", "runtime/cuda/Memory.h"),
+        ("src/package/X.cpp", "runtime/cuda/Device.h"),
+        ("src/capi/X.cpp", "runtime/cuda/Memory.h"),
+        ("src/driver/X.cpp", "target/cuda/DeviceRates.h"),
     ],
 )
 def test_a_forbidden_include_is_found(path: str, include: str) -> None:

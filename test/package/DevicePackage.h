@@ -10,7 +10,7 @@ namespace headrace::test {
 inline PackageContents deviceContents() {
   ProgramNotes notes;
   for (size_t i = 0; i < deviceChain().steps.size(); ++i)
-    notes.steps.push_back({"loops", "", "", ""});
+    notes.steps.push_back({"loops", "", "", "", ""});
   PackageContents contents;
   contents.producer = "the tests";
   contents.code = {{"cuda", "sm_90a", {}}};

@@ -1,13 +1,16 @@
 // Packages for a device, against the driver without one.
 #include "package/DevicePackage.h"
 
+#include "package/Manifest.h"
 #include "package/Package.h"
 #include "package/ProgramJson.h"
 #include "runtime/Helpers.h"
 #include "runtime/cuda/CudaTest.h"
 #include "runtime/system/Error.h"
 
+#include <fstream>
 #include <headrace/headrace.h>
+#include <iterator>
 
 namespace headrace::test {
 
@@ -36,7 +39,7 @@ TEST_F(DevicePackageTest, RunsOnTheDevice) {
   auto package = Package::open(path());
   EXPECT_EQ(package->level(), "sm_90a");
   auto program = package->program();
-  EXPECT_TRUE(program->isForDevice());
+  EXPECT_EQ(program->engine(), "cuda");
   EXPECT_EQ(calls("cuModuleLoadData"), 0); // nothing is compiled before it is used
   for (int64_t n : {3, 8, 8, 8}) {
     std::vector inputs{counting(n)};
@@ -77,6 +80,33 @@ TEST_F(DevicePackageTest, TheInterfaceInCTakesMemoryOfBothKinds) {
   EXPECT_STREQ(steps[1].notes, "40 registers");
   EXPECT_EQ(steps[1].microseconds, 1000);
   headrace_package_close(package);
+}
+
+TEST_F(DevicePackageTest, PackagesOfTheFirstFormatNameNoEngines) {
+  std::ifstream file(path(), std::ios::binary);
+  std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+  ZipReader zip(std::as_bytes(std::span(bytes)), "chain.hrpkg");
+  auto textOf = [&](const std::string &name) {
+    Bytes data = zip.file(name);
+    return std::string(reinterpret_cast<const char *>(data.data()), data.size());
+  };
+  std::string manifest = textOf(manifestFile), code = textOf("code/0-sm_90a.json");
+  auto drop = [&](const std::string &what, const std::string &with, size_t at) {
+    ASSERT_NE(at, std::string::npos) << what;
+    manifest.replace(at, what.size(), with);
+  };
+  drop("\"version\":2", "\"version\":1", manifest.find("\"version\":2"));
+  drop("\"checksum\"", "\"unchecked\"", manifest.rfind("\"checksum\""));
+  const std::string engine = ",\"engine\":\"cuda\"";
+  for (size_t at; (at = manifest.find(engine)) != std::string::npos;)
+    manifest.erase(at, engine.size());
+  ZipWriter writer;
+  writer.add(manifestFile, {std::as_bytes(std::span(manifest))});
+  writer.add("code/0-sm_90a.json", {std::as_bytes(std::span(code))});
+  writer.add(weightsFile, {zip.file(weightsFile)});
+  writer.write(path());
+  std::vector inputs{counting(8)};
+  expectChain(Package::open(path())->program()->find(inputs)->run(inputs)[0], 8);
 }
 
 TEST_F(DevicePackageTest, OtherArchitecturesAreRefusedByName) {

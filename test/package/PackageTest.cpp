@@ -151,10 +151,10 @@ TEST_F(PackageTest, CodeOfAnotherMachineIsNotLoaded) {
 
 TEST_F(PackageTest, ANewerFormatIsNamed) {
   writeTestPackage(path);
-  rewriteManifest("\"version\":1", "\"version\":2");
+  rewriteManifest("\"version\":1", "\"version\":3");
   EXPECT_EQ(
       refusal(ErrorKind::Unsupported),
-      "test.hrpkg: expected a package of format 1 or older, got format 2 of the tests: a newer "
+      "test.hrpkg: expected a package of format 2 or older, got format 3 of the tests: a newer "
       "Headrace is needed");
 }
 

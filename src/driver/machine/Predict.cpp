@@ -14,9 +14,9 @@ namespace {
 
 class Predictor {
 public:
-  Predictor(const Program &program, ModuleOp kernels, const Target &target,
+  Predictor(const Program &program, ModuleOp kernels, const Targets &targets,
             ArrayRef<int64_t> symbols, int threads)
-      : program(program), kernels(kernels), target(target), symbols(symbols), threads(threads),
+      : program(program), kernels(kernels), targets(targets), symbols(symbols), threads(threads),
         plan(planTemporaries(program, {symbols.data(), symbols.size()})),
         lastUse(program.buffers.size(), 0), footprint(static_cast<double>(plan.totalBytes)),
         arena(plan.totalBytes / kPage + 1, 0) {
@@ -31,10 +31,16 @@ public:
       (void)firstAccesses(step);
     std::vector<double> microseconds;
     for (const Step &step : program.steps) {
+      if (step.kind == Step::Kind::Transfer) {
+        (void)firstAccesses(step);
+        microseconds.push_back(
+            targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)));
+        continue;
+      }
       Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
       std::vector<Work::Stream> streams = firstAccesses(step);
       work.streams.insert(work.streams.end(), streams.begin(), streams.end());
-      microseconds.push_back(target.costModel().microseconds(work, threads));
+      microseconds.push_back(targetOf(step).costModel().microseconds(work, threads));
     }
     return microseconds;
   }
@@ -44,9 +50,13 @@ private:
     return static_cast<double>(size.evaluate({symbols.data(), symbols.size()}));
   }
 
+  const Target &targetOf(const Step &step) const {
+    return step.engine == targets.wanted.engine() ? targets.wanted : targets.fallback;
+  }
+
   Work ofKernel(const Step &step) {
-    return target.workOf(kernels.lookupSymbol<ModuleOp>(step.symbol), symbols,
-                         valueOf(step.cost.operations));
+    return targetOf(step).workOf(kernels.lookupSymbol<ModuleOp>(step.symbol), symbols,
+                                 valueOf(step.cost.operations));
   }
 
   /// A product is as large as its parameters say; any other routine moves data.
@@ -123,7 +133,7 @@ private:
 
   const Program &program;
   ModuleOp kernels;
-  const Target &target;
+  const Targets &targets;
   ArrayRef<int64_t> symbols;
   int threads;
   static constexpr int64_t kPage = 16 << 10;
@@ -136,9 +146,9 @@ private:
 
 } // namespace
 
-std::vector<double> predictSteps(const Program &program, ModuleOp kernels, const Target &target,
+std::vector<double> predictSteps(const Program &program, ModuleOp kernels, const Targets &targets,
                                  ArrayRef<int64_t> symbols, int threads) {
-  return Predictor(program, kernels, target, symbols, threads).run();
+  return Predictor(program, kernels, targets, symbols, threads).run();
 }
 
 } // namespace headrace

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/program/Program.h"
-#include "target/Target.h"
+#include "target/Placement.h"
 
 namespace headrace {
 
@@ -10,7 +10,7 @@ namespace headrace {
 /// symbols, on so many threads. `kernels` holds the scheduled kernels (phase `schedule`) that
 /// `program` was built from.
 std::vector<double> predictSteps(const Program &program, mlir::ModuleOp kernels,
-                                 const Target &target, llvm::ArrayRef<int64_t> symbols,
+                                 const Targets &targets, llvm::ArrayRef<int64_t> symbols,
                                  int threads);
 
 } // namespace headrace

@@ -97,9 +97,15 @@ struct CompiledPackage::Impl {
     llvm::StringSet<> known;
   };
 
+  /// Whether the code is for another engine than the host's.
+  static bool isOther(const Code &code) {
+    return findTarget(code.settings.target).engine() != hostEngine;
+  }
+
   void addTarget(const std::string &name, const PackageSettings &settings) {
     Code &entry = code.emplace_back();
     entry.settings.target = name;
+    entry.settings.fallback = settings.fallback;
     entry.settings.expansion = settings.expansion;
     entry.settings.recipe = settings.recipe;
     contents.code.push_back(findTarget(entry.settings.target).needs());
@@ -127,7 +133,7 @@ struct CompiledPackage::Impl {
   void addScript(const std::filesystem::path &path, const PackageSettings &settings) {
     std::string name = newName(path);
     const Target &target = findTarget(code.front().settings.target);
-    if (target.asDevice())
+    if (target.engine() != hostEngine)
       throw Error(ErrorKind::Unsupported, path.string() +
                                               ": expected the target cpu for a script, got " +
                                               target.name().str());
@@ -192,6 +198,8 @@ struct CompiledPackage::Impl {
     for (KernelObject &object : added.objects)
       if (entry.known.insert(object.symbol).second)
         entry.code.objects.push_back(std::move(object));
+    if (isOther(entry) && !entry.code.objects.empty())
+      contents.hostCode[index] = findTarget(entry.settings.fallback).needs();
     for (DeviceImage &image : added.images)
       if (entry.known.insert(image.name).second)
         entry.code.images.push_back(std::move(image));
@@ -243,19 +251,26 @@ const PackageContents &CompiledPackage::contents() const { return impl->contents
 
 void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   std::vector<std::string> objects;
-  for (const Impl::Code &code : impl->code)
-    objects.push_back(findTarget(code.settings.target).asDevice() ? imagesToText(code.code.images)
-                                                                  : linkKernels(code.code.objects));
+  std::map<size_t, std::string> hostObjects;
+  for (const Impl::Code &code : impl->code) {
+    bool isOther = Impl::isOther(code);
+    if (isOther && !code.code.objects.empty())
+      hostObjects[objects.size()] = linkKernels(code.code.objects);
+    objects.push_back(isOther ? imagesToText(code.code.images) : linkKernels(code.code.objects));
+  }
   std::vector<Bytes> bytes;
   for (const std::string &object : objects)
     bytes.push_back(bytesOf(object));
-  headrace::writePackage(path, impl->contents, bytes);
+  std::map<size_t, Bytes> hostBytes;
+  for (const auto &[index, object] : hostObjects)
+    hostBytes[index] = bytesOf(object);
+  headrace::writePackage(path, impl->contents, bytes, hostBytes);
 }
 
 void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
   for (const Impl::Code &code : impl->code)
-    if (findTarget(code.settings.target).asDevice())
+    if (Impl::isOther(code))
       throw Error(ErrorKind::Unsupported,
                   "target '" + code.settings.target +
                       "': expected a package, as object files hold no code for devices");

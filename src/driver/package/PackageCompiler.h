@@ -11,8 +11,10 @@
 namespace headrace {
 
 struct PackageSettings {
-  /// "cpu", or a device as in Settings ("cuda", "cuda:sm_80").
+  /// "cpu", or another target as in Settings ("cuda", "cuda:sm_80").
   std::string target = "cpu";
+  /// Of other targets: the processor for kernels that they cannot run.
+  std::string fallback = "cpu:x86-64-v3";
   /// Of the target cpu: levels of x86-64, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// As Settings::expansion. A library routine has to be on the machine that runs the package.

@@ -36,7 +36,7 @@ PartlyCompiled compileTo(StringRef phase, const std::vector<expr::Stage> &output
 
 LaunchSchedule::LaunchSchedule(std::vector<expr::Stage> given, std::string target)
     : outputs(std::move(given)), targetName(std::move(target)) {
-  if (!findTarget(targetName).asDevice())
+  if (findTarget(targetName).machine().policy.recipes != KernelPolicy::Recipes::Launches)
     throw Error(ErrorKind::InvalidArgument,
                 "schedule: expected a device as the target of launches, got '" + targetName + "'");
   PartlyCompiled kernels = compileTo("kernels", outputs, targetName, "");

@@ -2,6 +2,7 @@
 // one piece of pool memory, steps as launches in a stream, or as one graph once a size has come
 // twice.
 #include "runtime/cuda/Checks.h"
+#include "runtime/cuda/CudaEngine.h"
 #include "runtime/cuda/Memory.h"
 #include "runtime/cuda/ProgramGraph.h"
 #include "runtime/program/BindingCache.h"
@@ -365,8 +366,8 @@ ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
 
 } // namespace
 
-std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
-                                              std::shared_ptr<void>) {
+std::unique_ptr<ProgramRunner> cuda::makeRunnerOfDevice(Program program,
+                                                        const std::vector<DeviceImage> &images) {
   WhileRecording permitted;
   return std::make_unique<CudaRunner>(std::move(program), images);
 }

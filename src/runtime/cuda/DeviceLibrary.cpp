@@ -4,6 +4,8 @@
 #include "runtime/cuda/CuDnn.h"
 #include "runtime/system/Error.h"
 
+#include <algorithm>
+
 namespace headrace::cuda {
 
 namespace {
@@ -17,16 +19,31 @@ void copyBytes(const RoutineCall &call) {
           "step '" + call.step.name + "'");
 }
 
+struct Routine {
+  std::string_view name;
+  DeviceRoutine function;
+  bool (*isHere)();
+};
+
+constexpr Routine routines[] = {
+    {"copy", copyBytes, [] { return true; }},
+    {"cublas.gemm", cuBlasGemm, cuBlasAvailable},
+    {"cudnn.conv", cuDnnConvolution, cuDnnAvailable},
+};
+
 } // namespace
 
 DeviceRoutine findDeviceRoutine(std::string_view name) {
-  if (name == "copy")
-    return copyBytes;
-  if (name == "cublas.gemm" && cuBlasAvailable())
-    return cuBlasGemm;
-  if (name == "cudnn.conv" && cuDnnAvailable())
-    return cuDnnConvolution;
+  for (const Routine &routine : routines)
+    if (routine.name == name)
+      return routine.isHere() ? routine.function : nullptr;
   return nullptr;
+}
+
+bool isDeviceRoutine(std::string_view name) {
+  return name.starts_with("check.") || std::ranges::any_of(routines, [&](const Routine &routine) {
+           return routine.name == name;
+         });
 }
 
 } // namespace headrace::cuda

@@ -33,5 +33,7 @@ inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 /// parameters:
 ///   n, h, w, c, k, kh, kw, oh, ow, strides (2), dilations (2). Types as above.
 DeviceRoutine findDeviceRoutine(std::string_view name);
+/// Whether devices have a routine of that name, here or elsewhere; checks of data are launches.
+bool isDeviceRoutine(std::string_view name);
 
 } // namespace headrace::cuda

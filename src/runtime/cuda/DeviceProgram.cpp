@@ -1,6 +1,7 @@
 #include "runtime/cuda/DeviceProgram.h"
 
 #include "runtime/cuda/Checks.h"
+#include "runtime/cuda/CudaEngine.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
@@ -33,9 +34,15 @@ DeviceProgram::DeviceProgram(Device &device, const Program &program,
   for (const Step &step : program.steps) {
     bool checksData = isCheck(step), isKernel = step.kind == Step::Kind::Kernel || checksData;
     checks.push_back(checksData ? checkCount++ : -1);
-    launches.push_back(checksData ? std::vector{checkLaunch(step)} : step.launches);
     std::vector<Function> &found = functions.emplace_back();
     std::vector<DType> &types = operandTypes.emplace_back();
+    if (step.engine != engine().name() || step.kind == Step::Kind::Transfer) {
+      launches.emplace_back();
+      routines.push_back(nullptr);
+      stepImages.push_back(nullptr);
+      continue;
+    }
+    launches.push_back(checksData ? std::vector{checkLaunch(step)} : step.launches);
     for (int id : step.operands)
       types.push_back(program.buffers[static_cast<size_t>(id)].dtype);
     routines.push_back(isKernel ? nullptr : findDeviceRoutine(step.symbol));

@@ -16,6 +16,10 @@ Tensor toHost(const Tensor &tensor, Stream stream) {
   return cuda::toHost(tensor, streamOf(stream));
 }
 
+void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream) {
+  cuda::copyInto(onDevice, tensor, streamOf(stream));
+}
+
 void orderStreams(int device, Stream earlier, Stream later) {
   cuda::orderStreams(cuda::Device::get(device), streamOf(earlier), streamOf(later));
 }

@@ -82,6 +82,16 @@ Tensor toHost(const Tensor &tensor, Stream stream) {
   return copy;
 }
 
+void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream) {
+  if (tensor.bytes() == 0)
+    return;
+  Current current(Device::get(onDevice.place().device));
+  check(driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(onDevice.data()), tensor.data(),
+                                      tensor.bytes(), stream),
+        "copying a tensor to the device");
+  check(driver().cuStreamSynchronize(stream), "copying a tensor to the device");
+}
+
 Tensor toDevice(Device &device, const Tensor &tensor) {
   Current current(device);
   Tensor copy = allocateTensor(device, tensor.dtype(), tensor.shape(), nullptr, "a tensor");

@@ -37,6 +37,9 @@ void waitFor(Stream stream);
 
 /// A copy in main memory of what the tensor is in the stream's order.
 Tensor toHost(const Tensor &tensor, Stream stream);
+/// Copies a tensor of main memory into one of a device, in the stream's order; done when it
+/// returns.
+void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream);
 /// A copy on the device; done when it returns.
 Tensor toDevice(Device &device, const Tensor &tensor);
 

@@ -93,6 +93,12 @@ Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
     facts.workspace = binding.plan.offsets[program.buffers.size() + i];
     if (step.kind == Step::Kind::Library)
       checkLibraryStep(program, step, facts, bufferBytes);
+    if (step.kind == Step::Kind::Transfer)
+      for (int id : step.operands)
+        if (facts.parameters[0] < 0 || facts.parameters[0] > bufferBytes[static_cast<size_t>(id)])
+          failUnsound(program, "step '" + step.name + "' copies " +
+                                   std::to_string(facts.parameters[0]) + " bytes of a buffer of " +
+                                   std::to_string(bufferBytes[static_cast<size_t>(id)]));
   }
   return binding;
 }
@@ -100,28 +106,41 @@ Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
 } // namespace
 
 MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols) {
-  std::vector<size_t> ids;
-  std::vector<Lifetime> lifetimes;
+  struct Arena {
+    std::vector<size_t> ids;
+    std::vector<Lifetime> lifetimes;
+  };
+  std::map<std::string, Arena, std::less<>> arenas;
+  auto add = [&](const std::string &engine, size_t id, const Lifetime &lifetime) {
+    Arena &arena = arenas[engine];
+    arena.ids.push_back(id);
+    arena.lifetimes.push_back(lifetime);
+  };
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     const BufferInfo &buffer = program.buffers[id];
     if (buffer.kind != BufferInfo::Kind::Temporary)
       continue;
-    ids.push_back(id);
-    lifetimes.push_back({checkedBytes(program, id, symbols), buffer.firstStep, buffer.lastStep});
+    add(buffer.engine, id, {checkedBytes(program, id, symbols), buffer.firstStep, buffer.lastStep});
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
-    ids.push_back(program.buffers.size() + i);
     int now = static_cast<int>(i);
     int64_t workspace = program.steps[i].deviceWorkspaceBytes.evaluate(symbols);
     if (workspace < 0)
       failUnsound(program, "step '" + program.steps[i].name + "' has a negative workspace");
-    lifetimes.push_back({workspace, now, now});
+    add(program.steps[i].engine, program.buffers.size() + i, {workspace, now, now});
   }
-  MemoryPlan plan = planMemory(lifetimes);
-  std::vector<int64_t> byBuffer(program.buffers.size() + program.steps.size(), -1);
-  for (size_t i = 0; i < ids.size(); ++i)
-    byBuffer[ids[i]] = plan.offsets[i];
-  plan.offsets = std::move(byBuffer);
+  MemoryPlan plan;
+  plan.offsets.assign(program.buffers.size() + program.steps.size(), -1);
+  for (const auto &[engine, arena] : arenas) {
+    MemoryPlan own = planMemory(arena.lifetimes);
+    for (size_t i = 0; i < arena.ids.size(); ++i)
+      plan.offsets[arena.ids[i]] = own.offsets[i];
+    plan.arenas[engine] = own.totalBytes;
+    plan.totalBytes += own.totalBytes; // less than the other sum
+    if (__builtin_add_overflow(plan.unsharedBytes, own.unsharedBytes, &plan.unsharedBytes))
+      throw Error(ErrorKind::InvalidArgument,
+                  "the intermediate results of these input sizes exceed 2^63 bytes");
+  }
   return plan;
 }
 
@@ -149,7 +168,7 @@ Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernel
   Binding binding = makeBinding(program, symbols);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
-    if (step.kind != Step::Kind::Kernel)
+    if (step.kind != Step::Kind::Kernel || step.engine != hostEngine)
       continue;
     Binding::StepFacts &facts = binding.steps[i];
     facts.grid = gridOf(program, step, kernels[i], symbols);

@@ -12,7 +12,7 @@ struct Binding {
   struct StepFacts {
     int64_t grid = 0;                // of kernels of the host
     int64_t grain = 0;               // items that are worth a thread; the grid or more: run inline
-    std::vector<int64_t> parameters; // of library steps
+    std::vector<int64_t> parameters; // of library steps and transfers
     int64_t workspace = 0;           // where the step's device workspace lies in the arena
   };
   std::vector<int64_t> symbols;
@@ -21,7 +21,8 @@ struct Binding {
   std::vector<StepFacts> steps;
 };
 
-/// Temporaries, with offsets by buffer id; then the device workspaces of the steps.
+/// Temporaries, with offsets by buffer id; then the device workspaces of the steps. Each engine has
+/// an arena of its own.
 MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols);
 
 /// Of all outputs together.

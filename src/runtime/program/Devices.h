@@ -17,6 +17,10 @@ Tensor toDevice(const Tensor &tensor, int device);
 /// A copy in main memory of what the tensor is in the stream's order.
 Tensor toHost(const Tensor &tensor, Stream stream);
 
+/// Copies a tensor of main memory into one on a device, in the stream's order; done when it
+/// returns.
+void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream);
+
 /// Makes `later` wait for what is in `earlier` now.
 void orderStreams(int device, Stream earlier, Stream later);
 /// Waits for what is in the stream now.

@@ -2,14 +2,20 @@
 
 #include "runtime/program/BindInputs.h"
 #include "runtime/program/Binding.h"
-#include "runtime/program/ProgramRunner.h"
+#include "runtime/program/Engine.h"
 
 namespace headrace {
 
-Executable::Executable(Program program, std::vector<KernelFn> kernels, std::shared_ptr<void> code)
-    : runner(makeHostRunner(std::move(program), std::move(kernels), std::move(code))) {}
-Executable::Executable(Program program, std::vector<DeviceImage> images, std::shared_ptr<void> keep)
-    : runner(makeCudaRunner(std::move(program), std::move(images), std::move(keep))) {}
+/// An engine that can runs what is its alone; the host drives all others.
+static std::unique_ptr<ProgramRunner> makeRunner(Program program, ProgramCode code) {
+  if (std::optional<std::string> sole = soleEngine(program))
+    if (const Engine &engine = findEngine(*sole); engine.runsAlone())
+      return engine.makeRunner(std::move(program), std::move(code));
+  return makeHostRunner(std::move(program), std::move(code));
+}
+
+Executable::Executable(Program program, ProgramCode code)
+    : runner(makeRunner(std::move(program), std::move(code))) {}
 Executable::~Executable() = default;
 Executable::Executable(Executable &&) noexcept = default;
 Executable &Executable::operator=(Executable &&) noexcept = default;

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "runtime/program/CallAllocator.h"
 #include "runtime/program/MemoryPlan.h"
-#include "runtime/program/Program.h"
-#include "runtime/system/ThreadPool.h"
+#include "runtime/program/ProgramRunner.h"
 
 #include <memory>
 #include <optional>
@@ -12,17 +10,12 @@
 
 namespace headrace {
 
-class ProgramRunner;
-
 /// A program with the code of its kernels, ready to run. Const calls are safe from any thread.
 class Executable {
 public:
-  /// One kernel per step, null for library steps; `code` keeps the kernels' memory alive. Throws
-  /// Error when a library routine of the program is not on this machine.
-  Executable(Program program, std::vector<KernelFn> kernels, std::shared_ptr<void> code);
-  /// For a device: the images that its steps launch functions of. Constants are copied to the
-  /// device; `keep` is what they need until then. Throws Error where there is no such device.
-  Executable(Program program, std::vector<DeviceImage> images, std::shared_ptr<void> keep);
+  /// Prepares the steps on the engines that they name. Throws Error where this machine lacks one of
+  /// them, or a library routine of the program.
+  Executable(Program program, ProgramCode code);
   ~Executable();
   Executable(Executable &&) noexcept;
   Executable &operator=(Executable &&) noexcept;

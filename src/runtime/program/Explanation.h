@@ -18,6 +18,8 @@ struct KernelReport {
   std::string notes;
   KernelCost cost;
   int64_t workspaceBytes = 0;
+  /// The engine that runs it, and why not that of the target.
+  std::string where, whyNot;
 };
 
 /// One way to compute the program: how many kernels, what they move.
@@ -58,6 +60,7 @@ struct Explanation {
 struct ProgramNotes {
   struct StepNote {
     std::string kind, schedule, recipe, notes;
+    std::string whyNot; // why it does not run on the target's engine
   };
   MovementReport before;
   std::vector<StepNote> steps;

@@ -1,9 +1,11 @@
-// Programs of the host: kernels are functions of the process, temporaries lie in an arena.
+// Programs that the host drives: kernels are functions of the process, temporaries lie in an arena.
+// Steps of other engines go to a session of theirs, with memory there.
 #include "runtime/library/Library.h"
 #include "runtime/program/Binding.h"
 #include "runtime/program/BindingCache.h"
+#include "runtime/program/Devices.h"
 #include "runtime/program/IdlePool.h"
-#include "runtime/program/ProgramRunner.h"
+#include "runtime/program/OtherEngines.h"
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
@@ -42,6 +44,7 @@ struct Scratch {
   GrowingMemory arena, workspace;
   std::vector<AlignedMemory> apart; // in place of the arena where accesses are checked
   std::vector<Tensor> alignedInputs;
+  OtherEngines::Visits visits;
 };
 
 Tensor allocateOutput(const TensorSpec &spec, const Shape &shape) {
@@ -58,12 +61,12 @@ constexpr const char *kTemporaries = "intermediate results";
 // Names the largest temporary where there is no memory for all of them.
 std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding &binding) {
   try {
-    return scratch.arena.reserve(binding.plan.totalBytes, kTemporaries);
+    return scratch.arena.reserve(binding.plan.arenaBytes(hostEngine), kTemporaries);
   } catch (const Error &error) {
     int64_t most = 0;
     std::string step;
     for (const BufferInfo &buffer : program.buffers) {
-      if (buffer.kind != BufferInfo::Kind::Temporary)
+      if (buffer.kind != BufferInfo::Kind::Temporary || buffer.engine != hostEngine)
         continue;
       int64_t bytes = buffer.bytes.evaluate(binding.symbols);
       if (bytes > most) {
@@ -98,45 +101,56 @@ void *pointerTo(const Tensor &tensor) {
 
 class HostRunner final : public ProgramRunner {
 public:
-  HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
-             std::shared_ptr<void> givenCode);
+  HostRunner(Program givenProgram, ProgramCode givenCode);
 
-  Place place() const override { return {}; }
+  Place place() const override { return others.place(); }
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
            std::vector<double> *stepMicroseconds) override;
+  void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+               const CallAllocator *allocator) override;
 
 private:
+  struct Device {
+    void *stream = nullptr;
+    const CallAllocator *allocator = nullptr;
+    bool takesOutputs = false; // those that the caller did not make
+  };
+  void callWithDevice(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+                      std::vector<double> *stepMicroseconds, Device device);
+  void call(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+            std::vector<double> *stepMicroseconds);
   void prepareOutputs(const Binding &binding, std::span<Tensor> outputs) const;
   void resolveBuffers(Scratch &scratch, const Binding &binding, std::span<const Tensor> inputs,
                       std::span<Tensor> outputs) const;
-  void runStep(size_t index, const Binding::StepFacts &facts, Scratch &scratch,
-               std::byte *workspace, ThreadPool &pool) const;
+  void runStep(size_t index, const Binding &binding, Scratch &scratch, std::byte *workspace,
+               ThreadPool &pool) const;
 
-  std::vector<KernelFn> kernels;
-  std::vector<LibraryFn> routines; // null for kernels
-  std::shared_ptr<void> code;
+  ProgramCode code;
+  std::vector<KernelFn> &kernels = code.kernels;
+  std::vector<LibraryFn> routines; // null for kernels and steps of other engines
+  OtherEngines others;
   int64_t workspaceStride = 0;
 
   BindingCache<Binding> bindings;
   IdlePool<Scratch> scratches;
 };
 
-HostRunner::HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
-                       std::shared_ptr<void> givenCode)
-    : ProgramRunner(std::move(givenProgram)), kernels(std::move(givenKernels)),
-      code(std::move(givenCode)) {
+HostRunner::HostRunner(Program givenProgram, ProgramCode givenCode)
+    : ProgramRunner(std::move(givenProgram)), code(std::move(givenCode)), others(program, code) {
+  if (kernels.empty())
+    kernels.resize(program.steps.size());
   if (kernels.size() != program.steps.size())
     throw InternalError("program '" + program.name + "' has " +
                         std::to_string(program.steps.size()) + " steps but " +
                         std::to_string(kernels.size()) + " kernels");
   for (size_t i = 0; i < kernels.size(); ++i) {
     const Step &step = program.steps[i];
-    bool isKernel = step.kind == Step::Kind::Kernel;
+    bool isOurs = !others.runs(i), isKernel = isOurs && step.kind == Step::Kind::Kernel;
     if (isKernel != (kernels[i] != nullptr))
       throw InternalError("step '" + step.name + "' " +
                           (isKernel ? "lacks its kernel" : "is a library call with a kernel"));
-    routines.push_back(isKernel ? nullptr : findLibraryRoutine(step.symbol));
-    if (!isKernel && !routines.back()) {
+    routines.push_back(isKernel || !isOurs ? nullptr : findLibraryRoutine(step.symbol));
+    if (isOurs && !isKernel && !routines.back()) {
       std::string advice(howToGet(step.symbol));
       throw Error(ErrorKind::Unsupported, "step '" + step.name + "': expected library routine '" +
                                               step.symbol + "', which this machine lacks" +
@@ -150,9 +164,57 @@ HostRunner::HostRunner(Program givenProgram, std::vector<KernelFn> givenKernels,
 
 void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
                      std::vector<double> *stepMicroseconds) {
+  if (place().onHost())
+    return call(inputs, outputs, pool, stepMicroseconds);
+  bool fromDevice =
+      std::ranges::any_of(inputs, [](const Tensor &input) { return !input.place().onHost(); });
+  callWithDevice(inputs, outputs, pool, stepMicroseconds, {nullptr, nullptr, fromDevice});
+}
+
+void HostRunner::enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
+                         const CallAllocator *allocator) {
+  if (place().onHost())
+    return ProgramRunner::enqueue(inputs, outputs, stream, allocator);
+  callWithDevice(inputs, outputs, ThreadPool::global(), nullptr, {stream, allocator, true});
+}
+
+/// Tensors of a device, in the order of its stream, are copied from there and to there.
+void HostRunner::callWithDevice(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                                ThreadPool &pool, std::vector<double> *stepMicroseconds,
+                                Device device) {
+  std::vector<int64_t> symbols;
+  bindSymbols(inputs, symbols);
+  checkPlaces(inputs, outputs);
+  checkApart(inputs, outputs);
+  std::vector<Tensor> given, results;
+  for (const Tensor &input : inputs)
+    given.push_back(input.place().onHost() ? input : devices::toHost(input, device.stream));
+  for (const Tensor &output : outputs)
+    results.push_back(output && !output.place().onHost()
+                          ? Tensor::allocate(output.dtype(), output.shape())
+                          : output);
+  call(given, results, pool, stepMicroseconds);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i] && device.allocator)
+      outputs[i] = device.allocator->output(i, results[i].shape());
+    if (!outputs[i] && device.takesOutputs)
+      outputs[i] = devices::toDevice(results[i], place().device);
+    else if (outputs[i] && !outputs[i].place().onHost())
+      devices::copyInto(outputs[i], results[i], device.stream);
+    else
+      outputs[i] = results[i];
+  }
+}
+
+void HostRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
+                      std::vector<double> *stepMicroseconds) {
   using Clock = std::chrono::steady_clock;
   requireFilesUnchanged();
-  auto lease = scratches.take([] { return std::make_unique<Scratch>(); });
+  auto lease = scratches.take([&] {
+    auto fresh = std::make_unique<Scratch>();
+    fresh->visits = others.begin();
+    return fresh;
+  });
   Scratch &scratch = *lease;
   scratch.alignedInputs.clear();
   bindSymbols(inputs, scratch.symbols);
@@ -174,11 +236,14 @@ void HostRunner::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   for (size_t i = 0; i < program.steps.size(); ++i) {
     pollInterruption();
     auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
-    runStep(i, binding->steps[i], scratch, workspace, pool);
+    runStep(i, *binding, scratch, workspace, pool);
+    if (stepMicroseconds && others.runs(i)) // it may only have been started
+      others.finish(scratch.visits, *binding, scratch.buffers);
     if (stepMicroseconds)
       (*stepMicroseconds)[i] =
           std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   }
+  others.finish(scratch.visits, *binding, scratch.buffers);
 }
 
 void HostRunner::prepareOutputs(const Binding &binding, std::span<Tensor> outputs) const {
@@ -201,6 +266,8 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     const BufferInfo &buffer = program.buffers[id];
     auto index = static_cast<size_t>(buffer.index);
+    if (others.holds(id))
+      continue;
     switch (buffer.kind) {
     case BufferInfo::Kind::Input:
       if (isElementAligned(inputs[index])) {
@@ -227,11 +294,15 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
       break;
     }
   }
+  others.placeBuffers(scratch.visits, binding, scratch.buffers);
 }
 
-void HostRunner::runStep(size_t index, const Binding::StepFacts &facts, Scratch &scratch,
+void HostRunner::runStep(size_t index, const Binding &binding, Scratch &scratch,
                          std::byte *workspace, ThreadPool &pool) const {
   const Step &step = program.steps[index];
+  const Binding::StepFacts &facts = binding.steps[index];
+  if (others.runs(index))
+    return others.run(index, scratch.visits, binding, scratch.buffers);
   scratch.operands.clear();
   for (int id : step.operands)
     scratch.operands.push_back(scratch.buffers[static_cast<size_t>(id)]);
@@ -254,9 +325,8 @@ void HostRunner::runStep(size_t index, const Binding::StepFacts &facts, Scratch 
 
 } // namespace
 
-std::unique_ptr<ProgramRunner> makeHostRunner(Program program, std::vector<KernelFn> kernels,
-                                              std::shared_ptr<void> code) {
-  return std::make_unique<HostRunner>(std::move(program), std::move(kernels), std::move(code));
+std::unique_ptr<ProgramRunner> makeHostRunner(Program program, ProgramCode code) {
+  return std::make_unique<HostRunner>(std::move(program), std::move(code));
 }
 
 } // namespace headrace

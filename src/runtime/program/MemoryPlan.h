@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace {
@@ -12,15 +15,22 @@ struct Lifetime {
   int first, last;
 };
 
-/// Where each buffer lies in one arena.
+/// Where each buffer lies in its arena.
 struct MemoryPlan {
   std::vector<int64_t> offsets; // one per buffer, 64-byte aligned
-  int64_t totalBytes = 0;       // the arena
+  int64_t totalBytes = 0;       // of all arenas
   int64_t unsharedBytes = 0;    // what separate buffers would take
+  /// By engine, for the plan of a program.
+  std::map<std::string, int64_t, std::less<>> arenas;
+
+  int64_t arenaBytes(std::string_view engine) const {
+    auto found = arenas.find(engine);
+    return found == arenas.end() ? 0 : found->second;
+  }
 };
 
-/// Buffers alive at the same step never overlap; others share memory. Largest first, each into
-/// the tightest gap that its contemporaries leave.
+/// In one arena. Buffers alive at the same step never overlap; others share memory. Largest first,
+/// each into the tightest gap that its contemporaries leave.
 MemoryPlan planMemory(std::span<const Lifetime> lifetimes);
 
 } // namespace headrace

@@ -120,6 +120,7 @@ private:
                   (buffer.firstStep <= position && position <= buffer.lastStep),
               name + " uses buffer " + std::to_string(id) + " outside its lifetime");
     }
+    verifyPlaces(step, name);
     std::optional<LibraryShape> shape;
     if (step.kind == Step::Kind::Library)
       shape = libraryShape(step.symbol);
@@ -135,6 +136,25 @@ private:
                                      " and " + std::to_string(shape->parameters));
     for (const Launch &launch : step.launches)
       verifyLaunch(launch, step);
+  }
+
+  void verifyPlaces(const Step &step, const std::string &name) const {
+    auto engineOf = [&](int id) -> const std::string & {
+      return program.buffers[static_cast<size_t>(id)].engine;
+    };
+    if (step.kind != Step::Kind::Transfer) {
+      for (int id : step.operands)
+        require(engineOf(id) == step.engine, name + " runs on '" + step.engine +
+                                                 "' and uses buffer " + std::to_string(id) +
+                                                 ", which lies on '" + engineOf(id) + "'");
+      return;
+    }
+    require(step.operands.size() == 2 && step.parameters.size() == 1,
+            name + " is no transfer from one buffer to another");
+    const std::string &from = engineOf(step.operands[0]), &to = engineOf(step.operands[1]);
+    require(step.engine != hostEngine && ((from == hostEngine && to == step.engine) ||
+                                          (from == step.engine && to == hostEngine)),
+            name + " is a transfer of '" + step.engine + "' from '" + from + "' to '" + to + "'");
   }
 
   static void verifyLaunch(const Launch &launch, const Step &step) {
@@ -179,6 +199,16 @@ template <class AnyVerifier> std::string faultFoundBy(const AnyVerifier &verifie
 
 std::string interfaceFault(const Program &program) {
   return faultFoundBy(InterfaceVerifier(program));
+}
+
+std::optional<std::string> soleEngine(const Program &program) {
+  std::optional<std::string> sole;
+  for (const Step &step : program.steps) {
+    if (step.kind == Step::Kind::Transfer || (sole && *sole != step.engine))
+      return std::nullopt;
+    sole = step.engine;
+  }
+  return sole.value_or(hostEngine);
 }
 
 std::string programFault(const Program &program) { return faultFoundBy(Verifier(program)); }

@@ -4,6 +4,7 @@
 #include "runtime/tensor/Tensor.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct TensorSpec {
   std::vector<DimExpr> dims;
 };
 
+/// The engine of the process itself (Engine.h): kernels are its functions, memory is main memory.
+inline constexpr char hostEngine[] = "cpu";
+
 /// A piece of memory that steps read and write. Temporaries live from firstStep to lastStep.
 struct BufferInfo {
   enum class Kind { Input, Output, Constant, Temporary };
@@ -30,6 +34,8 @@ struct BufferInfo {
   DType dtype = DType::F32;
   DimExpr bytes;
   int firstStep = 0, lastStep = 0;
+  /// Whose memory it lies in. A constant that several engines read has a buffer with each.
+  std::string engine = hostEngine;
 };
 
 /// Does the items [begin, end) of its grid and returns the size of the grid; with begin == end it
@@ -75,22 +81,28 @@ struct KernelCost {
 };
 
 struct Step {
-  enum class Kind { Kernel, Library };
+  enum class Kind {
+    Kernel,
+    Library,
+    Transfer, // copies its first operand to its second, which lies in another engine's memory
+  };
   Kind kind = Kind::Kernel;
+  /// Who runs it, with operands in its own memory; of a transfer, the one that is not the host.
+  std::string engine = hostEngine;
   std::string name;                // shown to the user
   std::string symbol;              // kernel function or library routine ("openblas.sgemm")
   std::vector<int> operands;       // buffer ids, inputs then outputs
-  std::vector<DimExpr> parameters; // of library steps
+  std::vector<DimExpr> parameters; // of library steps; of transfers, the bytes
   int64_t workspaceBytes = 0;      // per worker
   /// On a device, in place of a function of the host: launches in order, of functions in the image
-  /// `symbol`, and the memory they share.
+  /// `symbol`, and the memory they share. Other engines find all in the image.
   std::vector<Launch> launches;
   DimExpr deviceWorkspaceBytes;
   KernelCost cost;
   std::vector<std::string> operators; // the user's operators in it
 };
 
-/// Functions of a device as text that its driver compiles (PTX). Equal names are equal text.
+/// Kernels as text that their engine reads: PTX, instructions. Equal names are equal text.
 struct DeviceImage {
   std::string name;
   std::string text;
@@ -114,12 +126,17 @@ struct Program {
 /// - a buffer stands for an input, output or constant there is, or is a temporary that lives within
 ///   the steps; every output has one buffer, which a step uses;
 /// - a step has operands, uses temporaries while they live, and ends with one that it may write;
+/// - operands lie in the memory of their step's engine; those of a transfer in the host's and its
+///   engine's;
 /// - a library step has as many operands and parameters as its routine takes;
 /// - a launch has a block of a size that devices have, and takes operands that its step has.
 /// Conditions on the values of symbols are checked when they are bound (Binding.h).
 std::string programFault(const Program &program);
 /// The same for symbols, inputs and outputs alone.
 std::string interfaceFault(const Program &program);
+
+/// The one engine that runs all steps; nothing where there are several. Without steps, the host's.
+std::optional<std::string> soleEngine(const Program &program);
 
 /// Throws Error naming the file a program comes from; where it was made here, InternalError.
 [[noreturn]] void failUnsound(const Program &program, const std::string &what);

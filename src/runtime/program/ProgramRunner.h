@@ -1,4 +1,5 @@
-// The implementation behind an Executable: one for the host, one for devices.
+// The implementation behind an Executable: the host's, which drives other engines, or that of an
+// engine that runs programs of its own (Engine.h).
 #pragma once
 
 #include "runtime/program/CallAllocator.h"
@@ -10,6 +11,16 @@
 #include <span>
 
 namespace headrace {
+
+/// The code of a program's kernels, as far as engines are there to run it.
+struct ProgramCode {
+  /// One per step, null for what is no kernel of the host; empty where none is.
+  std::vector<KernelFn> kernels;
+  /// What the kernels of other engines are in.
+  std::vector<DeviceImage> images;
+  /// Keeps kernels and constants alive.
+  std::shared_ptr<void> memory;
+};
 
 /// Any number of threads may call run and enqueue at once.
 class ProgramRunner {
@@ -46,10 +57,7 @@ private:
   std::vector<std::shared_ptr<const MappedFile>> files;
 };
 
-/// See Executable's constructors.
-std::unique_ptr<ProgramRunner> makeHostRunner(Program program, std::vector<KernelFn> kernels,
-                                              std::shared_ptr<void> code);
-std::unique_ptr<ProgramRunner> makeCudaRunner(Program program, std::vector<DeviceImage> images,
-                                              std::shared_ptr<void> keep);
+/// The host's. Throws Error where it lacks a routine or an engine of the program.
+std::unique_ptr<ProgramRunner> makeHostRunner(Program program, ProgramCode code);
 
 } // namespace headrace

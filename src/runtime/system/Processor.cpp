@@ -1,7 +1,5 @@
 #include "runtime/system/Processor.h"
 
-#include "runtime/cuda/Device.h"
-
 #include <algorithm>
 #include <array>
 
@@ -70,8 +68,6 @@ bool hostHas(std::string_view name) {
 }
 
 bool hostHas(const ProcessorNeeds &needs) {
-  if (needs.architecture == cudaArchitecture)
-    return cuda::whyNot(needs.level).empty();
   return needs.architecture == hostArchitecture() && hostHas(needs.level) &&
          std::all_of(needs.features.begin(), needs.features.end(),
                      [](const std::string &feature) { return hostHas(feature); });

@@ -20,17 +20,14 @@ std::vector<std::string> hostFeatures();
 /// Whether this processor has the level or feature; false for one that is not known here.
 bool hostHas(std::string_view feature);
 
-/// The architecture of code for NVIDIA's devices.
-inline constexpr std::string_view cudaArchitecture = "cuda";
-
 /// The processor or device that code needs.
 struct ProcessorNeeds {
-  std::string architecture = "x86-64";
-  std::string level;                 // "x86-64-v3", "sm_90a"
-  std::vector<std::string> features; // beyond the level
+  std::string architecture = "x86-64"; // of a processor, or the name of another engine
+  std::string level;                   // "x86-64-v3", "sm_90a"
+  std::vector<std::string> features;   // beyond the level
 };
 
-/// Whether this machine has all of it.
+/// Whether this processor has all of it.
 bool hostHas(const ProcessorNeeds &needs);
 
 /// "x86-64": what this process was compiled for.

@@ -8,6 +8,8 @@
 #include "target/cpu/expansion/Expansions.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "transform/Passes.h"
+#include "transform/recipe/KernelStages.h"
+#include "transform/recipe/Recipe.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -115,7 +117,7 @@ void addLoweringPasses(OpPassManager &manager, const Target &) {
   manager.addPass(createCSEPass());
 }
 
-class CpuTarget final : public HostTarget {
+class CpuTarget final : public Target {
 public:
   CpuTarget(std::string name, Processor processor)
       : fullName(std::move(name)), processor(std::move(processor)) {}
@@ -144,6 +146,14 @@ public:
     registerLLVMDialectTranslation(registry);
   }
 
+  /// It runs everything.
+  std::string whyNot(ModuleOp) const override { return ""; }
+  std::string whyNot(StringRef) const override { return ""; }
+
+  void attachRecipe(func::FuncOp program, StringRef recipe) const override {
+    attachStepsToKernels(program, Recipe::parse(recipe.str()));
+  }
+
   void addSchedulePasses(OpPassManager &manager) const override {
     CpuAttachRecipePassOptions options;
     options.target = fullName;
@@ -170,14 +180,13 @@ public:
     return all;
   }
 
-  CompiledKernels compile(ModuleOp program) const override {
-    return compileKernels(program, processor);
+  std::string engine() const override { return hostEngine; }
+  CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
+    return compileKernels(kernels, processor);
   }
-
-  std::vector<KernelObject> compileAhead(ModuleOp program) const override {
-    return compileObjects(program, processor);
+  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+    return {compileObjects(kernels, processor), {}};
   }
-
   ProcessorNeeds needs() const override { return processor.needs; }
 
 private:

@@ -2,7 +2,9 @@
 #include "target/cuda/CudaTarget.h"
 
 #include "analysis/OperatorWork.h"
+#include "runtime/cuda/CudaEngine.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/cuda/DeviceLibrary.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
 #include "runtime/system/ForkSafety.h"
@@ -16,6 +18,7 @@
 #include "target/cuda/expansion/Expansions.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
 #include "target/cuda/schedule/ProposeSchedule.h"
+#include "target/cuda/write/WhyNoLaunches.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 
@@ -56,14 +59,22 @@ void addLoweringPasses(OpPassManager &manager, const Target &) {
   manager.addPass(createCudaLowerPass());
 }
 
-class CudaTarget final : public DeviceTarget {
+class CudaTarget final : public Target {
 public:
   CudaTarget(StringRef name, cuda::Architecture architecture)
       : fullName(name.str()), architecture(std::move(architecture)) {
     // A thread loads 16 bytes at a time.
     description.vectorBytes = 16;
     description.vectorRegisters = 64;
-    description.isDevice = true;
+    // Thousands of threads, each of which may take any point: nothing is gained by walking rows in
+    // cache or by packing weights for registers, and operands are read in any order.
+    description.policy = {.narrowProducts = true,
+                          .readsNarrow = true,
+                          .walksRows = false,
+                          .packsWeights = false,
+                          .comparesAllThreads = true,
+                          .recipes = KernelPolicy::Recipes::Launches};
+    description.copies = cuda::copyRates();
     description.setRates(cuda::deviceRates(this->architecture.name));
   }
 
@@ -128,6 +139,12 @@ public:
     return all;
   }
 
+  std::string whyNot(ModuleOp kernel) const override { return cuda::whyNoLaunches(kernel); }
+  std::string whyNot(StringRef routine) const override {
+    return cuda::isDeviceRoutine(routine.str()) ? ""
+                                                : "no routine '" + routine.str() + "' of devices";
+  }
+
   void attachRecipe(func::FuncOp program, StringRef recipe) const override {
     std::vector<StageLine> lines;
     for (const cuda::LaunchLine &line : cuda::parseLaunches(recipe))
@@ -135,9 +152,19 @@ public:
     attachToKernels(program, lines);
   }
 
-  std::vector<DeviceKernel> compile(ModuleOp program) const override {
-    SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
-    std::vector<DeviceKernel> kernels(modules.size());
+  std::string engine() const override { return std::string(cuda::engine().name()); }
+  ProcessorNeeds needs() const override { return {engine(), architecture.name, {}}; }
+  CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
+    return {{}, images(kernels), nullptr};
+  }
+  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+    return {{}, images(kernels)};
+  }
+
+private:
+  /// Needs no device.
+  std::vector<KernelImage> images(ArrayRef<ModuleOp> modules) const {
+    std::vector<KernelImage> kernels(modules.size());
     FileCache cache = FileCache::user("ptx");
     CompilerSection::Pause pause; // its threads are in sections of their own
     ThreadPool::global().parallelFor(static_cast<int64_t>(modules.size()), 1,
@@ -153,12 +180,9 @@ public:
     return kernels;
   }
 
-  ProcessorNeeds needs() const override { return {"cuda", architecture.name, {}}; }
-
-private:
   bool hasWarpgroups() const { return architecture.name == "sm_90a"; }
 
-  DeviceKernel compileKernel(ModuleOp module, const FileCache &cache) const {
+  KernelImage compileKernel(ModuleOp module, const FileCache &cache) const {
     std::string text;
     llvm::raw_string_ostream os(text);
     module.print(os, OpPrintingFlags().useLocalScope());
@@ -169,7 +193,7 @@ private:
       ptx = cuda::writePtx(module, architecture);
       cache.store(key, *ptx);
     }
-    DeviceKernel kernel;
+    KernelImage kernel;
     kernel.kernel = module.getSymName()->str();
     kernel.image = {"k_" + FileCache::key({*ptx}).substr(0, 24), std::move(*ptx)};
     kernel.launches = cuda::launchesOf(module);

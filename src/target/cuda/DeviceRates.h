@@ -1,7 +1,7 @@
 // The speeds of an H200, as this target's kernels reach them.
 #pragma once
 
-#include "analysis/cost/Rates.h"
+#include "analysis/Machine.h"
 
 namespace headrace::cuda {
 
@@ -28,5 +28,8 @@ inline Rates deviceRates(const std::string &architecture) {
   rates.libraryCall = 2;
   return rates;
 }
+
+/// Over PCIe, from memory that is not pinned.
+inline CopyRates copyRates() { return {.startMicroseconds = 10, .bytesPerMicrosecond = 12'000}; }
 
 } // namespace headrace::cuda

@@ -48,7 +48,7 @@ private:
 
 double estimatedMicroseconds(const Expansion &expansion, Operation *op, const Machine &machine) {
   return machine.cost->microseconds(expansion.work(op, machine),
-                                    machine.isDevice ? machine.rates.threads : 1);
+                                    machine.policy.comparesAllThreads ? machine.rates.threads : 1);
 }
 
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine) {

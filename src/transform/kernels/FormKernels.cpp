@@ -157,11 +157,11 @@ void nameStages(hr::KernelOp kernel) {
   }
 }
 
-/// The names of stages on a device (transform/recipe/KernelStages.h): those that authors gave, and
-/// `/reduce` and the like. Every operator that computes a result has one.
-class DeviceNames {
+/// The names of stages that are launched (transform/recipe/KernelStages.h): those that authors
+/// gave, and `/reduce` and the like. Every operator that computes a result has one.
+class LaunchNames {
 public:
-  explicit DeviceNames(func::FuncOp program) {
+  explicit LaunchNames(func::FuncOp program) {
     program.walk([&](Operation *op) {
       if (!stageOf(op).empty())
         given.insert(stageOf(op));
@@ -246,8 +246,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     func::FuncOp func = getOperation();
     Machine machine = machineOfTarget(target);
     machine.sharedVectorBytes = sharedVectorBytes;
-    bool device = machine.isDevice;
-    DeviceNames names(func);
+    bool launches = machine.policy.recipes == KernelPolicy::Recipes::Launches;
+    LaunchNames names(func);
     std::optional<LoopModel> model;
     try {
       model = scheduledProgram(func);
@@ -256,7 +256,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       return signalPassFailure();
     }
     Choices choices(func);
-    KernelRules rules(func, device ? KernelRules::Loops::Whole : KernelRules::Loops::Shared);
+    KernelRules rules(func, machine.policy.walksRows ? KernelRules::Loops::Shared
+                                                     : KernelRules::Loops::Whole);
     SmallVector<KernelGroup> groups = partition(func, rules, model, machine, choices);
     NamedKernels named;
     // Producers first, so that every operand of a kernel is in its final form.
@@ -289,14 +290,14 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     // A kernel of several results may stand behind a view of one of them.
     sortTopologically(&func.getBody().front());
     func.walk([&](hr::KernelOp kernel) {
-      if (device)
+      if (launches)
         names.fuse(kernel);
       else if (!kernel->hasAttr(kRecipeAttr))
         fuseElementwise(kernel);
       if (dropIdentity(kernel))
         return;
       nameStages(kernel);
-      if (device)
+      if (launches)
         names.name(kernel);
     });
     choices.finish({"pack"});

@@ -163,7 +163,7 @@ static bool isConstant(Value value) {
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
 void KernelPlan::splitFeatures() {
-  if (machine.isDevice || group.walkAxis() || !group.anchor() ||
+  if (!machine.policy.packsWeights || group.walkAxis() || !group.anchor() ||
       isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
     return;
   OpPlan *anchor = &*llvm::find_if(plans, [&](OpPlan &p) { return p.op == group.anchor(); });

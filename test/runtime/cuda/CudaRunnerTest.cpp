@@ -199,7 +199,7 @@ TEST_F(CudaTest, AddressesOfLibraryCallsAreFewGraphs) {
   copy.kind = Step::Kind::Library;
   copy.parameters = {n * number(4)};
   program.steps.push_back(copy);
-  Executable executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(program, {fakeImage});
 
   std::vector<Tensor> inputs;
   for (int i = 0; i < 7; ++i)
@@ -240,7 +240,7 @@ TEST_F(CudaTest, LaunchesOfAStepShareAWorkspace) {
       launchOf("partial", {workspaceParameter(128), bufferParameter(0), sizeParameter(n)}),
       launchOf("finish", {workspaceParameter(128), bufferParameter(1)})};
   program.steps = {step};
-  Executable executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(program, {fakeImage});
   EXPECT_EQ(executable.memoryPlan(std::vector<int64_t>{8}).totalBytes, 256);
   EXPECT_EQ(executable.run(std::vector{counting(8)})[0].as<float>()[0], 28);
 }
@@ -256,7 +256,7 @@ TEST_F(CudaTest, ConstantsAndCopiesAreOnTheDevice) {
   copy.kind = Step::Kind::Library;
   copy.parameters = {number(16)};
   program.steps = {copy};
-  Executable executable(program, std::vector<DeviceImage>{}, nullptr);
+  Executable executable = deviceExecutable(program, {});
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(executable.run({})[0].as<float>()[3], 3);
 }
@@ -278,7 +278,7 @@ TEST_F(CudaTest, TensorMapsDescribeTheOperand) {
   Step step = kernelStep("image", {0, 1}, n);
   step.launches = {launchOf("show_map", {map, bufferParameter(1)})};
   program.steps = {step};
-  Executable executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(program, {fakeImage});
   Tensor y = executable.run(std::vector{Tensor::allocate(DType::BF16, {5, 64})})[0];
   // Type, rank, sizes innermost first, stride of rows in bytes, box, swizzle.
   std::vector<int64_t> expected = {9, 2, 64, 5, 128, 32, 128, 2};
@@ -319,7 +319,7 @@ TEST_F(CudaTest, NothingIsLeftBehind) {
     EXPECT_EQ(fake->liveHostMemory, 0); // there is nothing to check
   }
   {
-    Executable checked(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+    Executable checked = deviceExecutable(checkedChain(), {fakeImage});
     checked.run(std::vector{counting(8), indicesWith(8)});
     EXPECT_GT(fake->liveHostMemory, 0);
   }
@@ -355,7 +355,7 @@ TEST_F(CudaTest, ErrorsNameTheStep) {
 }
 
 TEST_F(CudaTest, ChecksOfDataNameTheStep) {
-  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(checkedChain(), {fakeImage});
   // Launched one by one, then as a graph.
   for (int i = 0; i < 4; ++i) {
     expectChain(executable.run(std::vector{counting(8), indicesWith(8)})[0], 8);
@@ -369,7 +369,7 @@ TEST_F(CudaTest, ChecksOfDataNameTheStep) {
 }
 
 TEST_F(CudaTest, ChecksOfStreamsAreReportedByTheNextCall) {
-  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(checkedChain(), {fakeImage});
   auto enqueue = [&](const Tensor &indices) {
     std::vector<Tensor> outputs(1);
     executable.enqueue(std::vector{onDevice(counting(8)), onDevice(indices)}, outputs, nullptr);
@@ -387,7 +387,7 @@ TEST_F(CudaTest, ChecksOfStreamsAreReportedByTheNextCall) {
 }
 
 TEST_F(CudaTest, ThreadsHearOfTheirOwnDataOnly) {
-  Executable executable(checkedChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(checkedChain(), {fakeImage});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
@@ -417,9 +417,7 @@ TEST_F(CudaTest, AFailureWhileRecordingLeavesTheProgramUsable) {
 }
 
 TEST_F(CudaTest, RefusedTextIsTheDriversWords) {
-  EXPECT_EQ(errorOf([] {
-              Executable(deviceChain(), std::vector<DeviceImage>{{"image", "bad"}}, nullptr);
-            }),
+  EXPECT_EQ(errorOf([] { deviceExecutable(deviceChain(), {{"image", "bad"}}); }),
             "compiling kernel 'image' (line 3: unknown instruction): the device failed with "
             "CUDA_ERROR_INVALID_PTX");
 }
@@ -428,11 +426,11 @@ TEST_F(CudaTest, TooMuchSharedMemoryIsRefused) {
   Program program = deviceChain();
   program.steps[0].launches[0].sharedBytes = 300 << 10;
   EXPECT_NE(errorOf([&] {
-              Executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+              deviceExecutable(program, {fakeImage});
             }).find("expected 307200 bytes of shared memory"),
             std::string::npos);
   program.steps[0].launches[0].sharedBytes = 200 << 10;
-  Executable executable(program, std::vector<DeviceImage>{fakeImage}, nullptr);
+  Executable executable = deviceExecutable(program, {fakeImage});
   expectChain(executable.run(std::vector{counting(8)})[0], 8);
 }
 
@@ -444,6 +442,61 @@ TEST_F(CudaTest, TensorsMustBeWhereTheProgramIs) {
             "input 'x': expected a tensor in device 0, got one in device 3");
   EXPECT_EQ(errorOf([&] { chainExecutable().run(std::vector{onDevice(x)}); }),
             "input 'x': expected a tensor in main memory, got one in device 0");
+}
+
+/// (x + 1) * (x + 2) with b = a + 1 on the device and the rest on the host.
+Executable sharedChain() {
+  Program program = chainProgram();
+  DimExpr n = DimExpr::symbol(0), bytes = n * number(4);
+  auto transfer = [&](const char *name, int from, int to) {
+    Step step;
+    step.kind = Step::Kind::Transfer;
+    step.engine = "cuda";
+    step.name = name;
+    step.symbol = "copy";
+    step.operands = {from, to};
+    step.parameters = {bytes};
+    return step;
+  };
+  using Kind = BufferInfo::Kind;
+  program.buffers = {
+      buffer(Kind::Input, 0, bytes),           buffer(Kind::Temporary, 0, bytes, 0, 4),
+      buffer(Kind::Temporary, 0, bytes, 1, 2), buffer(Kind::Temporary, 0, bytes, 2, 3),
+      buffer(Kind::Temporary, 0, bytes, 3, 4), buffer(Kind::Output, 0, bytes)};
+  program.buffers[2].engine = program.buffers[3].engine = "cuda";
+  Step b = deviceChain().steps[1];
+  b.operands = {2, 3};
+  program.steps = {kernelStep("a", {0, 1}, n), transfer("a to cuda", 1, 2), b,
+                   transfer("b to cpu", 3, 4), kernelStep("y", {1, 4, 5}, n)};
+  return Executable(
+      std::move(program),
+      ProgramCode{{addOne, nullptr, nullptr, nullptr, multiply}, {fakeImage}, nullptr});
+}
+
+TEST_F(CudaTest, TheHostAndTheDeviceShareAProgram) {
+  Executable executable = sharedChain();
+  for (int64_t n : {8, 100, 8, 8})
+    expectChain(executable.run(std::vector{counting(n)})[0], n);
+  EXPECT_EQ(calls("cuLaunchKernel"), 4);
+  EXPECT_EQ(executable.run(std::vector{counting(0)})[0].shape(), Shape{0});
+}
+
+TEST_F(CudaTest, ASharedProgramTakesTensorsOfBothPlaces) {
+  Executable executable = sharedChain();
+  Tensor x = onDevice(counting(8));
+  Tensor y = executable.run(std::vector{x})[0]; // an input is there, so the output is
+  EXPECT_EQ(y.place().device, 0);
+  expectChain(onHost(y), 8);
+  std::vector<Tensor> given{onDevice(counting(8))};
+  executable.runInto(std::vector{counting(8)}, given);
+  expectChain(onHost(given[0]), 8);
+  std::vector<Tensor> fresh(1);
+  executable.enqueue(std::vector{x}, fresh, nullptr);
+  EXPECT_EQ(fresh[0].place().device, 0);
+  expectChain(onHost(fresh[0]), 8);
+  Tensor elsewhere = Tensor::borrow(DType::F32, {8}, x.data(), nullptr, {3});
+  EXPECT_EQ(errorOf([&] { executable.run(std::vector{elsewhere}); }),
+            "input 'x': expected a tensor in device 0, got one in device 3");
 }
 
 TEST_F(CudaTest, AddressesTellTheirPlace) {

@@ -70,7 +70,7 @@ inline Program deviceChain() {
     parameters.push_back(sizeParameter(n));
     step.launches = {launchOf(parameters.size() == 4 ? "multiply" : "add_one", parameters, n)};
   }
-  return program;
+  return onEngine("cuda", std::move(program));
 }
 
 /// deviceChain of a second input [n] of i64, whose values must be indices of the first.
@@ -104,9 +104,12 @@ inline Tensor indicesWith(int64_t n, int64_t position = -1, int64_t bad = 0) {
   return tensor;
 }
 
-inline Executable deviceChainExecutable() {
-  return Executable(deviceChain(), std::vector<DeviceImage>{fakeImage}, nullptr);
+inline Executable deviceExecutable(Program program, std::vector<DeviceImage> images) {
+  return Executable(onEngine("cuda", std::move(program)),
+                    ProgramCode{{}, std::move(images), nullptr});
 }
+
+inline Executable deviceChainExecutable() { return deviceExecutable(deviceChain(), {fakeImage}); }
 
 inline Tensor counting(int64_t n) {
   Tensor tensor = Tensor::allocate(DType::F32, {n});

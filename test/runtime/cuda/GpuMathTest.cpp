@@ -28,8 +28,8 @@ protected:
     Tensor x = Tensor::allocate(type, {count});
     for (int64_t i = 0; i < count; ++i)
       x.as<T>()[i] = static_cast<T>(points[i]);
-    Tensor y = Executable(program(type, count, "math_" + c.name + suffix),
-                          std::vector<DeviceImage>{{"image", mathKernels()}}, nullptr)
+    Tensor y = deviceExecutable(program(type, count, "math_" + c.name + suffix),
+                                {{"image", mathKernels()}})
                    .run(std::vector{x})[0];
     double worst = 0;
     for (int64_t i = 0; i < count; ++i)

@@ -59,7 +59,7 @@ protected:
   cuda::Device *device = nullptr;
 };
 
-Executable chain() { return Executable(deviceChain(), std::vector<DeviceImage>{ptx}, nullptr); }
+Executable chain() { return deviceExecutable(deviceChain(), {ptx}); }
 
 TEST_F(GpuTest, RunsFromMainMemory) {
   Executable executable = chain();
@@ -68,7 +68,7 @@ TEST_F(GpuTest, RunsFromMainMemory) {
 }
 
 TEST_F(GpuTest, ChecksFindTheFirstElement) {
-  Executable executable(checkedChain(), std::vector<DeviceImage>{ptx}, nullptr);
+  Executable executable = deviceExecutable(checkedChain(), {ptx});
   for (int64_t n : {1, 5, 1000, 1000, 1000, 3'000'000}) {
     auto text = [&](int64_t value, int64_t position) {
       return "node 'embed' (Gather): index " + std::to_string(value) + " at [" +
@@ -137,7 +137,7 @@ TEST_F(GpuTest, TimesStepsAndTellsRegisters) {
 TEST_F(GpuTest, OutOfMemoryLeavesTheProcessUsable) {
   Program program = deviceChain();
   program.steps[0].deviceWorkspaceBytes = number(int64_t{1} << 44);
-  Executable greedy(program, std::vector<DeviceImage>{ptx}, nullptr);
+  Executable greedy = deviceExecutable(program, {ptx});
   try {
     greedy.run(std::vector{counting(10)});
     FAIL();
@@ -150,7 +150,7 @@ TEST_F(GpuTest, OutOfMemoryLeavesTheProcessUsable) {
 
 TEST_F(GpuTest, RefusesBadText) {
   try {
-    Executable(deviceChain(), std::vector<DeviceImage>{{"image", "no ptx at all"}}, nullptr);
+    deviceExecutable(deviceChain(), {{"image", "no ptx at all"}});
     FAIL();
   } catch (const Error &error) {
     EXPECT_NE(std::string(error.what()).find("compiling kernel 'image' ("), std::string::npos)
@@ -177,7 +177,7 @@ TEST_F(GpuTest, ManySmallKernelsAreOneGraph) {
                               number(64))};
     program.steps.push_back(step);
   }
-  Executable executable(program, std::vector<DeviceImage>{ptx}, nullptr);
+  Executable executable = deviceExecutable(program, {ptx});
   Tensor x = there(counting(64));
   std::vector outputs{there(counting(64))};
   for (int i = 0; i < 10; ++i)
@@ -227,7 +227,7 @@ TEST_F(GpuTest, CuBlasMultipliesMatrices) {
                                                       transposed ? k : n, n})
         step.parameters.push_back(number(p));
       program.steps = {step};
-      Executable executable(program, std::vector<DeviceImage>{}, nullptr);
+      Executable executable = deviceExecutable(program, {});
       auto values = [&](Shape shape, int64_t modulus) {
         Tensor tensor = Tensor::allocate(DType::F32, std::move(shape));
         for (int64_t i = 0; i < tensor.elements(); ++i)

@@ -12,7 +12,7 @@ Executable bindOnly(std::vector<Symbol> symbols, std::vector<TensorSpec> inputs)
   program.name = "model";
   program.symbols = std::move(symbols);
   program.inputs = std::move(inputs);
-  return Executable(std::move(program), std::vector<KernelFn>{}, nullptr);
+  return Executable(std::move(program), ProgramCode{});
 }
 
 Tensor f32(Shape shape) { return Tensor::allocate(DType::F32, std::move(shape)); }
@@ -78,7 +78,7 @@ TEST(Bind, GuardsAreNoErrorsButShapesAre) {
 
 TEST(Bind, SizesBeyondMemoryAreTheUsersError) {
   Program program = chainProgram();
-  Executable executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+  Executable executable(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
   // Never read: the call fails before.
   Tensor inputs[] = {Tensor::borrow(DType::F32, {INT64_MAX / 8}, nullptr, nullptr)};
   errorOf(ErrorKind::InvalidArgument, [&] { executable.run(inputs); });
@@ -96,7 +96,7 @@ TEST_P(BrokenProgram, IsAnInternalError) {
   Program program = chainProgram();
   GetParam().damage(program);
   try {
-    Executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+    Executable(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
     FAIL() << "was accepted";
   } catch (const InternalError &error) {
     EXPECT_CONTAINS(error.what(), GetParam().message);
@@ -151,7 +151,7 @@ TEST(Executable, SizesThatDoNotFitAreNamedWithTheirFile) {
     for (size_t i = 0; i < kernels.size(); ++i)
       if (program.steps[i].kind == Step::Kind::Library)
         kernels[i] = nullptr;
-    Executable executable(program, kernels, nullptr);
+    Executable executable(program, ProgramCode{kernels, {}, nullptr});
     try {
       executable.run({&x, 1});
     } catch (const Error &error) {
@@ -180,9 +180,13 @@ TEST(Executable, AnAbsentLibraryIsNamed) {
   program.steps[1].kind = Step::Kind::Library;
   program.steps[1].symbol = "nolib.gemm";
   EXPECT_EQ(errorOf(ErrorKind::Unsupported,
-                    [&] { Executable(program, {addOne, nullptr, multiply, addOne}, nullptr); }),
+                    [&] {
+                      Executable(program,
+                                 ProgramCode{{addOne, nullptr, multiply, addOne}, {}, nullptr});
+                    }),
             "step 'b': expected library routine 'nolib.gemm', which this machine lacks");
-  EXPECT_THROW(Executable(program, {addOne, addOne, multiply, addOne}, nullptr), InternalError);
+  EXPECT_THROW(Executable(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr}),
+               InternalError);
 }
 
 } // namespace

@@ -76,7 +76,7 @@ TEST(Run, GivenOutputsAreNotEachOther) {
   program.outputs.push_back({"z", DType::F32, program.outputs[0].dims});
   program.buffers[4].kind = BufferInfo::Kind::Output;
   program.buffers[4].index = 1;
-  Executable executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+  Executable executable(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
   ThreadPool pool(2);
   Tensor x = ramp(10), memory = ramp(10);
   std::vector<Tensor> outputs{memory, memory};
@@ -171,7 +171,7 @@ TEST(Run, WorkersHaveTheirOwnWorkspace) {
   program.steps[0].workspaceBytes = 1000;
   program.buffers.pop_back();
   program.buffers[1].lastStep = program.buffers[2].firstStep = program.buffers[2].lastStep = 0;
-  Executable executable(program, {throughWorkspace}, nullptr);
+  Executable executable(program, ProgramCode{{throughWorkspace}, {}, nullptr});
   ThreadPool pool(4);
   Tensor x = ramp(30'000);
   std::vector<Tensor> outputs = executable.run({&x, 1}, pool);
@@ -188,7 +188,8 @@ int64_t countCalls(void *const *, const int64_t *symbols, int64_t begin, int64_t
 
 TEST(Run, SmallStepsAreOneCall) {
   Program program = chainProgram();
-  Executable executable(program, {countCalls, countCalls, countCalls, countCalls}, nullptr);
+  Executable executable(program,
+                        ProgramCode{{countCalls, countCalls, countCalls, countCalls}, {}, nullptr});
   ThreadPool pool(4);
   auto callsFor = [&](int64_t n) {
     Tensor x = ramp(n);
@@ -206,11 +207,12 @@ int64_t negativeGrid(void *const *, const int64_t *, int64_t, int64_t, void *) {
 TEST(Run, BrokenKernelsAndBuffersAreInternalErrors) {
   ThreadPool pool(1);
   Tensor x = ramp(4);
-  Executable negative(chainProgram(), {negativeGrid, addOne, multiply, addOne}, nullptr);
+  Executable negative(chainProgram(),
+                      ProgramCode{{negativeGrid, addOne, multiply, addOne}, {}, nullptr});
   EXPECT_THROW(negative.run({&x, 1}, pool), InternalError);
   Program program = chainProgram();
   program.buffers[3].bytes = number(1000);
-  Executable oversized(program, {addOne, addOne, multiply, addOne}, nullptr);
+  Executable oversized(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
   EXPECT_THROW(oversized.run({&x, 1}, pool), InternalError);
 }
 
@@ -247,7 +249,7 @@ TEST(Run, LibraryStepsAndConstants) {
   program.steps = {gemm, copy};
   if (!libraryAvailable("openblas"))
     GTEST_SKIP() << "OpenBLAS is not on this machine";
-  Executable executable(program, {nullptr, nullptr}, nullptr);
+  Executable executable(program, ProgramCode{{nullptr, nullptr}, {}, nullptr});
   ThreadPool pool(2);
   Tensor x = floats({2, 2}, {1, 0, 1, 1});
   EXPECT_EQ(valuesOf<float>(executable.run({&x, 1}, pool)[0]),

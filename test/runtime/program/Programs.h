@@ -8,7 +8,7 @@ inline DimExpr number(int64_t value) { return DimExpr::constant(value); }
 
 inline BufferInfo buffer(BufferInfo::Kind kind, int index, DimExpr bytes, int first = 0,
                          int last = 0) {
-  return {kind, index, DType::F32, std::move(bytes), first, last};
+  return {kind, index, DType::F32, std::move(bytes), first, last, hostEngine};
 }
 
 inline Step kernelStep(std::string name, std::vector<int> operands, DimExpr elements) {
@@ -59,8 +59,17 @@ inline Program chainProgram() {
   return program;
 }
 
+/// The program with all its steps on one engine.
+inline Program onEngine(const std::string &engine, Program program) {
+  for (Step &step : program.steps)
+    step.engine = engine;
+  for (BufferInfo &buffer : program.buffers)
+    buffer.engine = engine;
+  return program;
+}
+
 inline Executable chainExecutable() {
-  return Executable(chainProgram(), {addOne, addOne, multiply, addOne}, nullptr);
+  return Executable(chainProgram(), ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
 }
 
 } // namespace headrace::test

@@ -123,7 +123,7 @@ Program checkedProgram() {
 }
 
 TEST(ValueCheck, IsAStepOfAProgram) {
-  Executable executable(checkedProgram(), {nullptr, addOne}, nullptr);
+  Executable executable(checkedProgram(), ProgramCode{{nullptr, addOne}, {}, nullptr});
   auto run = [&](std::vector<int64_t> indices) {
     Tensor x = floats({3}, {1, 2, 3});
     return executable.run(std::vector{x, tensorOf(DType::I64, {3, 2}, indices)})[0];

@@ -110,7 +110,7 @@ TEST(MappedFile, ProgramsNoticeAChangeOfTheirConstants) {
   program.constants = {Tensor::borrow(DType::F32, {4}, file->data(), file)};
   program.buffers.push_back(buffer(BufferInfo::Kind::Constant, 0, number(16)));
   program.steps[2].operands[1] = 5;
-  Executable executable(program, {addOne, addOne, multiply, addOne}, nullptr);
+  Executable executable(program, ProgramCode{{addOne, addOne, multiply, addOne}, {}, nullptr});
   Tensor x = floats({4}, {0, 1, 2, 3});
   EXPECT_EQ(valuesOf<float>(executable.run({&x, 1})[0]), (std::vector<float>{2, 4, 6, 8}));
   write(3);

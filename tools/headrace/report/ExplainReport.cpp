@@ -5,6 +5,7 @@
 #include "report/Table.h"
 #include "report/Text.h"
 #include "terminal/Console.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -78,31 +79,52 @@ void printMovement(const Explanation &explanation, const Amounts &amounts) {
   table.print(stdout);
 }
 
+// Whether there is anything to say on where kernels run: the host runs all of most programs.
+bool namesEngines(const Explanation &explanation) {
+  return std::ranges::any_of(explanation.kernels, [](const KernelReport &kernel) {
+    return kernel.where != hostEngine || !kernel.whyNot.empty();
+  });
+}
+
 void printKernels(const Explanation &explanation, const Amounts &amounts) {
   using Align = Table::Align;
-  Table table({{"kernel", Align::Left},
-               {"kind", Align::Left},
-               {"read"},
-               {"written"},
-               {"saved"},
-               {"operations"},
-               {"ops/byte"},
-               {"intermediates"},
-               {"operators", Align::Left},
-               {"schedule", Align::Left}});
+  bool showsWhere = namesEngines(explanation);
+  std::vector<Table::Column> columns = {{"kernel", Align::Left},
+                                        {"kind", Align::Left},
+                                        {"read"},
+                                        {"written"},
+                                        {"saved"},
+                                        {"operations"},
+                                        {"ops/byte"},
+                                        {"intermediates"},
+                                        {"operators", Align::Left},
+                                        {"schedule", Align::Left}};
+  if (showsWhere)
+    columns.insert(columns.begin() + 1, {"where", Align::Left});
+  Table table(columns);
   for (const KernelReport &kernel : explanation.kernels) {
     std::optional<double> intensity = amounts.intensity(kernel.cost);
-    table.add({kernel.name, kernel.kind, amounts.text(kernel.cost.bytesRead, "B"),
-               amounts.text(kernel.cost.bytesWritten, "B"),
-               amounts.text(kernel.cost.bytesSaved, "B"), amounts.text(kernel.cost.operations, ""),
-               intensity ? fmt::format("{:.2f}", *intensity) : "-",
-               amounts.text(kernel.cost.intermediateBytes, "B"), shortList(kernel.operators),
-               kernel.schedule});
+    std::vector<std::string> row = {kernel.name,
+                                    kernel.kind,
+                                    amounts.text(kernel.cost.bytesRead, "B"),
+                                    amounts.text(kernel.cost.bytesWritten, "B"),
+                                    amounts.text(kernel.cost.bytesSaved, "B"),
+                                    amounts.text(kernel.cost.operations, ""),
+                                    intensity ? fmt::format("{:.2f}", *intensity) : "-",
+                                    amounts.text(kernel.cost.intermediateBytes, "B"),
+                                    shortList(kernel.operators),
+                                    kernel.schedule};
+    if (showsWhere)
+      row.insert(row.begin() + 1, kernel.where);
+    table.add(row);
   }
   table.print(stdout);
-  for (const KernelReport &kernel : explanation.kernels)
+  for (const KernelReport &kernel : explanation.kernels) {
+    if (!kernel.whyNot.empty())
+      fmt::print("{} runs on {}: {}\n", kernel.name, kernel.where, kernel.whyNot);
     if (!kernel.notes.empty())
       fmt::print("{}: {}\n", kernel.name, kernel.notes);
+  }
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
 }
@@ -133,6 +155,8 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"schedule", kernel.schedule},
           {"recipe", kernel.recipe},
           {"notes", kernel.notes},
+          {"where", kernel.where},
+          {"why_not", kernel.whyNot},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
           {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},

@@ -230,12 +230,11 @@ Processor findProcessor(StringRef name) {
   return processor;
 }
 
-CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
+CompiledKernels compileKernels(ArrayRef<ModuleOp> modules, const Processor &processor) {
   // The native one is what runs here, whatever its level is called.
   if (processor.name == processor.needs.level && !hostHas(processor.needs))
     throw Error(ErrorKind::InvalidArgument,
                 "this machine cannot run code for '" + processor.name + "'");
-  SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects =
       compileModules(modules, processor, Runs::Here);
 
@@ -254,13 +253,13 @@ CompiledKernels compileKernels(ModuleOp program, const Processor &processor) {
     auto address = jit->lookup(*module.getSymName());
     if (!address)
       fail("cannot find kernel '" + module.getSymName()->str() + "'", address.takeError());
-    result.kernels[*module.getSymName()] = address->toPtr<KernelFn>();
+    result.functions[*module.getSymName()] = address->toPtr<KernelFn>();
   }
   result.code = jit;
   return result;
 }
 
-std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &processor) {
+std::vector<KernelObject> compileObjects(ArrayRef<ModuleOp> modules, const Processor &processor) {
   // Only what a runtime can ask a machine for: its level, and features that it knows.
   Processor portable = processor;
   portable.name = processor.needs.level;
@@ -270,7 +269,6 @@ std::vector<KernelObject> compileObjects(ModuleOp program, const Processor &proc
   portable.features = features.getString();
 
   std::vector<KernelObject> result;
-  SmallVector<ModuleOp> modules(program.getOps<ModuleOp>());
   for (const Intrinsic &intrinsic : declaredIntrinsics())
     for (ModuleOp module : modules)
       if (module.lookupSymbol(intrinsic.symbol()))

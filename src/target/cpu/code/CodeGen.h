@@ -21,13 +21,13 @@ struct Processor {
 /// another machine's. Throws Error where there is none of that name.
 Processor findProcessor(llvm::StringRef name);
 
-/// Compiles every kernel module of `program` on all cores and links the code into the process.
-/// Throws Error where this machine cannot run it.
-CompiledKernels compileKernels(mlir::ModuleOp program, const Processor &processor);
+/// Compiles kernel modules on all cores and links the code into the process. Throws Error where
+/// this machine cannot run it.
+CompiledKernels compileKernels(llvm::ArrayRef<mlir::ModuleOp> modules, const Processor &processor);
 
-/// Compiles every kernel module of `program` on all cores, for a package; kernels are named by what
-/// they compute.
-std::vector<KernelObject> compileObjects(mlir::ModuleOp program, const Processor &processor);
+/// Compiles kernel modules on all cores, for a package; kernels are named by what they compute.
+std::vector<KernelObject> compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
+                                         const Processor &processor);
 
 /// A module of data as an object file.
 std::string emitObject(llvm::Module &code);

@@ -1,0 +1,15 @@
+// NVIDIA's devices as an engine.
+#pragma once
+
+#include "runtime/program/Engine.h"
+
+namespace headrace::cuda {
+
+const Engine &engine();
+
+/// A runner of a program that is the device's alone (CudaRunner.cpp). Throws Error where there is
+/// no device.
+std::unique_ptr<ProgramRunner> makeRunnerOfDevice(Program program,
+                                                  const std::vector<DeviceImage> &images);
+
+} // namespace headrace::cuda

@@ -1,0 +1,79 @@
+#include "runtime/program/Engine.h"
+
+#include "runtime/cuda/CudaEngine.h"
+#include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace headrace {
+
+namespace {
+
+class HostEngine final : public Engine {
+public:
+  std::string_view name() const override { return hostEngine; }
+  std::string whyNot(const ProcessorNeeds &needs) const override {
+    return hostHas(needs) ? "" : "this processor is another";
+  }
+  std::unique_ptr<const EngineProgram> load(const Program &program,
+                                            const ProgramCode &) const override {
+    throw InternalError("program '" + program.name + "': the host runs its own steps");
+  }
+};
+
+struct Engines {
+  ForkSafeMutex mutex;
+  std::vector<const Engine *> all;
+};
+
+Engines &engines() {
+  static const HostEngine host;
+  static Engines known{{}, {&host, &cuda::engine()}};
+  return known;
+}
+
+} // namespace
+
+std::unique_ptr<ProgramRunner> Engine::makeRunner(Program program, ProgramCode code) const {
+  return makeHostRunner(std::move(program), std::move(code));
+}
+
+const Engine *lookUpEngine(std::string_view name) {
+  Engines &known = engines();
+  std::lock_guard lock(known.mutex);
+  auto found = std::ranges::find(known.all, name, &Engine::name);
+  return found == known.all.end() ? nullptr : *found;
+}
+
+const Engine &findEngine(std::string_view name) {
+  if (const Engine *engine = lookUpEngine(name))
+    return *engine;
+  std::string names;
+  Engines &known = engines();
+  std::lock_guard lock(known.mutex);
+  for (const Engine *engine : known.all)
+    names += (names.empty() ? "" : " or ") + std::string(engine->name());
+  throw Error(ErrorKind::Unsupported,
+              "unknown engine '" + std::string(name) + "'; expected " + names);
+}
+
+void addEngine(const Engine &engine) {
+  if (lookUpEngine(engine.name()))
+    return;
+  Engines &known = engines();
+  std::lock_guard lock(known.mutex);
+  known.all.push_back(&engine);
+}
+
+std::string engineOf(const ProcessorNeeds &needs) {
+  return needs.architecture == hostArchitecture() ? hostEngine : needs.architecture;
+}
+
+bool runsHere(const ProcessorNeeds &needs) {
+  const Engine *engine = lookUpEngine(engineOf(needs));
+  return engine && engine->whyNot(needs).empty();
+}
+
+} // namespace headrace
