@@ -3,6 +3,7 @@
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/Subgraph.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
@@ -12,10 +13,16 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
+static bool isStandard(const Node &node) { return node.domain.empty(); }
+
+/// Models of operators of other domains alone need not name the standard one.
 static int64_t checkedOpset(const Model &model) {
   auto found = model.opsets.find("");
-  if (found == model.opsets.end())
-    throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+  if (found == model.opsets.end()) {
+    if (llvm::any_of(model.graph.nodes, isStandard))
+      throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+    return kNewestOpset;
+  }
   int64_t opset = found->second;
   if (opset < kOldestOpset || opset > kNewestOpset)
     throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
@@ -28,15 +35,15 @@ static void checkOperators(const Graph &graph, int64_t opset) {
   std::set<std::string> kinds;
   std::string message;
   for (const Node &node : graph.nodes) {
-    if (node.domain.empty() && findOperator(node.opType, opset))
+    if (findOperator(node.domain, node.opType, opset))
       continue;
-    std::string kind = node.domain.empty() ? node.opType : node.domain + "." + node.opType;
+    std::string kind = isStandard(node) ? node.opType : node.domain + "." + node.opType;
     if (!kinds.insert(kind).second)
       continue;
     if (!message.empty())
       message += "; ";
     std::string version =
-        node.domain.empty() ? llvm::formatv(" (opset {0})", opset).str() : std::string();
+        isStandard(node) ? llvm::formatv(" (opset {0})", opset).str() : std::string();
     std::string name = node.name.empty() && !node.outputs.empty()
                            ? "node of output " + inQuotes(node.outputs.front())
                            : "node " + inQuotes(node.name);
@@ -61,7 +68,6 @@ private:
   void addInitializers();
   void addInputs();
   RankedTensorType inputType(const ValueInfo &input);
-  void importNode(const Node &node);
   void addOutputs();
 
   const Graph &graph;
@@ -79,7 +85,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   addInputs();
   for (const Node *node : nodes) {
     pollInterruption();
-    importNode(*node);
+    importNode(*node, state);
   }
   addOutputs();
   return writer.finish();
@@ -130,20 +136,6 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   if (headrace::elementCount(known) > int64_t(1) << 40)
     throw Error(ErrorKind::Unsupported, what + ": " + shapeString(known) + " is too large");
   return tensorType(dims, toElementType(*input.dtype, &context));
-}
-
-void GraphImporter::importNode(const Node &node) {
-  if (node.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
-  NodeContext c(node, state);
-  const Operator &op = *findOperator(node.opType, state.opset);
-  bool allKnown = op.evaluate && c.inputCount() > 0;
-  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
-    allKnown = !c.has(i) || c.known(i);
-  if (allKnown && c.has(0))
-    if (auto result = op.evaluate(c))
-      return c.result(*result);
-  op.import(c);
 }
 
 void GraphImporter::addOutputs() {

@@ -29,7 +29,7 @@ public:
   NodeContext(const Node &node, ImportState &state);
 
   const Node &node;
-  const int64_t opset;
+  const int64_t opset; // of the standard domain
 
   // Inputs
   size_t inputCount() const { return node.inputs.size(); }
@@ -64,6 +64,9 @@ public:
   void result(const SymbolicValue &known, size_t i = 0);
   /// The first result is the first input, whatever is known of it.
   void resultIsInput();
+
+  /// For nodes with graphs in them.
+  ImportState &sharedState() { return state; }
 
   // Errors
   /// "input 1 ('weights')"

@@ -1,23 +1,41 @@
 #include "frontend/onnx/import/Operators.h"
 
+#include <map>
+
 namespace headrace::onnx {
 
-static std::unordered_map<std::string, const Operator *> buildTable() {
-  std::unordered_map<std::string, const Operator *> table;
-  for (OperatorFamily family :
-       {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
-        windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
-        layoutOperators(), indexingOperators(), valueOperators()})
-    for (const Operator &entry : family)
-      if (*entry.opType) // an elementary function that ONNX does not have
-        table.emplace(entry.opType, &entry);
+using Table = std::map<std::pair<std::string, std::string>, const Operator *>;
+
+/// Imports of operators with this `since` know every earlier form.
+static constexpr int64_t kOldestSince = 7;
+
+static Table buildTable() {
+  Table table;
+  auto add = [&](const char *domain, std::initializer_list<OperatorFamily> families) {
+    for (OperatorFamily family : families)
+      for (const Operator &entry : family)
+        if (*entry.opType) // an elementary function that ONNX does not have
+          table.emplace(std::pair(domain, entry.opType), &entry);
+  };
+  add("", {arithmeticOperators(), activationOperators(), logicOperators(), conversionOperators(),
+           linearOperators(), windowOperators(), quantizationOperators(), normalizationOperators(),
+           reductionOperators(), layoutOperators(), indexingOperators(), valueOperators(),
+           attentionOperators(), rotaryOperators(), sequenceOperators(), lossOperators(),
+           randomOperators()});
+  add("ai.onnx.preview", {previewOperators()});
+  add("ai.onnx.preview.training", {trainingOperators()});
   return table;
 }
 
-const Operator *findOperator(const std::string &opType, int64_t opset) {
-  static const auto table = buildTable();
-  auto found = table.find(opType);
-  return found == table.end() || found->second->since > opset ? nullptr : found->second;
+const Operator *findOperator(const std::string &domain, const std::string &opType, int64_t opset) {
+  static const Table table = buildTable();
+  auto found = table.find({domain, opType});
+  if (found == table.end())
+    return nullptr;
+  int64_t since = found->second->since;
+  if (domain.empty() && since > std::max(opset, kOldestSince))
+    return nullptr;
+  return found->second;
 }
 
 } // namespace headrace::onnx

@@ -161,9 +161,9 @@ static void importSplit(NodeContext &c) {
 
 static void importConcat(NodeContext &c) {
   SmallVector<Value> inputs = c.inputsOfOneType(Accepts::Any);
-  if (!c.node.find("axis"))
+  if (!c.node.find("axis") && c.opset >= 4)
     c.fail(ErrorKind::InvalidModel, "attribute 'axis' is missing");
-  int64_t axis = c.axis(c.node.getInt("axis", 0), c.rank(0));
+  int64_t axis = c.axis(c.node.getInt("axis", 1), c.rank(0));
   c.result(inputs.size() == 1 ? inputs[0] : c.infer<hr::ConcatOp>(inputs, axis));
 }
 
@@ -199,7 +199,8 @@ static void importPad(NodeContext &c) {
     c.fail(ErrorKind::Unsupported, "padding mode {0} is not supported", inQuotes(mode));
   SymbolicShape shape = c.shape(0);
   int64_t rank = shape.size();
-  auto pads = c.integersOf("pads", 1).value_or(std::vector<int64_t>());
+  const char *attribute = c.opset < 2 ? "paddings" : "pads";
+  auto pads = c.integersOf(attribute, 1).value_or(std::vector<int64_t>());
   SmallVector<int64_t> axes =
       c.has(3) ? c.axes(c.integers(3), rank) : llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (pads.size() != 2 * axes.size())

@@ -2,7 +2,7 @@
 // position of an axis or for blocks of them.
 #include "frontend/onnx/import/ops/Quantization.h"
 
-#include "frontend/onnx/read/TensorReader.h"
+#include "frontend/onnx/import/ops/Composing.h"
 
 using namespace mlir;
 
@@ -14,7 +14,9 @@ Value quantized(ScalarMath &m, Value number, Value zeroPoint, Type type) {
     rounded = m.add(rounded, m.convert(zeroPoint, rounded.getType()));
   // Conversions to wider integers saturate by themselves.
   if (isSmallInteger(type)) {
-    double low = type.isUnsignedInteger() ? 0 : -8, high = type.isUnsignedInteger() ? 15 : 7;
+    bool isUnsigned = type.isUnsignedInteger();
+    double count = 1u << type.getIntOrFloatBitWidth();
+    double low = isUnsigned ? 0 : -count / 2, high = (isUnsigned ? count : count / 2) - 1;
     rounded = m.max(m.min(rounded, m.number(rounded, high)), m.number(rounded, low));
   }
   return m.convert(rounded, type);
@@ -77,22 +79,11 @@ static Value parameter(NodeContext &c, size_t i) {
   return repeated(c, value, axis, block, data[axis]);
 }
 
-static Type typeOfAttribute(NodeContext &c, const char *attribute) {
-  int64_t code = c.node.getInt(attribute, 0);
-  if (code == 0)
-    return {};
-  auto dtype = dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(code, 0, 1000)));
-  if (!dtype)
-    c.fail(ErrorKind::Unsupported, "element type {0} of attribute '{1}' is not supported", code,
-           attribute);
-  return toElementType(*dtype, c.context);
-}
-
 /// x / scale + zero point, rounded. Floats of 8 bits and less have no zero point.
 static void importQuantize(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   c.input(1, Accepts::Numbers);
-  Type stated = typeOfAttribute(c, "output_dtype"), type = stated;
+  Type stated = typeAttribute(c, "output_dtype"), type = stated;
   if (c.has(2))
     type = c.type(2).getElementType();
   if (!type)
@@ -121,7 +112,7 @@ static void importDequantize(NodeContext &c) {
     c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized numbers, found {1}", c.nameOfInput(0),
            typeText(type));
   c.input(1, Accepts::Floats);
-  Type result = typeOfAttribute(c, "output_dtype");
+  Type result = typeAttribute(c, "output_dtype");
   if (!result)
     result = c.type(1).getElementType();
   if (!isPlainFloat(result))
