@@ -34,7 +34,9 @@ class Case:
             [helper.make_empty_tensor_value_info(name) for name in self.outputs],
             [numpy_helper.from_array(value, name) for name, value in self.constants.items()],
         )
+        others = sorted({node.domain for node in self.nodes} - {""})
         opsets = [helper.make_opsetid("", self.opset)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in others]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
     def save(self, folder: Path) -> Path:

@@ -1,5 +1,7 @@
 #include "frontend/onnx/import/Operators.h"
 
+#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+
 #include <map>
 
 namespace headrace::onnx {
@@ -21,9 +23,12 @@ static Table buildTable() {
            linearOperators(), windowOperators(), quantizationOperators(), normalizationOperators(),
            reductionOperators(), layoutOperators(), indexingOperators(), valueOperators(),
            attentionOperators(), rotaryOperators(), sequenceOperators(), lossOperators(),
-           randomOperators()});
+           randomOperators(), upsampleOperators()});
   add("ai.onnx.preview", {previewOperators()});
   add("ai.onnx.preview.training", {trainingOperators()});
+  add("com.microsoft", {microsoftFusedOperators(), microsoftNormalizationOperators(),
+                        microsoftAttentionOperators(), microsoftGroupedAttentionOperators(),
+                        microsoftQuantizedOperators(), microsoftWeightOperators()});
   return table;
 }
 

@@ -39,6 +39,7 @@ OperatorFamily rotaryOperators();
 OperatorFamily sequenceOperators();
 OperatorFamily lossOperators();
 OperatorFamily randomOperators();
+OperatorFamily upsampleOperators();
 /// Of ai.onnx.preview.
 OperatorFamily previewOperators();
 /// Of ai.onnx.preview.training.

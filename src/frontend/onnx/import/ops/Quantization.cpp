@@ -80,7 +80,7 @@ static Value parameter(NodeContext &c, size_t i) {
 }
 
 /// x / scale + zero point, rounded. Floats of 8 bits and less have no zero point.
-static void importQuantize(NodeContext &c) {
+void importQuantize(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   c.input(1, Accepts::Numbers);
   Type stated = typeAttribute(c, "output_dtype"), type = stated;
@@ -105,7 +105,7 @@ static void importQuantize(NodeContext &c) {
 }
 
 /// (x - zero point) * scale
-static void importDequantize(NodeContext &c) {
+void importDequantize(NodeContext &c) {
   Value input = c.input(0);
   Type type = c.type(0).getElementType();
   if (!isQuantizedType(type) && !type.isSignlessInteger(32))
@@ -133,13 +133,12 @@ static void importDequantize(NodeContext &c) {
   }));
 }
 
-/// Scale and zero point from the range of the data, which is made to include 0.
-static void importDynamicQuantize(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats);
-  auto all = llvm::to_vector(llvm::seq<int64_t>(0, c.rank(0)));
+/// The range is made to include 0.
+DynamicallyQuantized dynamicallyQuantized(NodeContext &c, Value x) {
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(x).size()));
   Type byte = c.builder.getIntegerType(8, /*isSigned=*/false);
-  Value least = c.reduce(hr::ReduceKind::Min, input, all, false);
-  Value greatest = c.reduce(hr::ReduceKind::Max, input, all, false);
+  Value least = c.reduce(hr::ReduceKind::Min, x, all, false);
+  Value greatest = c.reduce(hr::ReduceKind::Max, x, all, false);
   Value scale = c.map({least, greatest}, [](ScalarMath &m, ValueRange x) {
     Value zero = m.number(x[0], 0);
     Value range = m.sub(m.max(x[1], zero), m.min(x[0], zero));
@@ -151,11 +150,17 @@ static void importDynamicQuantize(NodeContext &c) {
     Value zero = m.number(x[0], 0);
     return quantized(m, m.div(m.sub(zero, m.min(x[0], zero)), x[1]), nullptr, byte);
   });
-  c.result(c.map({input, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
+  Value numbers = c.map({x, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
     return quantized(m, m.div(x[0], x[1]), x[2], byte);
-  }));
-  c.result(scale, 1);
-  c.result(zeroPoint, 2);
+  });
+  return {numbers, scale, zeroPoint};
+}
+
+static void importDynamicQuantize(NodeContext &c) {
+  DynamicallyQuantized found = dynamicallyQuantized(c, c.input(0, Accepts::Floats));
+  c.result(found.numbers);
+  c.result(found.scale, 1);
+  c.result(found.zeroPoint, 2);
 }
 
 OperatorFamily quantizationOperators() {
