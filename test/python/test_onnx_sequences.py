@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from cases.operators.case import Case, normal, one, truth
+from cases.operators.case import Case, node, normal, one, truth
 from cases.operators.microsoft import microsoft_cases
 from cases.operators.sequences import sequence_cases
 
@@ -151,3 +151,27 @@ def test_what_does_not_fit_is_refused_in_words(tmp_path: Path) -> None:
     assert "equal width" in refusal(bits, tmp_path)
     unknown = one("Frobnicate", normal(3), domain="com.microsoft")
     assert "com.microsoft.Frobnicate" in refusal(unknown, tmp_path)
+
+
+def gradient_case(x: np.ndarray, w: np.ndarray, **names: object) -> Case:
+    nodes = [
+        node("Mul", "x,w", "p"),
+        node("Add", "p,x", "s"),
+        node("Tanh", "s", "t"),
+        node("Gradient", "x,w", "dx,dw", domain="ai.onnx.preview.training", **names),
+    ]
+    return Case("gradient", nodes, {"x": x, "w": w}, outputs=("t", "dx", "dw"))
+
+
+def test_gradients_sum_over_uses_and_broadcasts(tmp_path: Path) -> None:
+    x, w = normal(3, 4), normal(4, seed=1)
+    t, dx, dw = run(gradient_case(x, w, xs=["x", "w"], y="t"), tmp_path)
+    slope = 1 - t * t
+    np.testing.assert_allclose(dx, slope * (w + 1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(dw, (slope * x).sum(0), rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_what_is_not_there_are_refused(tmp_path: Path) -> None:
+    x, w = normal(3, 4), normal(4, seed=1)
+    assert "'nothing'" in refusal(gradient_case(x, w, xs=["x", "w"], y="nothing"), tmp_path)
+    assert "'p'" in refusal(gradient_case(x, w, xs=["p", "w"], y="t"), tmp_path)

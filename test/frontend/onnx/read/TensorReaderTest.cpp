@@ -104,6 +104,18 @@ TEST(TensorReader, NumbersOfFourBitsLieInPairs) {
               ErrorKind::InvalidModel, "'w': expected 3");
 }
 
+TEST(TensorReader, NumbersOfTwoBitsLieFourToAByte) {
+  constexpr int Uint2 = 25, Int2 = 26;
+  // 1, -2, -1, 0 and 1, with three places to spare.
+  std::vector<uint8_t> fours = {0b00111001, 0b01};
+  EXPECT_EQ(values<int8_t>(initializer(rawTensor<uint8_t>("w", Int2, {5}, fours))),
+            (std::vector<int8_t>{1, -2, -1, 0, 1}));
+  EXPECT_EQ(values<uint8_t>(initializer(rawTensor<uint8_t>("w", Uint2, {5}, fours))),
+            (std::vector<uint8_t>{1, 2, 3, 0, 1}));
+  expectError(modelWithInitializer(rawTensor<uint8_t>("w", Int2, {9}, fours)),
+              ErrorKind::InvalidModel, "'w': expected 3");
+}
+
 TEST(TensorReader, ScalarsAndEmptyTensors) {
   Tensor scalar = initializer(rawTensor<float>("w", Float, {}, {7}));
   EXPECT_EQ(scalar.shape(), Shape{});
@@ -183,7 +195,7 @@ TEST(TensorReader, UnsupportedTypesAreNamed) {
                     "initializer 'words': element type string is not supported");
   expectTensorError(rawTensor<float>("c", Complex64, {1}, {1, 2}), ErrorKind::Unsupported,
                     "complex64");
-  expectTensorError(rawTensor<char>("q", 25, {2}, {1}), ErrorKind::Unsupported, "code 25");
+  expectTensorError(rawTensor<char>("q", 99, {2}, {1}), ErrorKind::Unsupported, "code 99");
   expectTensorError(rawTensor<char>("q", -5, {2}, {1}), ErrorKind::Unsupported, "code -5");
   expectTensorError(rawTensor<float>("u", 0, {1}, {1}), ErrorKind::InvalidModel, "'u'");
 }

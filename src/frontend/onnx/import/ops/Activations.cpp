@@ -23,11 +23,15 @@ static Value elu(const Node &node, ScalarMath &m, Value x) {
   return formulas::elu(m, x, m.number(x, node.getFloat("alpha", 1)));
 }
 
-static Value selu(const Node &node, ScalarMath &m, Value x) {
-  Value alpha = m.number(x, node.getFloat("alpha", 1.67326319217681884765625f));
-  Value gamma = m.number(x, node.getFloat("gamma", 1.05070102214813232421875f));
-  Value negative = m.mul(alpha, m.op<math::ExpM1Op>(x));
-  return m.mul(gamma, m.select(m.isPositive(x), x, negative));
+/// Before version 6 the constants had fewer digits.
+static void importSelu(NodeContext &c) {
+  bool isFirst = c.opset < 6;
+  double alpha = c.node.getFloat("alpha", isFirst ? 1.6732f : 1.67326319217681884765625f);
+  double gamma = c.node.getFloat("gamma", isFirst ? 1.0507f : 1.05070102214813232421875f);
+  c.result(c.map(c.input(0, Accepts::Floats), [&](ScalarMath &m, ValueRange v) {
+    Value x = v[0], negative = m.mul(m.number(x, alpha), m.op<math::ExpM1Op>(x));
+    return m.mul(m.number(x, gamma), m.select(m.isPositive(x), x, negative));
+  }));
 }
 
 static Value celu(const Node &node, ScalarMath &m, Value x) {
@@ -145,7 +149,7 @@ OperatorFamily activationOperators() {
       {"Softsign", 7, activation<plain<formulas::softsign>>},
       {"Mish", 18, activation<plain<formulas::mish>>},
       {"Elu", 7, activation<elu>},
-      {"Selu", 7, activation<selu>},
+      {"Selu", 7, importSelu},
       {"Celu", 12, activation<celu>},
       {"LeakyRelu", 7, activation<leakyRelu>},
       {"ThresholdedRelu", 10, activation<thresholdedRelu>},

@@ -67,7 +67,8 @@ static void importAttention(NodeContext &c) {
   if (c.has(pastKey) != c.has(pastValue))
     c.fail(ErrorKind::InvalidModel, "expected both past keys and past values, or neither");
   parts.key = withPast(c, newKey, pastKey);
-  parts.value = c.cast(withPast(c, newValue, pastValue), elementTypeOf(parts.query));
+  Value allValues = withPast(c, newValue, pastValue);
+  parts.value = c.cast(allValues, elementTypeOf(parts.query));
   if (headsOf(c, parts.key) != headsOf(c, parts.value))
     c.fail(ErrorKind::ShapeMismatch, "expected as many heads of values as of keys, found {0}, {1}",
            headsOf(c, parts.value), headsOf(c, parts.key));
@@ -89,10 +90,10 @@ static void importAttention(NodeContext &c) {
   }
   parts.scale = c.node.find("scale") ? c.node.getFloat("scale", 1) : defaultScale(c, parts.query);
   parts.softcap = c.node.getFloat("softcap", 0);
-  parts.softmaxType = typeAttribute(c, "softmax_precision");
+  parts.softmaxType = softmaxPrecision(c);
 
   c.result(parts.key, presentKey);
-  c.result(parts.value, presentValue);
+  c.result(allValues, presentValue);
   Value all;
   if (wants(c, scores)) {
     AttentionSteps steps = attentionInSteps(c, parts);
@@ -118,7 +119,7 @@ static void importFlexAttention(NodeContext &c) {
   parts.key = c.input(key, Accepts::Floats);
   parts.value = c.input(value, Accepts::Floats);
   parts.scale = c.node.find("scale") ? c.node.getFloat("scale", 1) : defaultScale(c, parts.query);
-  parts.softmaxType = typeAttribute(c, "softmax_precision");
+  parts.softmaxType = softmaxPrecision(c);
   auto change = [&](const char *attribute) -> std::function<Value(Value)> {
     if (!c.node.find(attribute))
       return {};

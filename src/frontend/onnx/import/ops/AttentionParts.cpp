@@ -19,6 +19,14 @@ int64_t headsOf(NodeContext &c, Value x) {
   return *heads;
 }
 
+Type softmaxPrecision(NodeContext &c) {
+  Type type = typeAttribute(c, "softmax_precision");
+  if (type && !isPlainFloat(type))
+    c.fail(ErrorKind::TypeMismatch, "attribute 'softmax_precision': expected a float, found {0}",
+           typeText(type));
+  return type;
+}
+
 double defaultScale(NodeContext &c, Value query) {
   AffineExpr size = shapeOf(query).back();
   auto depth = constantValue(size);
@@ -29,7 +37,7 @@ double defaultScale(NodeContext &c, Value query) {
 
 Value apartHeads(NodeContext &c, Value x, int64_t heads, const char *what) {
   SymbolicShape shape = shapeOf(x);
-  if (heads < 1)
+  if (heads < 1 || heads > kMostHeads)
     c.fail(ErrorKind::InvalidModel, "{0}: expected a positive number of heads, found {1}", what,
            heads);
   auto depth = shape.size() == 3 ? exactQuotient(shape[2], c.dim(heads)) : std::nullopt;

@@ -6,6 +6,9 @@
 
 namespace headrace::onnx {
 
+/// Far beyond any model; keeps products of these numbers from overflowing.
+inline constexpr int64_t kMostHeads = int64_t(1) << 20;
+
 /// Which keys a query may see, by position: query i stands at `offset` + i. A window of -1 is open.
 struct KeyWindow {
   bool isCausal = false;
@@ -51,6 +54,9 @@ mlir::Value joinHeads(NodeContext &c, mlir::Value x);
 
 /// The constant number of heads of a tensor [batch, heads, length, depth].
 int64_t headsOf(NodeContext &c, mlir::Value x);
+
+/// The float that attribute `softmax_precision` names; null where it is absent.
+mlir::Type softmaxPrecision(NodeContext &c);
 
 /// A tensor that broadcasts to [batch, heads, queries, keys], with all four dimensions.
 mlir::Value inFourDims(NodeContext &c, mlir::Value mask);

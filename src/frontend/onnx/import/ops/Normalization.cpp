@@ -107,7 +107,7 @@ static Value layerNorm(NodeContext &c, Value input, Value scale, Value bias, int
 /// Mean and inverse deviation are outputs 1 and 2, in the type that `stash_type` names.
 static void resultStatistics(NodeContext &c, Value mean, Value inverse) {
   Type type = typeAttribute(c, "stash_type");
-  if (!type)
+  if (!type || !isPlainFloat(type))
     type = c.builder.getF32Type();
   c.result(c.cast(mean, type), 1);
   c.result(c.cast(inverse, type), 2);

@@ -7,6 +7,9 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
+/// Longer filters and sequences would become programs of as many steps.
+static constexpr int64_t kMostSteps = 256;
+
 /// A convolution of each channel with its own filter that sees the past alone: the state is the
 /// last elements of the sequence, one less than the filter has.
 static void importCausalConv(NodeContext &c) {
@@ -19,6 +22,9 @@ static void importCausalConv(NodeContext &c) {
   if (!taps || *taps < 1 || !sameSize(window[0], shape[1]) || constantValue(window[1]) != 1)
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter of [{1}, 1, known size], found {2}",
            c.nameOfInput(1), c.text({shape[1]}), c.text(window));
+  if (*taps > kMostSteps)
+    c.fail(ErrorKind::Unsupported, "{0}: expected a filter of up to {1} elements, found {2}",
+           c.nameOfInput(1), kMostSteps, *taps);
   AffineExpr past = c.dim(*taps - 1);
   Type type = elementTypeOf(input);
   Value state = c.has(3) ? c.input(3, Accepts::Floats)
@@ -53,9 +59,6 @@ static void importCausalConv(NodeContext &c) {
   c.result(part(c, whole, 2, shape[2], past), 1);
 }
 
-/// Longer sequences would become programs of as many steps.
-static constexpr int64_t kMostSteps = 256;
-
 /// Attention whose memory is a matrix: at each step it decays, takes up a key and value, and is
 /// read by a query. Steps are written one after the other.
 static void importLinearAttention(NodeContext &c) {
@@ -67,7 +70,7 @@ static void importLinearAttention(NodeContext &c) {
     c.fail(ErrorKind::InvalidModel, "update rule '{0}': expected decay {1} and beta {2}", rule,
            decays ? "given" : "absent", corrects ? "given" : "absent");
   int64_t heads = c.node.getInt("q_num_heads", 0), shared = c.node.getInt("kv_num_heads", 0);
-  if (heads < 1 || shared < 1 || heads % shared != 0)
+  if (heads < 1 || heads > kMostHeads || shared < 1 || heads % shared != 0)
     c.fail(ErrorKind::InvalidModel,
            "expected heads of queries to be a multiple of those of keys, "
            "found {0} and {1}",

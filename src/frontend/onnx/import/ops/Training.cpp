@@ -2,6 +2,7 @@
 // far, then tensors, their gradients and what the optimizer keeps of each; outputs are new tensors,
 // then what is kept.
 #include "frontend/onnx/import/ops/Composing.h"
+#include "frontend/onnx/import/ops/Gradient.h"
 
 using namespace mlir;
 
@@ -100,6 +101,7 @@ template <Rule rule, size_t values> static void importUpdate(NodeContext &c) {
 
 OperatorFamily trainingOperators() {
   static const Operator table[] = {
+      {"Gradient", 1, importGradient},
       {"Adagrad", 1, importUpdate<adagrad, 3>},
       {"Momentum", 1, importUpdate<momentum, 3>},
       {"Adam", 1, importUpdate<adam, 4>},

@@ -45,6 +45,9 @@ static Value taken(NodeContext &c, Value x, int64_t axis, ArrayRef<int64_t> posi
   return c.infer<hr::GatherOp>(x, createConstant(c.builder, c.loc, places), axis);
 }
 
+/// Positions of each element are constants.
+static constexpr int64_t kMostPositions = int64_t(1) << 24;
+
 static Value grown(NodeContext &c, Value x, int64_t axis, float scale, bool isLinear) {
   auto whole = static_cast<int64_t>(scale);
   auto size = constantValue(shapeOf(x)[axis]);
@@ -53,7 +56,10 @@ static Value grown(NodeContext &c, Value x, int64_t axis, float scale, bool isLi
   if (!size || *size < 1)
     c.fail(ErrorKind::Unsupported, "a scale of {0} for the free size {1} is not supported", scale,
            c.text({shapeOf(x)[axis]}));
-  auto count = static_cast<int64_t>(std::floor(static_cast<float>(*size) * scale));
+  auto count =
+      static_cast<int64_t>(std::floor(static_cast<double>(*size) * static_cast<double>(scale)));
+  if (count > kMostPositions)
+    c.fail(ErrorKind::Unsupported, "expected a size of at most 2^24, found {0}", count);
   SmallVector<int64_t> low, high;
   Tensor weights = Tensor::allocate(DType::F32, {count});
   for (int64_t i = 0; i < count; ++i) {

@@ -86,7 +86,7 @@ static Value globalAverage(NodeContext &c, Value x) {
 /// Scale and zero point of the result, then each tensor with its own.
 static void importConcat(NodeContext &c) {
   SmallVector<Value> parts;
-  for (size_t i = 2; i + 2 < c.inputCount() || i + 2 == c.inputCount(); i += 3)
+  for (size_t i = 2; i + 1 < c.inputCount(); i += 3)
     parts.push_back(dequantized(c, i));
   if (parts.empty())
     c.fail(ErrorKind::InvalidModel, "expected tensors to join, found none");
