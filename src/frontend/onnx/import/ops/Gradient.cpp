@@ -31,11 +31,13 @@ public:
     for (Operation *op : llvm::reverse(forward)) {
       if (op->getNumResults() != 1 || !active.contains(op->getResult(0)))
         continue;
-      Value gradient = total(op->getResult(0));
-      if (!gradient)
+      Value given = total(op->getResult(0));
+      if (!given)
         continue;
       auto rule = dyn_cast<hr::OperatorInterface>(op);
-      auto gradients = rule ? rule.gradient(c.builder, gradient) : failure();
+      gradient::Gradients gradients = failure();
+      if (rule)
+        gradients = rule.gradient(c.builder, given);
       if (failed(gradients))
         c.fail(ErrorKind::Unsupported, "{0} has no gradient", op->getName().getStringRef());
       for (auto [operand, part] : llvm::zip(op->getOperands(), *gradients))
@@ -54,9 +56,9 @@ public:
   }
 
 private:
-  void contribute(Value value, Value gradient) {
-    if (gradient && active.contains(value))
-      contributions[value].push_back(gradient);
+  void contribute(Value value, Value part) {
+    if (part && active.contains(value))
+      contributions[value].push_back(part);
   }
 
   NodeContext &c;
@@ -75,8 +77,7 @@ void importGradient(NodeContext &c) {
       names->strings.size() > c.inputCount())
     c.fail(ErrorKind::InvalidModel, "attribute 'xs': expected a name for each of {0} outputs",
            c.node.outputs.size());
-  const ImportedValue *found = values.find(name);
-  if (!found || !gradient::isFloat(values.tensor(name)))
+  if (!values.find(name) || !gradient::isFloat(values.tensor(name)))
     c.fail(ErrorKind::InvalidModel,
            "attribute 'y': expected a value of floats before it, found {0}", inQuotes(name));
   SmallVector<Value> inputs;
@@ -89,9 +90,9 @@ void importGradient(NodeContext &c) {
   Backward backward(c, inputs);
   backward.run(values.tensor(name));
   for (auto [i, input] : llvm::enumerate(inputs)) {
-    Value gradient = backward.total(input);
+    Value found = backward.total(input);
     auto type = cast<RankedTensorType>(input.getType());
-    c.result(gradient ? gradient : gradient::filled(c.builder, c.loc, type, 0), i);
+    c.result(found ? found : gradient::filled(c.builder, c.loc, type, 0), i);
   }
 }
 
