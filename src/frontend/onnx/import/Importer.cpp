@@ -12,10 +12,11 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-static int64_t checkedOpset(const Model &model) {
+int64_t checkedOpset(const Model &model) {
   auto found = model.opsets.find("");
+  // A model of other operators need not name it.
   if (found == model.opsets.end())
-    throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+    return kNewestOpset;
   int64_t opset = found->second;
   if (opset < kOldestOpset || opset > kNewestOpset)
     throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
@@ -28,7 +29,7 @@ static void checkOperators(const Graph &graph, int64_t opset) {
   std::set<std::string> kinds;
   std::string message;
   for (const Node &node : graph.nodes) {
-    if (node.domain.empty() && findOperator(node.opType, opset))
+    if (operatorOf(node, opset))
       continue;
     std::string kind = node.domain.empty() ? node.opType : node.domain + "." + node.opType;
     if (!kinds.insert(kind).second)
@@ -61,7 +62,6 @@ private:
   void addInitializers();
   void addInputs();
   RankedTensorType inputType(const ValueInfo &input);
-  void importNode(const Node &node);
   void addOutputs();
 
   const Graph &graph;
@@ -79,7 +79,13 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   addInputs();
   for (const Node *node : nodes) {
     pollInterruption();
-    importNode(*node);
+    try {
+      importNode(*node, state);
+    } catch (const Error &error) {
+      if (state.unknown.empty())
+        throw;
+      throw DataDependentError(error.kind(), error.what());
+    }
   }
   addOutputs();
   return writer.finish();
@@ -90,9 +96,7 @@ void GraphImporter::addInitializers() {
     values.define(initializer.name, initializer.tensor);
 }
 
-/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
-/// wherever a size is open, and two such sizes need not be equal.
-static bool isNamed(const Dim &dim) {
+bool isNamed(const Dim &dim) {
   constexpr StringRef kUnknown[] = {"", "?", "*", "-1", "None", "unknown"};
   return !llvm::is_contained(kUnknown, dim.symbol);
 }
@@ -132,20 +136,6 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   return tensorType(dims, toElementType(*input.dtype, &context));
 }
 
-void GraphImporter::importNode(const Node &node) {
-  if (node.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
-  NodeContext c(node, state);
-  const Operator &op = *findOperator(node.opType, state.opset);
-  bool allKnown = op.evaluate && c.inputCount() > 0;
-  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
-    allKnown = !c.has(i) || c.known(i);
-  if (allKnown && c.has(0))
-    if (auto result = op.evaluate(c))
-      return c.result(*result);
-  op.import(c);
-}
-
 void GraphImporter::addOutputs() {
   for (const ValueInfo &output : graph.outputs) {
     const ImportedValue *value = values.find(output.name);
@@ -165,6 +155,9 @@ OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
                                   const std::string &fileName) {
   try {
     return GraphImporter(model, context).run();
+  } catch (const DataDependentError &error) {
+    throw DataDependentError(error.kind(),
+                             fileName + (fileName.empty() ? "" : ": ") + error.what());
   } catch (const Error &error) {
     if (fileName.empty())
       throw;

@@ -36,4 +36,11 @@ OperatorFamily valueOperators();
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
 
+/// The node's operator; null where it cannot be imported.
+const Operator *operatorOf(const Node &node, int64_t opset);
+
+/// Defines the node's results, which must have an operator. Throws Error; what it asked for and did
+/// not get stands in `state.unknown`.
+void importNode(const Node &node, ImportState &state);
+
 } // namespace headrace::onnx
