@@ -379,7 +379,13 @@ std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) 
   return Compiler(source.context, impl->settings, impl->name).predict(*program, open, threads);
 }
 
+std::string Model::stagesText() const {
+  return impl->staged ? impl->staged->text() : std::string();
+}
+
 Explanation Model::explain(const Sizes &sizes) {
+  if (impl->staged)
+    return impl->staged->explain();
   if (impl->packaged)
     return impl->packaged->explain(impl->checked(sizes));
   LevelOneProgram &source = impl->sourceFor("its kernels");

@@ -88,6 +88,8 @@ public:
   /// Whether it is no single program, because shapes, control flow or values depend on data. Such a
   /// model has no executable, no gradient and no package.
   bool isStaged() const;
+  /// Of a model in stages: what is compiled and what runs between, line by line.
+  std::string stagesText() const;
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
@@ -113,6 +115,7 @@ public:
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;
+  /// Of a model in stages: all programs compiled so far, at the sizes that they were made for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
   /// Microseconds that the cost model expects of each step of the program that serves these inputs,
   /// on so many threads. Throws Error for a package, which holds compiled code only.

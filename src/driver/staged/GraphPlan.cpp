@@ -146,6 +146,19 @@ void GraphPlan::dropUnneeded() {
   nodes.assign(std::make_move_iterator(needed.rbegin()), std::make_move_iterator(needed.rend()));
 }
 
+std::pair<GraphPlan::NodeList, GraphPlan::NodeList> GraphPlan::nodesByPlace() const {
+  std::pair<NodeList, NodeList> result;
+  for (const PlannedNode &node : nodes) {
+    (node.isHostAlways ? result.second : result.first).push_back(node.node);
+    for (const auto &[name, body] : node.bodies) {
+      auto [compiled, host] = body->nodesByPlace();
+      result.first.insert(result.first.end(), compiled.begin(), compiled.end());
+      result.second.insert(result.second.end(), host.begin(), host.end());
+    }
+  }
+  return result;
+}
+
 std::vector<std::shared_ptr<const Stage>> GraphPlan::stages() const {
   std::vector<std::shared_ptr<const Stage>> result;
   {

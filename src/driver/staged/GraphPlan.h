@@ -42,6 +42,10 @@ public:
                                 Call &call);
 
   const onnx::Graph &graph() const { return source; }
+  /// The nodes that are compiled, and those that always run on the host, here and in the graphs
+  /// inside.
+  using NodeList = std::vector<const onnx::Node *>;
+  std::pair<NodeList, NodeList> nodesByPlace() const;
   /// Programs that are kept now, here and in the graphs inside.
   std::vector<std::shared_ptr<const Stage>> stages() const;
 

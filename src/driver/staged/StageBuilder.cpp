@@ -35,6 +35,7 @@ std::shared_ptr<Stage> StageBuilder::import(const Stage *from) {
   sizesFrom = from;
   stage = std::make_shared<Stage>();
   computed.clear();
+  constants.clear();
   LevelOneProgram program{
       plan.model.name, makeContext(findTarget(plan.model.settings.target)), {}, {}};
   {
@@ -55,6 +56,7 @@ std::shared_ptr<Stage> StageBuilder::import(const Stage *from) {
       outputs.push_back(plan.names[output]);
     program.module = stageImporter.finish(outputs);
   }
+  program.files = filesHolding(constants);
   stage->model = std::make_shared<Model>(std::move(program), plan.model.settings);
   return stage;
 }
@@ -73,8 +75,10 @@ void StageBuilder::provide(int value) {
   if (computed.contains(value) || importer->has(name))
     return;
   const Tensor &tensor = *frame.tensor(value);
-  if (plan.constants[value].tensor())
+  if (plan.constants[value].tensor()) {
+    constants.push_back(tensor);
     return importer->addConstant(name, tensor);
+  }
   std::vector<bool> isOpen;
   importer->addInput(name, tensor.dtype(), dimsOf(value, tensor, isOpen));
   stage->inputs.push_back(value);

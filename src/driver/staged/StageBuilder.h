@@ -37,6 +37,7 @@ private:
   onnx::StageImporter *importer = nullptr;
   std::shared_ptr<Stage> stage;
   std::set<int> computed; // values
+  std::vector<Tensor> constants;
 };
 
 } // namespace headrace::staged

@@ -31,6 +31,10 @@ public:
   /// The programs compiled so far, and how many versions of them.
   std::vector<std::shared_ptr<const Stage>> stages() const { return plan->stages(); }
   size_t compiledVersions() const;
+  /// A report on them, at the sizes that they were made for. Throws Error before the first run.
+  Explanation explain() const;
+  /// The nodes of the host by name, and how many others there are.
+  std::string text() const;
 
 private:
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }

@@ -82,7 +82,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     try {
       importNode(*node, state);
     } catch (const Error &error) {
-      if (state.unknown.empty())
+      if (state.unknown.empty() || error.kind() != ErrorKind::Unsupported)
         throw;
       throw DataDependentError(error.kind(), error.what());
     }

@@ -60,12 +60,12 @@ struct Attribute {
 
 struct Node {
   std::string name, opType;
-  std::string domain;   // "" is the standard domain, also when the file spells it "ai.onnx"
-  std::string overload; // which function of that name
+  std::string domain; // "" is the standard domain, also when the file spells it "ai.onnx"
   std::vector<std::string> inputs, outputs; // "" is an omitted optional one
   std::vector<Attribute> attributes;
   /// The version of its operator set where that is not the model's: in the body of a function.
   std::optional<int64_t> opset;
+  std::string overload; // which function of that name
 
   const Attribute *find(std::string_view attribute) const;
 
