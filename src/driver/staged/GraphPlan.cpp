@@ -7,6 +7,7 @@
 #include "runtime/system/Text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace headrace::staged {
 
@@ -113,17 +114,23 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
   return result;
 }
 
+/// All operators that are missing in one message, each with the first node that uses it.
 void GraphPlan::checkOperators() const {
+  std::set<std::string> kinds;
+  std::string message;
   for (const PlannedNode &planned : nodes) {
     const onnx::Node &node = *planned.node;
     if (planned.host || onnx::isImportable(node, model.opset))
       continue;
     std::string kind = node.domain.empty() ? node.opType : node.domain + "." + node.opType;
-    throw Error(ErrorKind::Unsupported,
-                node.describe() + ": operator " + inQuotes(kind) +
-                    (node.domain.empty() ? " (opset " + std::to_string(model.opset) + ")" : "") +
-                    " is not supported");
+    if (!kinds.insert(kind).second)
+      continue;
+    message += (message.empty() ? "" : "; ") + node.describe() + ": operator " + inQuotes(kind) +
+               (node.domain.empty() ? " (opset " + std::to_string(model.opset) + ")" : "") +
+               " is not supported";
   }
+  if (!message.empty())
+    throw Error(ErrorKind::Unsupported, message);
 }
 
 /// Nodes that nobody reads are not run.

@@ -12,11 +12,24 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
+/// Whether a node, here or inside of one, takes its version from the model.
+static bool usesStandardOperators(const Graph &graph) {
+  return llvm::any_of(graph.nodes, [](const Node &node) {
+    return (node.domain.empty() && !node.opset) ||
+           llvm::any_of(node.attributes, [](const onnx::Attribute &attribute) {
+             return attribute.graph && usesStandardOperators(*attribute.graph);
+           });
+  });
+}
+
 int64_t checkedOpset(const Model &model) {
   auto found = model.opsets.find("");
   // A model of other operators need not name it.
-  if (found == model.opsets.end())
+  if (found == model.opsets.end()) {
+    if (usesStandardOperators(model.graph))
+      throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
     return kNewestOpset;
+  }
   int64_t opset = found->second;
   if (opset < kOldestOpset || opset > kNewestOpset)
     throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
