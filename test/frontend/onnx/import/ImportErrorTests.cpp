@@ -44,6 +44,7 @@ TEST(ImportErrors, VersionsOutOfRange) {
     expectFailure(model, ErrorKind::Unsupported, {"found " + std::to_string(opset)});
   }
   ModelBuilder model;
+  model.input("x", {"3"}).node("Relu", {"x"}, {"y"}).output("y");
   model.model.opsets.clear();
   expectFailure(model, ErrorKind::InvalidModel, {"version of the standard operator set"});
 }
