@@ -14,8 +14,9 @@ struct Settings {
   /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
   /// that the target has insists.
   std::string expansion = "auto";
-  /// Choices that the compiler follows, as the text of a recipe (transform/choices/ProgramRecipe.h);
-  /// what it does not speak of the compiler chooses, as it does all where it is empty.
+  /// Choices that the compiler follows, as the text of a recipe
+  /// (transform/choices/ProgramRecipe.h); what it does not speak of the compiler chooses, as it
+  /// does all where it is empty.
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;
@@ -24,6 +25,8 @@ struct Settings {
   int64_t sharedVectorBytes = 0;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
+  /// How often bodies of a model's loops may run in one call; 0: HEADRACE_MOST_ITERATIONS, or 10^8.
+  int64_t mostIterations = 0;
 };
 
 /// The values that `expansion` may have on any target: "auto, generated, openblas, cublas or

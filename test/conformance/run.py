@@ -97,12 +97,12 @@ def verdict(case) -> tuple[str, str]:
             model = headrace.load(file.name)
             for inputs, expected in case.data_sets:
                 inputs, expected = (list(map(unpacked, part)) for part in (inputs, expected))
-                if not all(isinstance(x, (np.ndarray, np.generic)) for x in (*inputs, *expected)):
-                    return "refused", "expected tensors, found sequences or optionals"
-                results = model(*map(np.asarray, inputs))
+                results = as_tuple(model(*inputs))
+                if len(results) != len(expected):
+                    return "wrong", f"{len(results)} outputs in place of {len(expected)}"
                 compare = difference_of_random if is_random(case) else difference
-                for found, wanted in zip(as_tuple(results), expected):
-                    if reason := compare(case, found, np.asarray(wanted)):
+                for found, wanted in zip(results, expected):
+                    if reason := compare(case, found, wanted):
                         return "wrong", reason
     except headrace.InternalError as error:
         return "crash", str(error)
@@ -112,17 +112,40 @@ def verdict(case) -> tuple[str, str]:
 
 
 def unpacked(value):
-    """Some cases hold their tensors as they stand in files."""
+    """Arrays, lists of them for sequences, None for an empty optional. Some cases hold their tensors
+    as they stand in files."""
     import onnx
 
-    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    if isinstance(value, onnx.SequenceProto):
+        return list(map(unpacked, onnx.numpy_helper.to_list(value)))
+    if isinstance(value, onnx.OptionalProto):
+        return unpacked(onnx.numpy_helper.to_optional(value))
+    if isinstance(value, (list, tuple)):
+        return list(map(unpacked, value))
+    return value if value is None else np.asarray(value)
 
 
 def as_tuple(results) -> tuple:
     return results if isinstance(results, tuple) else (results,)
 
 
-def difference(case, found: np.ndarray, wanted: np.ndarray) -> str:
+def difference(case, found, wanted) -> str:
+    """In what a result differs from what was expected; "" where it does not."""
+    if isinstance(wanted, list):
+        if not isinstance(found, list) or len(found) != len(wanted):
+            return "another sequence"
+        return next(filter(None, (difference(case, *pair) for pair in zip(found, wanted))), "")
+    if wanted is None or found is None or isinstance(found, list):
+        return "" if found is None and wanted is None else "a value of another kind"
+    if wanted.dtype.kind in "OSU":
+        same = found.dtype == object and found.shape == wanted.shape
+        return "" if same and found.tolist() == wanted.tolist() else "other strings"
+    return difference_of_numbers(case, found, wanted)
+
+
+def difference_of_numbers(case, found: np.ndarray, wanted: np.ndarray) -> str:
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
         return f"{found.dtype}{found.shape} in place of {wanted.dtype}{wanted.shape}"
     if not is_float(wanted.dtype):

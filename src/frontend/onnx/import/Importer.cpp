@@ -15,11 +15,21 @@ namespace headrace::onnx {
 
 static bool isStandard(const Node &node) { return node.domain.empty(); }
 
-/// Models of operators of other domains alone need not name the standard one.
-static int64_t checkedOpset(const Model &model) {
+/// Whether a node, here or inside of one, takes its version from the model.
+static bool usesStandardOperators(const Graph &graph) {
+  return llvm::any_of(graph.nodes, [](const Node &node) {
+    return (isStandard(node) && !node.opset) ||
+           llvm::any_of(node.attributes, [](const onnx::Attribute &attribute) {
+             return attribute.graph && usesStandardOperators(*attribute.graph);
+           });
+  });
+}
+
+int64_t checkedOpset(const Model &model) {
   auto found = model.opsets.find("");
+  // A model of other operators need not name it.
   if (found == model.opsets.end()) {
-    if (llvm::any_of(model.graph.nodes, isStandard))
+    if (usesStandardOperators(model.graph))
       throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
     return kNewestOpset;
   }
@@ -35,7 +45,7 @@ static void checkOperators(const Graph &graph, int64_t opset) {
   std::set<std::string> kinds;
   std::string message;
   for (const Node &node : graph.nodes) {
-    if (findOperator(node.domain, node.opType, opset))
+    if (operatorOf(node, opset))
       continue;
     std::string kind = isStandard(node) ? node.opType : node.domain + "." + node.opType;
     if (!kinds.insert(kind).second)
@@ -85,7 +95,13 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   addInputs();
   for (const Node *node : nodes) {
     pollInterruption();
-    importNode(*node, state);
+    try {
+      importNode(*node, state);
+    } catch (const Error &error) {
+      if (state.unknown.empty() || error.kind() != ErrorKind::Unsupported)
+        throw;
+      throw DataDependentError(error.kind(), error.what());
+    }
   }
   addOutputs();
   return writer.finish();
@@ -96,9 +112,7 @@ void GraphImporter::addInitializers() {
     values.define(initializer.name, initializer.tensor);
 }
 
-/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
-/// wherever a size is open, and two such sizes need not be equal.
-static bool isNamed(const Dim &dim) {
+bool isNamed(const Dim &dim) {
   constexpr StringRef kUnknown[] = {"", "?", "*", "-1", "None", "unknown"};
   return !llvm::is_contained(kUnknown, dim.symbol);
 }
@@ -157,6 +171,9 @@ OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
                                   const std::string &fileName) {
   try {
     return GraphImporter(model, context).run();
+  } catch (const DataDependentError &error) {
+    throw DataDependentError(error.kind(),
+                             fileName + (fileName.empty() ? "" : ": ") + error.what());
   } catch (const Error &error) {
     if (fileName.empty())
       throw;

@@ -17,7 +17,7 @@ static Location locationOf(const Node &node, MLIRContext *context) {
 NodeContext::NodeContext(const Node &node, ImportState &state)
     : OperatorBuilder(state.builder, state.symbols, state.diagnostics,
                       locationOf(node, state.builder.getContext()), node.describe()),
-      node(node), opset(state.opset), state(state) {}
+      node(node), opset(node.opset.value_or(state.opset)), state(state) {}
 
 std::string NodeContext::nameOfInput(size_t i) const {
   return llvm::formatv("input {0} ({1})", i, inQuotes(node.inputs[i]));
@@ -100,7 +100,16 @@ void NodeContext::checkSameType(size_t i, size_t j) const {
 
 const SymbolicValue *NodeContext::known(size_t i) const {
   const auto &found = value(i).known;
+  if (!found)
+    noteUnknown(i);
   return found ? &*found : nullptr;
+}
+
+const Tensor &NodeContext::constant(size_t i) const {
+  const Tensor &found = value(i).constant;
+  if (!found)
+    noteUnknown(i);
+  return found;
 }
 
 const SymbolicValue &NodeContext::sizes(size_t i) const {
@@ -119,6 +128,7 @@ const SymbolicValue &NodeContext::sizes(size_t i) const {
 std::vector<int64_t> NodeContext::integers(size_t i) const {
   if (auto numbers = sizes(i).constants())
     return *numbers;
+  noteUnknown(i);
   fail(ErrorKind::Unsupported, "{0}: expected a constant, found a value that depends on free sizes",
        nameOfInput(i));
 }

@@ -18,6 +18,8 @@ struct ImportState {
   Values &values;
   std::string &diagnostics; // what MLIR said last
   int64_t opset;
+  /// Values that the node being imported asked for, and that were not known.
+  std::vector<std::string> unknown = {};
 };
 
 /// Numbers are those that are computed with: floats of 8 bits and less and integers of 4 bits are
@@ -47,7 +49,7 @@ public:
   /// Null where the elements are not known.
   const SymbolicValue *known(size_t i) const;
   /// A tensor without data where the input is no constant.
-  const Tensor &constant(size_t i) const { return value(i).constant; }
+  const Tensor &constant(size_t i) const;
   /// A shape, position or the like, which must be known.
   const SymbolicValue &sizes(size_t i) const;
   std::vector<int64_t> integers(size_t i) const;
@@ -75,6 +77,7 @@ public:
 private:
   const ImportedValue &value(size_t i) const;
   void checkElementType(size_t i, Accepts accepts) const;
+  void noteUnknown(size_t i) const { state.unknown.push_back(node.inputs[i]); }
 
   ImportState &state;
 };

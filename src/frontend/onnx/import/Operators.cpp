@@ -43,4 +43,25 @@ const Operator *findOperator(const std::string &domain, const std::string &opTyp
   return found->second;
 }
 
+const Operator *operatorOf(const Node &node, int64_t opset) {
+  return findOperator(node.domain, node.opType, node.opset.value_or(opset));
+}
+
+void importNode(const Node &node, ImportState &state) {
+  if (node.outputs.empty())
+    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
+  NodeContext c(node, state);
+  const Operator *op = operatorOf(node, state.opset);
+  if (!op)
+    c.fail(ErrorKind::Unsupported, "the operator is not supported (opset {0})", state.opset);
+  bool allKnown = op->evaluate && c.inputCount() > 0;
+  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
+    allKnown = !c.has(i) || c.known(i);
+  state.unknown.clear();
+  if (allKnown && c.has(0))
+    if (auto result = op->evaluate(c))
+      return c.result(*result);
+  op->import(c);
+}
+
 } // namespace headrace::onnx

@@ -49,4 +49,11 @@ OperatorFamily trainingOperators();
 /// that can be imported.
 const Operator *findOperator(const std::string &domain, const std::string &opType, int64_t opset);
 
+/// The node's operator; null where it cannot be imported.
+const Operator *operatorOf(const Node &node, int64_t opset);
+
+/// Defines the node's results, which must have an operator. Throws Error; what it asked for and did
+/// not get stands in `state.unknown`.
+void importNode(const Node &node, ImportState &state);
+
 } // namespace headrace::onnx

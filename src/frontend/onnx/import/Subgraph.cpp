@@ -10,22 +10,6 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-void importNode(const Node &node, ImportState &state) {
-  if (node.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
-  NodeContext c(node, state);
-  const Operator *op = findOperator(node.domain, node.opType, state.opset);
-  if (!op)
-    c.fail(ErrorKind::Unsupported, "the operator is not supported (opset {0})", state.opset);
-  bool allKnown = op->evaluate && c.inputCount() > 0;
-  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
-    allKnown = !c.has(i) || c.known(i);
-  if (allKnown && c.has(0))
-    if (auto result = op->evaluate(c))
-      return c.result(*result);
-  op->import(c);
-}
-
 /// The graph with names of its own, which the prefix sets apart from all others.
 static Graph renamed(const Graph &graph, const std::string &prefix) {
   std::unordered_set<std::string> own;

@@ -5,9 +5,6 @@
 
 namespace headrace::onnx {
 
-/// Writes one node as operators; its inputs are defined.
-void importNode(const Node &node, ImportState &state);
-
 /// The one result of the graph that is an attribute of the node, with `argument` for its one input.
 /// Its nodes see the values around the node, and their own names are no one else's.
 mlir::Value applySubgraph(NodeContext &c, const char *attribute, mlir::Value argument);

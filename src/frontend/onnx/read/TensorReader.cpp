@@ -30,10 +30,12 @@ public:
       : encoded(encoded), role(role), source(source) {}
 
   Tensor decode();
+  StringTensor decodeStrings();
 
 private:
   [[noreturn]] void fail(ErrorKind kind, const std::string &what) const;
   DType checkedType() const;
+  void readShape();
   Tensor decodeExternal();
   Tensor decodeRaw();
   Tensor decodeTyped();
@@ -132,8 +134,7 @@ void TensorDecoder::fail(ErrorKind kind, const std::string &what) const {
   throw Error(kind, who + ": " + what);
 }
 
-Tensor TensorDecoder::decode() {
-  dtype = checkedType();
+void TensorDecoder::readShape() {
   if (encoded.hasSegment)
     fail(ErrorKind::Unsupported, "data split into segments is not supported");
   try {
@@ -142,6 +143,24 @@ Tensor TensorDecoder::decode() {
   } catch (const Error &error) {
     fail(ErrorKind::InvalidModel, error.what());
   }
+}
+
+StringTensor TensorDecoder::decodeStrings() {
+  readShape();
+  checkCount(encoded.strings.size());
+  StringTensor result{dims, {}};
+  for (wire::Bytes text : encoded.strings) {
+    if (!isUtf8(wire::text(text)))
+      fail(ErrorKind::InvalidModel,
+           "expected strings in UTF-8, found " + inQuotes(wire::text(text)));
+    result.elements.emplace_back(wire::text(text));
+  }
+  return result;
+}
+
+Tensor TensorDecoder::decode() {
+  dtype = checkedType();
+  readShape();
   int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
     fail(ErrorKind::InvalidModel, "expected its data in one place, found it in several");
@@ -331,8 +350,13 @@ void TensorDecoder::checkCount(uint64_t found) const {
 
 NamedTensor readTensor(wire::Bytes message, const char *role, TensorSource &source) {
   EncodedTensor encoded = readEncodedTensor(message);
-  Tensor tensor = TensorDecoder(encoded, role, source).decode();
-  return {std::move(encoded.name), std::move(tensor)};
+  TensorDecoder decoder(encoded, role, source);
+  if (encoded.typeCode == kStringCode) {
+    auto strings = std::make_shared<const StringTensor>(decoder.decodeStrings());
+    return {std::move(encoded.name), {}, std::move(strings)};
+  }
+  Tensor tensor = decoder.decode();
+  return {std::move(encoded.name), std::move(tensor), nullptr};
 }
 
 } // namespace headrace::onnx

@@ -189,10 +189,24 @@ TEST(TensorReader, DataInTheWrongOrInTwoPlaces) {
                     ErrorKind::InvalidModel, "several");
 }
 
+TEST(TensorReader, StringsAreReadAndChecked) {
+  auto words = [](std::vector<int64_t> dims, std::vector<std::string> texts) {
+    return tensor("words", StringType, dims, [&](auto &w) {
+      for (const std::string &text : texts)
+        w.add_string(6, text);
+    });
+  };
+  Initializer found = read(modelWithInitializer(words({2, 1}, {"a", ""}))).graph.initializers.at(0);
+  ASSERT_TRUE(found.strings);
+  EXPECT_FALSE(found.tensor);
+  EXPECT_EQ(found.strings->shape, (Shape{2, 1}));
+  EXPECT_EQ(found.strings->elements, (std::vector<std::string>{"a", ""}));
+  expectTensorError(words({3}, {"a"}), ErrorKind::InvalidModel, "'words': expected 3 elements");
+  expectTensorError(words({1}, {"\xff"}), ErrorKind::InvalidModel,
+                    "'words': expected strings in UTF-8");
+}
+
 TEST(TensorReader, UnsupportedTypesAreNamed) {
-  auto strings = tensor("words", StringType, {1}, [](auto &w) { w.add_string(6, "a"); });
-  expectTensorError(strings, ErrorKind::Unsupported,
-                    "initializer 'words': element type string is not supported");
   expectTensorError(rawTensor<float>("c", Complex64, {1}, {1, 2}), ErrorKind::Unsupported,
                     "complex64");
   expectTensorError(rawTensor<char>("q", 99, {2}, {1}), ErrorKind::Unsupported, "code 99");
