@@ -271,6 +271,16 @@ def reduction_cases() -> list[Case]:
         one("ReduceMax", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
         one("ReduceSum", normal(2, 0), ints(1), constants=(1,), label="nothing"),
     ]
+    cases += [
+        one("CumSum", x, ints(axis)[0], constants=(1,), exclusive=exclusive, reverse=reverse,
+            label=f"{axis} {exclusive} {reverse}")
+        for axis, exclusive, reverse in [(0, 0, 0), (1, 1, 0), (-1, 0, 1), (2, 1, 1)]
+    ]  # fmt: skip
+    cases += [
+        one("CumSum", whole(5, 3, dtype=np.int32), ints(0)[0], constants=(1,), label="int"),
+        one("CumSum", normal(3, 0), ints(1)[0], constants=(1,), label="nothing"),
+        one("CumSum", normal(4, 3), ints(0)[0], constants=(1,), free={0: ["n", 3]}, label="free"),
+    ]
     return cases
 
 

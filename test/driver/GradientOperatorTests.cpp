@@ -378,6 +378,16 @@ TEST(GradientOfMovement, PadsThatAddAndCut) {
   p.checkGradient();
 }
 
+TEST(GradientOfReductions, CumulativeSumsFromEitherEnd) {
+  for (bool exclusive : {false, true})
+    for (bool reverse : {false, true}) {
+      GradientProgram p;
+      Value x = p.input({2, 4, 3});
+      p.output(squared(p, p.add<hr::ScanOp>(x, hr::ReduceKind::Sum, 1, exclusive, reverse)));
+      p.checkGradient();
+    }
+}
+
 TEST(GradientOfMovement, GatherAddsWhatIsPickedOften) {
   for (int64_t axis : {0, 1, 2}) {
     GradientProgram p;
