@@ -402,7 +402,8 @@ TEST(GradientOfMovement, OperatorsOfGradientsHaveGradients) {
   GradientProgram p;
   Value x = p.input({2, 3, 2});
   Value indices = p.CompiledProgram::input({3}, p.builder().getI64Type());
-  Value added = p.add<hr::ScatterAddOp>(RankedTensorType::get({2, 4, 2}, p.f64()), x, indices);
+  Value added = p.add<hr::ScatterOp>(RankedTensorType::get({2, 4, 2}, p.f64()), x, indices, Value(),
+                                     hr::ReduceKindAttr::get(p.context(), hr::ReduceKind::Sum));
   p.output(squared(p, added));
   SmallVector<AffineExpr> starts{constantDim(1, p.context()), constantDim(0, p.context()),
                                  constantDim(2, p.context())};

@@ -7,7 +7,7 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
   for (OperatorFamily family :
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
         windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
-        layoutOperators(), indexingOperators(), valueOperators()})
+        layoutOperators(), indexingOperators(), valueOperators(), elementOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);

@@ -32,6 +32,7 @@ OperatorFamily reductionOperators();
 OperatorFamily layoutOperators();
 OperatorFamily indexingOperators();
 OperatorFamily valueOperators();
+OperatorFamily elementOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
