@@ -33,4 +33,17 @@ def Hr_ScatterOp : Hr_Operator<"scatter", ["expand", "lowerToLinalg", "addsUp", 
   let hasVerifier = 1;
 }
 
+def Hr_SortOp : Hr_Operator<"sort", ["expand", "lowerToLinalg"]> {
+  let summary = "the positions of the first elements along an axis, in ascending or descending order";
+  let description = [{
+    Equal elements keep their order; NaN is greater than any number. The result has 64-bit integers
+    and as many along the axis as its type says: all positions, or the first of them (top k).
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$axis,
+                       DefaultValuedAttr<BoolAttr, "false">:$descending);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 #endif

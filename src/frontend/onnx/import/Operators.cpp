@@ -7,7 +7,8 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
   for (OperatorFamily family :
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
         windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
-        layoutOperators(), indexingOperators(), valueOperators(), elementOperators()})
+        layoutOperators(), indexingOperators(), valueOperators(), elementOperators(),
+        searchOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);

@@ -33,6 +33,7 @@ OperatorFamily layoutOperators();
 OperatorFamily indexingOperators();
 OperatorFamily valueOperators();
 OperatorFamily elementOperators();
+OperatorFamily searchOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);

@@ -31,6 +31,12 @@ static void importReduce(NodeContext &c) {
   c.result(reduce(c, kind, c.input(0, accepts)));
 }
 
+/// Of booleans: whether any is true, or all are.
+template <hr::ReduceKind kind> static void importExtremum(NodeContext &c) {
+  bool isBool = c.type(0).getElementType().isInteger(1);
+  c.result(reduce(c, kind, c.input(0, isBool ? Accepts::Booleans : Accepts::Numbers)));
+}
+
 /// Cumulative sums and products.
 template <hr::ReduceKind kind> static void importScan(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
@@ -93,8 +99,8 @@ OperatorFamily reductionOperators() {
       {"ReduceSum", 7, importReduce<hr::ReduceKind::Sum>, shapes::reduceSum},
       {"ReduceProd", 7, importReduce<hr::ReduceKind::Prod>, shapes::reduceProd},
       {"ReduceMean", 7, importReduce<hr::ReduceKind::Mean, Accepts::Floats>},
-      {"ReduceMax", 7, importReduce<hr::ReduceKind::Max>},
-      {"ReduceMin", 7, importReduce<hr::ReduceKind::Min>},
+      {"ReduceMax", 7, importExtremum<hr::ReduceKind::Max>},
+      {"ReduceMin", 7, importExtremum<hr::ReduceKind::Min>},
       {"CumSum", 11, importScan<hr::ReduceKind::Sum>},
       {"CumProd", 26, importScan<hr::ReduceKind::Prod>},
       {"ReduceSumSquare", 7, importSumOf<square, same>},
