@@ -34,6 +34,7 @@ OperatorFamily indexingOperators();
 OperatorFamily valueOperators();
 OperatorFamily elementOperators();
 OperatorFamily searchOperators();
+OperatorFamily paddingOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
