@@ -35,6 +35,7 @@ OperatorFamily valueOperators();
 OperatorFamily elementOperators();
 OperatorFamily searchOperators();
 OperatorFamily paddingOperators();
+OperatorFamily resizeOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
