@@ -8,7 +8,9 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
         windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
         layoutOperators(), indexingOperators(), valueOperators(), elementOperators(),
-        searchOperators(), paddingOperators(), resizeOperators()})
+        searchOperators(), paddingOperators(), resizeOperators(),
+
+        transposedWindowOperators(), poolPlaceOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);

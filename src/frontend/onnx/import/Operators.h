@@ -36,6 +36,8 @@ OperatorFamily elementOperators();
 OperatorFamily searchOperators();
 OperatorFamily paddingOperators();
 OperatorFamily resizeOperators();
+OperatorFamily transposedWindowOperators();
+OperatorFamily poolPlaceOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
