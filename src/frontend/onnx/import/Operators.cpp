@@ -8,8 +8,7 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
        {arithmeticOperators(), activationOperators(), logicOperators(), linearOperators(),
         windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
         layoutOperators(), indexingOperators(), valueOperators(), elementOperators(),
-        searchOperators(), paddingOperators(), resizeOperators(),
-
+        searchOperators(), paddingOperators(), resizeOperators(), samplingOperators(),
         transposedWindowOperators(), poolPlaceOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have

@@ -36,6 +36,7 @@ OperatorFamily elementOperators();
 OperatorFamily searchOperators();
 OperatorFamily paddingOperators();
 OperatorFamily resizeOperators();
+OperatorFamily samplingOperators();
 OperatorFamily transposedWindowOperators();
 OperatorFamily poolPlaceOperators();
 
