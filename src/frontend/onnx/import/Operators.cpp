@@ -9,7 +9,7 @@ static std::unordered_map<std::string, const Operator *> buildTable() {
         windowOperators(), quantizationOperators(), normalizationOperators(), reductionOperators(),
         layoutOperators(), indexingOperators(), valueOperators(), elementOperators(),
         searchOperators(), paddingOperators(), resizeOperators(), samplingOperators(),
-        transposedWindowOperators(), poolPlaceOperators()})
+        transposedWindowOperators(), poolPlaceOperators(), signalOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);

@@ -39,6 +39,7 @@ OperatorFamily resizeOperators();
 OperatorFamily samplingOperators();
 OperatorFamily transposedWindowOperators();
 OperatorFamily poolPlaceOperators();
+OperatorFamily signalOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
