@@ -40,6 +40,8 @@ OperatorFamily samplingOperators();
 OperatorFamily transposedWindowOperators();
 OperatorFamily poolPlaceOperators();
 OperatorFamily signalOperators();
+OperatorFamily recurrentOperators();
+OperatorFamily determinantOperators();
 
 /// Null where the operator set has no such operator, or none that can be imported.
 const Operator *findOperator(const std::string &opType, int64_t opset);
