@@ -6,6 +6,8 @@ import numpy as np
 from onnx import helper
 
 from cases.operators.case import Case, f32, ints, node, normal, one, positive, truth, whole
+from cases.operators.images import image_cases
+from cases.operators.sequences import sequence_cases
 
 INF, NAN = np.inf, np.nan
 EXTREMES = f32(-INF, -1e4, -100, -20, -1, -1e-3, -0.0, 0, 1e-3, 1, 20, 88, 100, 1e4, INF, NAN)
@@ -302,5 +304,6 @@ def half_cases() -> list[Case]:
 def compute_cases() -> list[Case]:
     return [
         *unary_cases(), *binary_cases(), *cast_cases(), *linear_cases(), *window_cases(),
-        *normalization_cases(), *reduction_cases(), *half_cases(),
+        *normalization_cases(), *reduction_cases(), *half_cases(), *image_cases(),
+        *sequence_cases(),
     ]  # fmt: skip

@@ -398,6 +398,19 @@ TEST(GradientOfMovement, GatherAddsWhatIsPickedOften) {
   }
 }
 
+TEST(GradientOfMovement, ScatterIntoDataAddsOrReplaces) {
+  for (bool adds : {true, false}) {
+    GradientProgram p;
+    Value x = p.input({2, 2, 3}), data = p.input({2, 4, 3});
+    auto type = RankedTensorType::get({2}, p.builder().getI64Type());
+    Value indices = p.add<hr::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>{3, 1}));
+    auto kind =
+        adds ? hr::ReduceKindAttr::get(p.context(), hr::ReduceKind::Sum) : hr::ReduceKindAttr();
+    p.output(squared(p, p.add<hr::ScatterOp>(data.getType(), x, indices, data, kind)));
+    p.checkGradient();
+  }
+}
+
 TEST(GradientOfMovement, OperatorsOfGradientsHaveGradients) {
   GradientProgram p;
   Value x = p.input({2, 3, 2});

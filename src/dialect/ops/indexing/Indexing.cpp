@@ -86,14 +86,15 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
-/// Rows go where the indices say.
+/// Rows go where the indices say; what they do not name is the data's, even where there are none.
 Movement ScatterOp::getMovement() {
-  Movement m = overResult(getUpdates());
+  Movement m = overResult(getData() ? getResult() : getUpdates());
   m.operationsPerPoint = 1;
-  m.maps = {identityMap(getUpdates()), AffineMap::get(3, 0, getAffineDimExpr(1, getContext())),
-            AffineMap()};
   if (getData())
-    m.maps.push_back(AffineMap());
+    m.maps = {AffineMap(), AffineMap(), identityMap(getData()), identityMap(getResult())};
+  else
+    m.maps = {identityMap(getUpdates()), AffineMap::get(3, 0, getAffineDimExpr(1, getContext())),
+              AffineMap()};
   return m;
 }
 

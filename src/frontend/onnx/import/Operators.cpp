@@ -4,27 +4,15 @@ namespace headrace::onnx {
 
 static std::unordered_map<std::string, const Operator *> buildTable() {
   std::unordered_map<std::string, const Operator *> table;
-  for (OperatorFamily family : {arithmeticOperators(),
-                                activationOperators(),
-                                logicOperators(),
-                                linearOperators(),
-                                windowOperators(),
-                                quantizationOperators(),
-                                normalizationOperators(),
-                                reductionOperators(),
-                                layoutOperators(),
-                                indexingOperators(),
-                                valueOperators(),
-                                elementOperators(),
-                                searchOperators(),
-                                paddingOperators(),
-                                resizeOperators(),
-                                samplingOperators(),
-                                transposedWindowOperators(),
-                                poolPlaceOperators(),
-                                signalOperators(),
-                                recurrentOperators(),
-                                determinantOperators()})
+  for (OperatorFamily family :
+       {arithmeticOperators(),    activationOperators(), logicOperators(),
+        linearOperators(),        windowOperators(),     quantizationOperators(),
+        normalizationOperators(), reductionOperators(),  layoutOperators(),
+        indexingOperators(),      valueOperators(),      elementOperators(),
+        searchOperators(),        paddingOperators(),    resizeOperators(),
+        gridOperators(),          regionOperators(),     transposedWindowOperators(),
+        poolPlaceOperators(),     signalOperators(),     recurrentOperators(),
+        determinantOperators()})
     for (const Operator &entry : family)
       if (*entry.opType) // an elementary function that ONNX does not have
         table.emplace(entry.opType, &entry);
