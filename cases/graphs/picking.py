@@ -103,7 +103,7 @@ def tensor_scatter(b: Builder) -> Value:
 
 def one_hot(b: Builder) -> Value:
     depth = b.integer(1, 6)
-    indices = b.pick([I64, I32], ranks=(0, 1, 2), low=-depth, high=depth - 1)
+    indices = b.pick([I64, I32], ranks=(1, 2), low=-depth, high=depth - 1)
     values = b.pick([FLOATS[0], I64], dims=[2])
     axis = b.integer(0, indices.rank)
     dims = [*indices.dims[:axis], depth, *indices.dims[axis:]]

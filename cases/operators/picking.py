@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases.operators.case import Case, f32, ints, normal, one, truth, whole
+from cases.operators.case import Case, f32, ints, node, normal, one, truth, whole
 
 NAN = np.float32(np.nan)
 
@@ -83,6 +83,7 @@ def search_cases() -> list[Case]:
             one(op, equal, axis=0, select_last_index=1, label="equal last"),
             one(op, whole(3, 7, dtype=np.int32), axis=1, label="int"),
             one(op, x, axis=1, free={0: ["n", "m", 5]}, label="free"),
+            one(op, normal(3, 100), axis=1, label="long"),
         ]
     cases += [
         one("Hardmax", x, axis=1),
@@ -153,5 +154,14 @@ def position_cases() -> list[Case]:
     return cases
 
 
+def joined_cases() -> list[Case]:
+    """Elements picked by index from what is computed just before."""
+    nodes = [node("ReduceMax", "x", "r", axes=[0], keepdims=0), node("GatherND", "r,i", "y")]
+    inputs = {"x": normal(1, 2, 10, 20), "i": whole(3, 3, 1, low=-2, high=2)}
+    return [Case("gather of a reduction", nodes, inputs)]
+
+
 def picking_cases() -> list[Case]:
-    return [*gather_cases(), *scatter_cases(), *search_cases(), *position_cases()]
+    return [
+        *gather_cases(), *scatter_cases(), *search_cases(), *position_cases(), *joined_cases(),
+    ]  # fmt: skip
