@@ -27,23 +27,23 @@ TEST_F(ReferenceTest, ScatterPutsAddsMultipliesAndCompares) {
   Tensor updates = tensor<float>({1, 3, 2}, {10, -1, 20, -2, 30, -3});
   Tensor indices = tensor<int64_t>({3}, {0, -1, 0});
   auto scatter = [&](const std::string &kind) {
-    return values<float>(operation("hr.scatter " + kind + "%a, %b into %c",
+    return values<float>(operation("hr.scatter %a, %b into %c" + kind,
                                    {"tensor<1x3x2xf32>", "tensor<3xi64>", "tensor<1x3x2xf32>"},
                                    "tensor<1x3x2xf32>", {updates, indices, data}));
   };
   EXPECT_EQ(scatter(""), (std::vector<float>{30, -3, 3, 4, 20, -2}));
-  EXPECT_EQ(scatter("sum "), (std::vector<float>{41, -2, 3, 4, 25, 4}));
-  EXPECT_EQ(scatter("prod "), (std::vector<float>{300, 6, 3, 4, 100, -12}));
-  EXPECT_EQ(scatter("max "), (std::vector<float>{30, 2, 3, 4, 20, 6}));
-  EXPECT_EQ(scatter("min "), (std::vector<float>{1, -3, 3, 4, 5, -2}));
-  Tensor onZeros = operation("hr.scatter sum %a, %b", {"tensor<1x3x2xf32>", "tensor<3xi64>"},
+  EXPECT_EQ(scatter(" by sum"), (std::vector<float>{41, -2, 3, 4, 25, 4}));
+  EXPECT_EQ(scatter(" by prod"), (std::vector<float>{300, 6, 3, 4, 100, -12}));
+  EXPECT_EQ(scatter(" by max"), (std::vector<float>{30, 2, 3, 4, 20, 6}));
+  EXPECT_EQ(scatter(" by min"), (std::vector<float>{1, -3, 3, 4, 5, -2}));
+  Tensor onZeros = operation("hr.scatter %a, %b by sum", {"tensor<1x3x2xf32>", "tensor<3xi64>"},
                              "tensor<1x2x2xf32>", {updates, indices});
   EXPECT_EQ(values<float>(onZeros), (std::vector<float>{40, -4, 20, -2}));
 }
 
 TEST_F(ReferenceTest, ScatterComparesUnsignedNumbersWithoutSign) {
   Tensor y =
-      operation("hr.scatter max %a, %b into %c",
+      operation("hr.scatter %a, %b into %c by max",
                 {"tensor<1x1x1xui8>", "tensor<1xi64>", "tensor<1x1x1xui8>"}, "tensor<1x1x1xui8>",
                 {tensor<uint8_t>({1, 1, 1}, {200}), tensor<int64_t>({1}, {0}),
                  tensor<uint8_t>({1, 1, 1}, {100})});

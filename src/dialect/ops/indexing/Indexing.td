@@ -20,7 +20,7 @@ def Hr_ScatterOp : Hr_Operator<"scatter", ["expand", "lowerToLinalg", "addsUp", 
     there, and the last one stays. Negative indices count from the end; one outside the axis means
     its nearest end. With `sum` on zeros it is the gradient of a gather.
     ```
-    %y = hr.scatter sum %updates, %indices : (tensor<2x5x3xf32>, tensor<5xi64>) -> tensor<2x9x3xf32>
+    %y = hr.scatter %updates, %indices by sum : (tensor<2x5x3xf32>, tensor<5xi64>) -> tensor<2x9x3xf32>
     %z = hr.scatter %updates, %indices into %data : ...
     ```
   }];
@@ -28,7 +28,8 @@ def Hr_ScatterOp : Hr_Operator<"scatter", ["expand", "lowerToLinalg", "addsUp", 
                        Optional<AnyRankedTensor>:$data, OptionalAttr<Hr_ReduceKindAttr>:$kind);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    ($kind^)? $updates `,` $indices (`into` $data^)? attr-dict `:` functional-type(operands, results)
+    $updates `,` $indices (`into` $data^)? (`by` $kind^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
