@@ -93,7 +93,7 @@ def truth(*shape: int, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).random(shape) < 0.5
 
 
-def ints(*values: int) -> np.ndarray:
+def ints(*values) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 

@@ -53,8 +53,16 @@ public:
   /// A shape, position or the like, which must be known.
   const SymbolicValue &sizes(size_t i) const;
   std::vector<int64_t> integers(size_t i) const;
+  /// One of them, alone.
+  mlir::AffineExpr size(size_t i) const;
+  int64_t knownInteger(size_t i) const;
+  /// Numbers of any type that must be known, such as scales.
+  std::vector<double> numbers(size_t i) const;
   /// A list that was an attribute in older versions and is an input in newer ones.
   std::optional<std::vector<int64_t>> integersOf(const char *attribute, size_t input) const;
+
+  /// The element type of a number that ONNX gives it; a fault names the attribute.
+  mlir::Type elementType(const char *attribute, int64_t otherwise) const;
 
   // Axes, counted from the end when negative
   int64_t axis(int64_t axis, int64_t rank) const;

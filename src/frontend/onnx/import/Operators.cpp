@@ -19,11 +19,16 @@ static Table buildTable() {
         if (*entry.opType) // an elementary function that ONNX does not have
           table.emplace(std::pair(domain, entry.opType), &entry);
   };
-  add("", {arithmeticOperators(), activationOperators(), logicOperators(), conversionOperators(),
-           linearOperators(), windowOperators(), quantizationOperators(), normalizationOperators(),
-           reductionOperators(), layoutOperators(), indexingOperators(), valueOperators(),
-           attentionOperators(), rotaryOperators(), sequenceOperators(), lossOperators(),
-           randomOperators(), upsampleOperators()});
+  add("", {arithmeticOperators(),   activationOperators(),    logicOperators(),
+           conversionOperators(),   linearOperators(),        windowOperators(),
+           quantizationOperators(), normalizationOperators(), reductionOperators(),
+           layoutOperators(),       indexingOperators(),      valueOperators(),
+           attentionOperators(),    rotaryOperators(),        sequenceOperators(),
+           lossOperators(),         randomOperators(),        elementOperators(),
+           searchOperators(),       paddingOperators(),       resizeOperators(),
+           gridOperators(),         regionOperators(),        transposedWindowOperators(),
+           poolPlaceOperators(),    signalOperators(),        recurrentOperators(),
+           determinantOperators()});
   add("ai.onnx.preview", {previewOperators()});
   add("ai.onnx.preview.training", {trainingOperators()});
   add("com.microsoft", {microsoftFusedOperators(), microsoftNormalizationOperators(),

@@ -39,11 +39,21 @@ OperatorFamily rotaryOperators();
 OperatorFamily sequenceOperators();
 OperatorFamily lossOperators();
 OperatorFamily randomOperators();
-OperatorFamily upsampleOperators();
 /// Of ai.onnx.preview.
 OperatorFamily previewOperators();
 /// Of ai.onnx.preview.training.
 OperatorFamily trainingOperators();
+OperatorFamily elementOperators();
+OperatorFamily searchOperators();
+OperatorFamily paddingOperators();
+OperatorFamily resizeOperators();
+OperatorFamily gridOperators();
+OperatorFamily regionOperators();
+OperatorFamily transposedWindowOperators();
+OperatorFamily poolPlaceOperators();
+OperatorFamily signalOperators();
+OperatorFamily recurrentOperators();
+OperatorFamily determinantOperators();
 
 /// Null where the domain ("": the standard one, of version `opset`) has no such operator, or none
 /// that can be imported.
