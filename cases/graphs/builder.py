@@ -157,6 +157,16 @@ class Builder:
             self.initializers.append(tensor)
         return name
 
+    def number(self, value, dtype=np.int64) -> str:
+        """A constant of rank 0."""
+        return self.tensor(np.array(value, dtype))
+
+    def tensor(self, data: np.ndarray) -> str:
+        """A constant that no other operator reads."""
+        name = self.new_name("i")
+        self.initializers.append(numpy_helper.from_array(data, name))
+        return name
+
     def axes_of(self, op: str, axes, *, since: int, name: str = "axes"):
         """A list of numbers as the version has it: the inputs and the attributes."""
         if self.opset >= since:

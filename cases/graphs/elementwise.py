@@ -128,6 +128,14 @@ def thresholded(b: Builder) -> Value:
     return b.node("ThresholdedRelu", [x], x.dtype, x.dims, result, alpha=b.choose([0.5, 1.0]))
 
 
+def shrink(b: Builder) -> Value:
+    x = b.pick(FLOATS, exact=True)
+    bias = b.choose([0.0, 0.25, 1.0])
+    result = Range(min(x.low + bias, 0, -bias), max(x.high - bias, 0, bias), min(x.grid, 0.25))
+    result = result.rounded(x.dtype, True)
+    return b.node("Shrink", [x], x.dtype, x.dims, result, bias=bias, lambd=b.choose([0.5, 1.0]))
+
+
 def broadcast(b: Builder, *operands: Value) -> tuple[int | str, ...]:
     """The sizes of what operands make together; a size of 1 goes with any."""
     rank = max(v.rank for v in operands)
@@ -390,6 +398,7 @@ ELEMENTWISE = {
     **{op: rounding(op) for op in ("Floor", "Ceil", "Round")},
     "Sign": sign,
     "ThresholdedRelu": thresholded,
+    "Shrink": shrink,
     "Add": add,
     "Sub": sub,
     "Sum": sum_node,

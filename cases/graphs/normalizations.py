@@ -94,7 +94,26 @@ def group_norm(b: Builder) -> Value:
     )
 
 
+def lp_norm(b: Builder) -> Value:
+    """Away from zero, where the quotient of two small numbers has no bound."""
+    x = b.pick(FLOATS, ranks=(1, 2, 3), low=0.5, high=8)
+    axis, p = b.axis(x.rank), b.integer(1, 2)
+    error = 8 * x.error + (16 + x.shape[axis]) * 4
+    result = Range(0, 1, error=error)
+    return b.node("LpNormalization", [x], x.dtype, x.dims, result, axis=axis, p=p)
+
+
+def mean_variance(b: Builder) -> Value:
+    """Over numbers that are all new, of which many differ."""
+    x = b.leaf(FLOATS[0], [b.integer(3, 5), 3, b.integer(3, 5), 4], constant=False)
+    axes = b.choose([[0, 2, 3], [0, 1, 2, 3], [0, 2]])
+    result = Range(-16, 16, error=4096)
+    return b.node("MeanVarianceNormalization", [x], x.dtype, x.dims, result, axes=axes)
+
+
 NORMALIZATIONS = {
+    "LpNormalization": lp_norm,
+    "MeanVarianceNormalization": mean_variance,
     "Softmax": softmax("Softmax"),
     "LogSoftmax": softmax("LogSoftmax"),
     "LayerNormalization": layer_norm,

@@ -93,4 +93,21 @@ def reduction(op: str):
     return make
 
 
-REDUCED = {op: reduction(op) for op in REDUCTIONS}
+def scan(op: str):
+    def make(b: Builder) -> Value:
+        kinds = FLOATS[:2] + INTEGERS[:2]
+        x = b.pick(kinds, ranks=(1, 2, 3), low=-2, high=2)
+        axis = b.integer(0, x.rank - 1)
+        n = max(x.shape[axis], 1)
+        made = reduced("ReduceSum" if op == "CumSum" else "ReduceProd", x, n)
+        # Of nothing, and of the first alone.
+        made = Range(min(made.low, 0), max(made.high, 1), min(made.grid, 1.0), made.error)
+        return b.node(
+            op, [x, b.number(axis - b.integer(0, 1) * x.rank)], x.dtype, x.dims, made,
+            exclusive=b.integer(0, 1), reverse=b.integer(0, 1),
+        )  # fmt: skip
+
+    return make
+
+
+REDUCED = {op: reduction(op) for op in REDUCTIONS} | {op: scan(op) for op in ("CumSum", "CumProd")}

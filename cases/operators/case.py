@@ -34,7 +34,9 @@ class Case:
             [helper.make_empty_tensor_value_info(name) for name in self.outputs],
             [numpy_helper.from_array(value, name) for name, value in self.constants.items()],
         )
+        others = sorted({node.domain for node in self.nodes} - {""})
         opsets = [helper.make_opsetid("", self.opset)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in others]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
     def save(self, folder: Path) -> Path:
@@ -91,7 +93,7 @@ def truth(*shape: int, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).random(shape) < 0.5
 
 
-def ints(*values: int) -> np.ndarray:
+def ints(*values) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 from onnx import helper
 
 from cases.operators.case import Case, f32, ints, node, normal, one, positive, truth, whole
+from cases.operators.images import image_cases
+from cases.operators.recurrences import recurrence_cases
 
 INF, NAN = np.inf, np.nan
 EXTREMES = f32(-INF, -1e4, -100, -20, -1, -1e-3, -0.0, 0, 1e-3, 1, 20, 88, 100, 1e4, INF, NAN)
@@ -271,6 +273,16 @@ def reduction_cases() -> list[Case]:
         one("ReduceMax", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
         one("ReduceSum", normal(2, 0), ints(1), constants=(1,), label="nothing"),
     ]
+    cases += [
+        one("CumSum", x, ints(axis)[0], constants=(1,), exclusive=exclusive, reverse=reverse,
+            label=f"{axis} {exclusive} {reverse}")
+        for axis, exclusive, reverse in [(0, 0, 0), (1, 1, 0), (-1, 0, 1), (2, 1, 1)]
+    ]  # fmt: skip
+    cases += [
+        one("CumSum", whole(5, 3, dtype=np.int32), ints(0)[0], constants=(1,), label="int"),
+        one("CumSum", normal(3, 0), ints(1)[0], constants=(1,), label="nothing"),
+        one("CumSum", normal(4, 3), ints(0)[0], constants=(1,), free={0: ["n", 3]}, label="free"),
+    ]
     return cases
 
 
@@ -292,5 +304,6 @@ def half_cases() -> list[Case]:
 def compute_cases() -> list[Case]:
     return [
         *unary_cases(), *binary_cases(), *cast_cases(), *linear_cases(), *window_cases(),
-        *normalization_cases(), *reduction_cases(), *half_cases(),
+        *normalization_cases(), *reduction_cases(), *half_cases(), *image_cases(),
+        *recurrence_cases(),
     ]  # fmt: skip

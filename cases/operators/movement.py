@@ -6,6 +6,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 from cases.operators.case import Case, ints, node, normal, one, whole
+from cases.operators.picking import picking_cases
 
 
 def layout_cases() -> list[Case]:
@@ -162,4 +163,4 @@ def shape_cases() -> list[Case]:
 
 
 def movement_cases() -> list[Case]:
-    return [*layout_cases(), *indexing_cases(), *shape_cases()]
+    return [*layout_cases(), *indexing_cases(), *shape_cases(), *picking_cases()]

@@ -68,15 +68,18 @@ typedef enum headrace_type {
   HEADRACE_BF16 = 10,
   HEADRACE_F32 = 11,
   HEADRACE_F64 = 12,
-  /* For storage, a byte for each element: float8 in its bits, numbers of 4 bits in the low half,
-   * sign-extended or with zeros above. */
+  /* For storage, a byte for each element: float8 in its bits, numbers of 4 and 2 bits in the low
+   * ones, sign-extended or with zeros above. */
   HEADRACE_F8E4M3FN = 13,
   HEADRACE_F8E4M3FNUZ = 14,
   HEADRACE_F8E5M2 = 15,
   HEADRACE_F8E5M2FNUZ = 16,
   HEADRACE_F4E2M1 = 17,
   HEADRACE_I4 = 18,
-  HEADRACE_U4 = 19
+  HEADRACE_U4 = 19,
+  HEADRACE_I2 = 20,
+  HEADRACE_U2 = 21,
+  HEADRACE_F8E8M0 = 22
 } headrace_type;
 
 /* An array in C order. Its memory is aligned to its elements at least. Programs that run on a CUDA

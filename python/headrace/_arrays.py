@@ -31,6 +31,9 @@ NUMPY_NAMES = {
     "f4e2m1": "float4_e2m1fn",
     "i4": "int4",
     "u4": "uint4",
+    "i2": "int2",
+    "u2": "uint2",
+    "f8e8m0": "float8_e8m0fnu",
 }
 ONNX_NAMES = {
     **NUMPY_NAMES,
@@ -41,6 +44,7 @@ ONNX_NAMES = {
     "f8e5m2": "float8e5m2",
     "f8e5m2fnuz": "float8e5m2fnuz",
     "f4e2m1": "float4e2m1",
+    "f8e8m0": "float8e8m0",
 }
 # The numbers in memory of types that NumPy knows by the package ml_dtypes only.
 STORAGE = {
@@ -52,7 +56,13 @@ STORAGE = {
     "f4e2m1": np.uint8,
     "i4": np.int8,
     "u4": np.uint8,
+    "i2": np.int8,
+    "u2": np.uint8,
+    "f8e8m0": np.uint8,
 }
+
+SMALL_INTEGERS = ("i4", "u4", "i2", "u2")
+SMALL_INTEGER_NAMES = tuple(NUMPY_NAMES[name] for name in SMALL_INTEGERS)
 
 
 def numpy_dtype(element_type: str) -> np.dtype[Any]:
@@ -76,8 +86,8 @@ def numpy_dtype(element_type: str) -> np.dtype[Any]:
 
 
 def to_storage(array: np.ndarray, element_type: str) -> np.ndarray:
-    """The numbers in memory; integers of 4 bits are bytes of that value."""
-    if element_type in ("i4", "u4"):
+    """The numbers in memory; integers of 4 and 2 bits are bytes of that value."""
+    if element_type in SMALL_INTEGERS:
         return array.astype(STORAGE[element_type])
     return array.view(STORAGE[element_type]) if element_type in STORAGE else array
 
@@ -100,7 +110,7 @@ def to_input(value: Any, name: str, element_type: str) -> Any:
 
 
 def from_output(array: np.ndarray, element_type: str) -> np.ndarray:
-    if element_type in ("i4", "u4"):
+    if element_type in SMALL_INTEGERS:
         return array.astype(numpy_dtype(element_type))
     return array.view(numpy_dtype(element_type)) if element_type in STORAGE else array
 
@@ -149,7 +159,7 @@ def from_numbers(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
         raise_type_mismatch(name, str(expected), f"numbers of type {found.dtype}")
     with np.errstate(all="ignore"):
         array = found.astype(expected)
-    is_small = expected.name in ("int4", "uint4")
+    is_small = expected.name in SMALL_INTEGER_NAMES
     kept = array.astype(np.int8) if is_small else array
     if found.size and (expected.kind in "iu" or is_small) and not np.array_equal(kept, found):
         raise InvalidArgumentError(
@@ -164,7 +174,7 @@ def keeps_meaning(found: np.ndarray, expected: np.dtype[Any]) -> bool:
     kind = found.dtype.kind
     if expected.kind == "b":
         return kind == "b"
-    if expected.kind in "iu" or expected.name in ("int4", "uint4"):
+    if expected.kind in "iu" or expected.name in SMALL_INTEGER_NAMES:
         return kind in "iu"
     return kind in "iuf"  # f16, f32, f64, and bf16, which has a kind of its own
 

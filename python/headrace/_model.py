@@ -13,6 +13,7 @@ from headrace import _core, _device
 from headrace._arrays import STORAGE, from_output, numpy_dtype, to_input
 from headrace._explanation import Explanation
 from headrace._script import Script, packaged_script
+from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
 
 
@@ -20,20 +21,26 @@ class TensorSpec(NamedTuple):
     """An input or output: its name, element type ("f32"), and shape.
 
     A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
-    such names ("2*batch").
+    such names ("2*batch"). What is no tensor of numbers has the type "string", "sequence(f32)" or
+    "optional(f32)"; the shape is None where the rank is not known.
     """
 
     name: str
     element_type: str
-    shape: tuple[int | str, ...]
+    shape: tuple[int | str, ...] | None
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type as NumPy's; bf16 and narrower ones need the package ml_dtypes."""
+        if self.element_type == "string":
+            return np.dtype(object)
         return numpy_dtype(self.element_type)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.element_type}[{', '.join(map(str, self.shape))}]"
+        if self.shape is None:
+            return f"{self.name}: {self.element_type}"
+        sizes = (str(size) or "?" for size in self.shape)
+        return f"{self.name}: {self.element_type}[{', '.join(sizes)}]"
 
 
 class Phase(NamedTuple):
@@ -185,11 +192,19 @@ class Model:
 
         >>> np.abs(digits(images) - digits.reference(images)).max()
         """
+        if self._core.staged:
+            return self._pack(self._run_values(self._arrange(args, kwargs), True, keep_double))
         values = self._core.reference(self._arrange(args, kwargs), self._convert, keep_double)
         return self._pack(self._typed(values))
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Model:
-        """Compile for the sizes of these inputs, as a call would, but do not run."""
+        """Compile for the sizes of these inputs, as a call would, but do not run.
+
+        A model that runs in stages (`staged`) is run: what its parts are shows in values.
+        """
+        if self._core.staged:
+            self._run(self._arrange(args, kwargs))
+            return self
         self._core.compile(self._arrange(args, kwargs), self._convert)
         return self
 
@@ -234,7 +249,24 @@ class Model:
         """
         return Model(self._core.to(target), self._maker)
 
+    @property
+    def staged(self) -> bool:
+        """Whether it is no single program, because shapes, control flow or values depend on data.
+
+        Such a model is compiled part by part as it runs, and has no gradient and no package.
+        """
+        return self._core.staged
+
+    def _run_values(self, values: list[Any], reference: bool, keep_double: bool) -> list[Any]:
+        given = [
+            to_value(value, spec.name, spec.element_type)
+            for spec, value in zip(self._inputs, values)
+        ]
+        return [from_value(value) for value in self._core.run_values(given, reference, keep_double)]
+
     def _run(self, values: list[Any]) -> list[Any]:
+        if self._core.staged:
+            return self._run_values(values, False, False)
         if self._core.on_device:
             outputs = _device.run(self._core, values, self._convert)
             if outputs is not None:
@@ -277,7 +309,7 @@ class Model:
                 )
             values[position] = value
         for spec, value in zip(self._inputs, values):
-            if value is None:
+            if value is None and inner(spec.element_type, "optional") is None:
                 raise MissingInputError(
                     f"model '{self.name}': input '{spec.name}' is missing: expected {spec}"
                 )

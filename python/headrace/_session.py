@@ -13,6 +13,7 @@ import numpy as np
 from headrace._arrays import ONNX_NAMES
 from headrace._model import TensorSpec, load
 from headrace._threads import set_threads
+from headrace._values import inner
 from headrace.errors import InvalidArgumentError, UnsupportedError
 
 PROVIDER = "CPUExecutionProvider"
@@ -31,11 +32,19 @@ class NodeArg:
 
     def __init__(self, spec: TensorSpec) -> None:
         self.name = spec.name
-        self.shape = list(spec.shape)
-        self.type = f"tensor({ONNX_NAMES[spec.element_type]})"
+        self.shape = list(spec.shape or ())
+        self.type = onnx_type(spec.element_type)
 
     def __repr__(self) -> str:
         return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape!r})"
+
+
+def onnx_type(element_type: str) -> str:
+    """ "seq(tensor(float))" of "sequence(f32)"."""
+    for outer, name in (("sequence", "seq"), ("optional", "optional")):
+        if (element := inner(element_type, outer)) is not None:
+            return f"{name}({onnx_type(element)})"
+    return f"tensor({ONNX_NAMES.get(element_type, element_type)})"
 
 
 class InferenceSession:

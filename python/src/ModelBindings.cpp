@@ -8,6 +8,7 @@
 #include "Arrays.h"
 #include "Bindings.h"
 #include "Interpreter.h"
+#include "Values.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -51,6 +52,45 @@ nb::list specsToPython(const std::vector<TensorSpec> &specs,
       shape.append(dimensionToPython(dim, symbols));
     list.append(nb::make_tuple(spec.name, std::string(nameOf(spec.dtype)), nb::tuple(shape)));
   }
+  return list;
+}
+
+nb::list valueSpecsToPython(const std::vector<ValueSpec> &specs) {
+  nb::list list;
+  for (const ValueSpec &spec : specs) {
+    nb::object shape = nb::none();
+    if (spec.shape) {
+      nb::list sizes;
+      for (const auto &size : *spec.shape)
+        std::visit([&](const auto &value) { sizes.append(value); }, size);
+      shape = nb::tuple(sizes);
+    }
+    list.append(nb::make_tuple(spec.name, spec.type, shape));
+  }
+  return list;
+}
+
+nb::list inputsToPython(const Model &model) {
+  return model.isStaged() ? valueSpecsToPython(model.inputValues())
+                          : specsToPython(model.inputs(), model.symbols());
+}
+
+nb::list outputSpecsToPython(const Model &model) {
+  return model.isStaged() ? valueSpecsToPython(model.outputValues())
+                          : specsToPython(model.outputs(), model.symbols());
+}
+
+// Of a model in stages; values are as Values.h says.
+nb::list runValues(Model &model, const nb::list &values, bool reference, bool keepDouble) {
+  std::vector<RuntimeValue> inputs;
+  for (nb::handle value : values)
+    inputs.push_back(valueFromPython(value));
+  std::vector<RuntimeValue> outputs = unlocked([&] {
+    return reference ? model.referenceValues(inputs, keepDouble) : model.runValues(inputs);
+  });
+  nb::list list;
+  for (RuntimeValue &output : outputs)
+    list.append(valueToPython(std::move(output)));
   return list;
 }
 
@@ -224,12 +264,9 @@ nb::list phaseList(const std::string &target, bool ofGradient) {
 void registerModel(nb::module_ &module) {
   nb::class_<Model>(module, "Model")
       .def_prop_ro("name", &Model::name)
-      .def_prop_ro(
-          "inputs",
-          [](const Model &model) { return specsToPython(model.inputs(), model.symbols()); })
-      .def_prop_ro(
-          "outputs",
-          [](const Model &model) { return specsToPython(model.outputs(), model.symbols()); })
+      .def_prop_ro("inputs", &inputsToPython)
+      .def_prop_ro("outputs", &outputSpecsToPython)
+      .def_prop_ro("staged", &Model::isStaged)
       .def_prop_ro(
           "weights",
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
@@ -238,6 +275,7 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro("on_device",
                    [](const Model &model) { return !findEngine(model.engine()).place().onHost(); })
       .def("run", &run)
+      .def("run_values", &runValues)
       .def("enqueue", &enqueue)
       .def("enqueue_at", &enqueueAt)
       .def("to",

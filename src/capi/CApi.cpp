@@ -129,10 +129,10 @@ static_assert(HEADRACE_F64 == static_cast<int>(DType::F64) &&
               HEADRACE_F16 == static_cast<int>(DType::F16) &&
               HEADRACE_U64 == static_cast<int>(DType::U64) &&
               HEADRACE_BOOL == static_cast<int>(DType::Bool) &&
-              HEADRACE_U4 == static_cast<int>(DType::U4));
+              HEADRACE_F8E8M0 == static_cast<int>(DType::F8E8M0));
 
 DType typeOf(const headrace_tensor &tensor) {
-  require(tensor.type >= HEADRACE_BOOL && tensor.type <= HEADRACE_U4,
+  require(tensor.type >= HEADRACE_BOOL && tensor.type <= HEADRACE_F8E8M0,
           "tensor: expected a headrace_type");
   return static_cast<DType>(tensor.type);
 }

@@ -39,11 +39,12 @@ static Tensor unpackedBools(DenseElementsAttr attribute, Shape shape) {
   return tensor;
 }
 
-/// MLIR leaves open what stands above four bits.
+/// MLIR leaves open what stands above numbers of 4 bits and less.
 static Tensor signExtended(Tensor tensor) {
   Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
+  int bits = bitsInByte(tensor.dtype());
   for (int64_t i = 0; i < tensor.elements(); ++i)
-    result.as<int8_t>()[i] = static_cast<int8_t>(llvm::SignExtend32<4>(tensor.as<uint8_t>()[i]));
+    result.as<int8_t>()[i] = static_cast<int8_t>(lowBits(tensor.as<uint8_t>()[i], bits, true));
   return result;
 }
 
@@ -51,7 +52,8 @@ static Tensor storedTensor(ElementsAttr attribute);
 
 Tensor constantTensor(ElementsAttr attribute) {
   Tensor tensor = storedTensor(attribute);
-  return tensor.dtype() == DType::I4 ? signExtended(tensor) : tensor;
+  bool isExtended = bitsInByte(tensor.dtype()) != 0 && storageOf(tensor.dtype()) == DType::I8;
+  return isExtended ? signExtended(tensor) : tensor;
 }
 
 static Tensor storedTensor(ElementsAttr attribute) {
@@ -100,7 +102,7 @@ ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
                         " does not fit its type");
   ArrayRef<char> bytes(static_cast<const char *>(tensor.data()), tensor.bytes());
   bool isSplat = allElementsEqual(tensor);
-  bool isKnownToMlir = tensor.dtype() != DType::F4E2M1;
+  bool isKnownToMlir = tensor.dtype() != DType::F4E2M1 && tensor.dtype() != DType::F8E8M0;
   if (isKnownToMlir && (isSplat || bytes.size() <= kInlineBytes)) {
     size_t stored = isSplat ? 1 : tensor.elements();
     if (tensor.dtype() != DType::Bool)

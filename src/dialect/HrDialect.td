@@ -32,6 +32,11 @@ def Hr_Float4E2M1Type : TypeDef<Hr_Dialect, "Float4E2M1"> {
   let mnemonic = "f4E2M1";
 }
 
+def Hr_Float8E8M0Type : TypeDef<Hr_Dialect, "Float8E8M0"> {
+  let summary = "a power of two or NaN in 8 bits; MLIR has none";
+  let mnemonic = "f8E8M0";
+}
+
 class Hr_Op<string mnemonic, list<Trait> traits = []> : Op<Hr_Dialect, mnemonic, traits>;
 
 def Hr_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [

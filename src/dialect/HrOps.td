@@ -12,5 +12,6 @@ include "dialect/ops/attention/Attention.td"
 include "dialect/ops/movement/Movement.td"
 include "dialect/ops/indexing/Indexing.td"
 include "dialect/ops/compute/Compute.td"
+include "dialect/ops/recurrence/Recurrence.td"
 
 #endif

@@ -137,11 +137,15 @@ DType toDType(Type type) {
     return DType::F8E5M2FNUZ;
   if (isa<hr::Float4E2M1Type>(type))
     return DType::F4E2M1;
+  if (isa<hr::Float8E8M0Type>(type))
+    return DType::F8E8M0;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
     case 1:
       return DType::Bool;
+    case 2:
+      return isUnsigned ? DType::U2 : DType::I2;
     case 4:
       return isUnsigned ? DType::U4 : DType::I4;
     case 8:
@@ -202,6 +206,12 @@ Type toElementType(DType dtype, MLIRContext *context) {
     return b.getIntegerType(4);
   case DType::U4:
     return b.getIntegerType(4, false);
+  case DType::I2:
+    return b.getIntegerType(2);
+  case DType::U2:
+    return b.getIntegerType(2, false);
+  case DType::F8E8M0:
+    return hr::Float8E8M0Type::get(context);
   }
   throw InternalError("unknown element type");
 }

@@ -8,6 +8,8 @@
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/programs/LevelOneProgram.h"
+#include "driver/programs/ModelFile.h"
+#include "driver/staged/StagedProgram.h"
 #include "package/Package.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Error.h"
@@ -44,6 +46,8 @@ struct Model::Impl {
   /// Of a program with gradients: its text after a phase on the way to it.
   std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
   std::shared_ptr<const PackageProgram> packaged;
+  /// Where the model is no single program.
+  std::shared_ptr<staged::StagedProgram> staged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
   std::vector<std::string> symbols;
@@ -76,6 +80,11 @@ struct Model::Impl {
 
   /// The program's source, for questions that a package cannot answer.
   LevelOneProgram &sourceFor(const char *what) {
+    if (staged)
+      throw Error(ErrorKind::Unsupported, name + ": expected a model that is one program to show " +
+                                              what +
+                                              ", got one that runs in stages, because its shapes, "
+                                              "control flow or values depend on data");
     if (!source)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");
@@ -113,7 +122,9 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
       throw Error(ErrorKind::InvalidArgument, path.filename().string() +
                                                   ": expected a package to choose program '" +
                                                   settings.program + "' from");
-    return std::make_shared<Model>(importFile(path, settings), settings);
+    ModelFile file = loadFile(path, settings);
+    return file.staged ? std::make_shared<Model>(std::move(file.staged))
+                       : std::make_shared<Model>(std::move(*file.program), settings);
   }
   return load(*Package::open(path), path.filename().string(), settings);
 }
@@ -144,6 +155,13 @@ Model::Model(LevelOneProgram program, const Settings &settings)
   impl->source = std::move(program);
 }
 
+Model::Model(std::shared_ptr<staged::StagedProgram> program)
+    : impl(std::make_unique<Impl>(program->name())) {
+  impl->settings = program->settings();
+  impl->setInterface(program->interface());
+  impl->staged = std::move(program);
+}
+
 const std::string &Model::name() const { return impl->name; }
 const std::vector<TensorSpec> &Model::inputs() const { return impl->interface.inputs; }
 const std::vector<TensorSpec> &Model::outputs() const { return impl->interface.outputs; }
@@ -152,7 +170,56 @@ std::vector<TensorSpec> Model::weights() const {
 }
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
+bool Model::isStaged() const { return impl->staged != nullptr; }
+
+static std::vector<ValueSpec> valueSpecs(ArrayRef<TensorSpec> specs,
+                                         ArrayRef<std::string> symbols) {
+  std::vector<ValueSpec> result;
+  for (const TensorSpec &spec : specs) {
+    ValueSpec &value =
+        result.emplace_back(ValueSpec{spec.name, std::string(nameOf(spec.dtype)), {}});
+    value.shape.emplace();
+    for (const DimExpr &dim : spec.dims) {
+      if (auto size = dim.asConstant())
+        value.shape->emplace_back(*size);
+      else
+        value.shape->emplace_back(dim.str(symbols));
+    }
+  }
+  return result;
+}
+
+std::vector<ValueSpec> Model::inputValues() const {
+  return impl->staged ? impl->staged->inputSpecs() : valueSpecs(inputs(), symbols());
+}
+
+std::vector<ValueSpec> Model::outputValues() const {
+  return impl->staged ? impl->staged->outputSpecs() : valueSpecs(outputs(), symbols());
+}
+
+static std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors) {
+  std::vector<RuntimeValue> values;
+  for (const Tensor &tensor : tensors)
+    values.push_back(tensor ? RuntimeValue(tensor) : RuntimeValue());
+  return values;
+}
+
+static std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec> specs,
+                                     const char *role) {
+  std::vector<Tensor> tensors;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (!value.tensor())
+      throw Error(ErrorKind::TypeMismatch,
+                  std::string(role) + " '" + (i < specs.size() ? specs[i].name : "") +
+                      "': expected a tensor of numbers, found " + describe(value));
+    tensors.push_back(*value.tensor());
+  }
+  return tensors;
+}
+
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
+  if (impl->staged)
+    return impl->staged->bind(asValues(inputs));
   std::vector<int64_t> symbols;
   if (!bindInputs(impl->interface, inputs, symbols))
     throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(impl->interface, symbols));
@@ -186,6 +253,8 @@ static Sizes versionFor(std::span<const int64_t> symbols) {
 }
 
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
+  if (impl->staged)
+    (void)impl->sourceFor("its executable");
   if (impl->packaged)
     return impl->packaged->find(inputs);
   Sizes key = versionFor(bind(inputs));
@@ -204,10 +273,34 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
 }
 
 std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
+  if (impl->staged)
+    return asTensors(runValues(asValues(inputs)), outputs(), "output");
   return compile(inputs)->run(inputs);
 }
 
+std::vector<RuntimeValue> Model::runValues(std::span<const RuntimeValue> inputs) {
+  if (impl->staged)
+    return impl->staged->run(inputs, staged::Evaluation::Compiled);
+  return asValues(run(asTensors(ArrayRef(inputs.data(), inputs.size()), this->inputs(), "input")));
+}
+
+std::vector<RuntimeValue> Model::referenceValues(std::span<const RuntimeValue> inputs,
+                                                 bool keepDouble) {
+  if (impl->staged) {
+    auto results = impl->staged->run(inputs, staged::Evaluation::Reference);
+    for (RuntimeValue &result : results)
+      if (const Tensor *tensor = result.tensor(); tensor && keepDouble)
+        if (tensor->dtype() >= DType::F16 && tensor->dtype() <= DType::F32)
+          result = tensor->converted(DType::F64);
+    return results;
+  }
+  return asValues(reference(
+      asTensors(ArrayRef(inputs.data(), inputs.size()), this->inputs(), "input"), keepDouble));
+}
+
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
+  if (impl->staged)
+    return asTensors(referenceValues(asValues(inputs), keepDouble), outputs(), "output");
   LevelOneProgram &source = impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
   std::lock_guard lock(*impl->compileLock);
@@ -289,7 +382,13 @@ std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) 
   return Compiler(source.context, impl->settings, impl->name).predict(*program, open, threads);
 }
 
+std::string Model::stagesText() const {
+  return impl->staged ? impl->staged->text() : std::string();
+}
+
 Explanation Model::explain(const Sizes &sizes) {
+  if (impl->staged)
+    return impl->staged->explain();
   if (impl->packaged)
     return impl->packaged->explain(impl->checked(sizes));
   LevelOneProgram &source = impl->sourceFor("its kernels");
@@ -300,6 +399,8 @@ Explanation Model::explain(const Sizes &sizes) {
 }
 
 size_t Model::compiledVersions() const {
+  if (impl->staged)
+    return impl->staged->compiledVersions();
   if (impl->packaged)
     return impl->packaged->versionCount();
   std::lock_guard lock(impl->versionsMutex);

@@ -7,9 +7,11 @@
 #include "runtime/program/Executable.h"
 #include "runtime/program/Explanation.h"
 #include "runtime/program/Program.h"
+#include "runtime/value/RuntimeValue.h"
 
 #include <filesystem>
 #include <memory>
+#include <variant>
 
 namespace headrace {
 
@@ -25,6 +27,19 @@ std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
+namespace staged {
+class StagedProgram;
+}
+
+/// An input or output that may be more than a tensor of numbers.
+struct ValueSpec {
+  std::string name;
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where it is not known.
+  std::string type;
+  /// A size is a number, or the name of an open one ("" where it has none); nullopt where the rank
+  /// is not known, or there is none.
+  std::optional<std::vector<std::variant<int64_t, std::string>>> shape;
+};
 
 /// Which gradients, and what may be kept for them.
 struct GradientOptions {
@@ -58,6 +73,8 @@ public:
                                      const Settings &settings = {});
   /// A program that a front end wrote (see LevelOneProgram.h).
   explicit Model(LevelOneProgram program, const Settings &settings = {});
+  /// A model that runs in stages (see StagedProgram.h).
+  explicit Model(std::shared_ptr<staged::StagedProgram> program);
   ~Model();
 
   const std::string &name() const;
@@ -65,6 +82,14 @@ public:
   const std::vector<TensorSpec> &outputs() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
+  /// The same inputs and outputs, whatever they are.
+  std::vector<ValueSpec> inputValues() const;
+  std::vector<ValueSpec> outputValues() const;
+  /// Whether it is no single program, because shapes, control flow or values depend on data. Such a
+  /// model has no executable, no gradient and no package.
+  bool isStaged() const;
+  /// Of a model in stages: what is compiled and what runs between, line by line.
+  std::string stagesText() const;
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
@@ -72,6 +97,11 @@ public:
   std::vector<Tensor> run(std::span<const Tensor> inputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
+
+  /// The same on any values; what is no tensor of numbers only models in stages take and yield.
+  std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs);
+  std::vector<RuntimeValue> referenceValues(std::span<const RuntimeValue> inputs,
+                                            bool keepDouble = false);
 
   /// Operator by operator in double precision; results in declared types, or in f64.
   std::vector<Tensor> reference(std::span<const Tensor> inputs, bool keepDouble = false);
@@ -85,6 +115,7 @@ public:
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;
+  /// Of a model in stages: all programs compiled so far, at the sizes that they were made for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
   /// Microseconds that the cost model expects of each step of the program that serves these inputs,
   /// on so many threads. Throws Error for a package, which holds compiled code only.

@@ -27,6 +27,8 @@ struct Settings {
   int64_t sharedVectorBytes = 0;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
+  /// How often bodies of a model's loops may run in one call; 0: HEADRACE_MOST_ITERATIONS, or 10^8.
+  int64_t mostIterations = 0;
 };
 
 /// The values that `expansion` may have on any target: "auto, generated, openblas, cublas or

@@ -93,6 +93,28 @@ TEST_F(ReferenceTest, ReductionsOfIntegers) {
   EXPECT_EQ(values<uint8_t>(bytes)[0], 200);
 }
 
+TEST_F(ReferenceTest, Scans) {
+  Tensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  auto scan = [&](const std::string &kindAndOptions) {
+    size_t end = kindAndOptions.find(' ');
+    return values<float>(
+        operation("hr.scan " + kindAndOptions.substr(0, end) + " %a" + kindAndOptions.substr(end),
+                  {"tensor<2x3xf32>"}, "tensor<2x3xf32>", {x}));
+  };
+  EXPECT_EQ(scan("sum {axis = 1 : i64}"), (std::vector<float>{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(scan("sum {axis = 0 : i64}"), (std::vector<float>{1, 2, 3, 5, 7, 9}));
+  EXPECT_EQ(scan("prod {axis = 1 : i64, exclusive = true}"),
+            (std::vector<float>{1, 1, 2, 1, 4, 20}));
+  EXPECT_EQ(scan("sum {axis = 1 : i64, reverse = true}"), (std::vector<float>{6, 5, 3, 15, 11, 6}));
+  EXPECT_EQ(scan("sum {axis = 1 : i64, exclusive = true, reverse = true}"),
+            (std::vector<float>{5, 3, 0, 11, 6, 0}));
+  Tensor wrapped = operation("hr.scan sum %a {axis = 0 : i64}", {"tensor<3xi8>"}, "tensor<3xi8>",
+                             {tensor<int8_t>({3}, {100, 100, 100})});
+  EXPECT_EQ(values<int8_t>(wrapped), (std::vector<int8_t>{100, -56, 44}));
+  EXPECT_ANY_THROW(
+      operation("hr.scan max %a {axis = 0 : i64}", {"tensor<2x3xf32>"}, "tensor<2x3xf32>", {x}));
+}
+
 TEST_F(ReferenceTest, MatrixProduct) {
   std::string text = "hr.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, "
                      "affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]";
@@ -312,23 +334,6 @@ TEST_F(ReferenceTest, Pad) {
   Tensor flags = operation("hr.pad %a {low = array<i64: 1>, high = array<i64: 0>, value = true}",
                            {"tensor<1xi1>"}, "tensor<2xi1>", {tensor<bool>({1}, {false})});
   EXPECT_EQ(values<bool>(flags), (std::vector<bool>{true, false}));
-}
-
-TEST_F(ReferenceTest, Gather) {
-  Tensor data = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  Tensor y = operation("hr.gather %a, %b {axis = 1 : i64}", {"tensor<2x3xf32>", "tensor<2x2xi64>"},
-                       "tensor<2x2x2xf32>", {data, tensor<int64_t>({2, 2}, {0, -1, 1, 0})});
-  EXPECT_EQ(values<float>(y), (std::vector<float>{1, 3, 2, 1, 4, 6, 5, 4}));
-  Tensor rows = operation("hr.gather %a, %b {axis = 0 : i64}", {"tensor<2x3xf32>", "tensor<i64>"},
-                          "tensor<3xf32>", {data, tensor<int64_t>({}, {1})});
-  EXPECT_EQ(values<float>(rows), (std::vector<float>{4, 5, 6}));
-  Tensor outside =
-      operation("hr.gather %a, %b {axis = 1 : i64}", {"tensor<2x3xf32>", "tensor<2xi64>"},
-                "tensor<2x2xf32>", {data, tensor<int64_t>({2}, {INT64_MAX, INT64_MIN})});
-  EXPECT_EQ(values<float>(outside), (std::vector<float>{3, 1, 6, 4}));
-  EXPECT_THROW(operation("hr.gather %a, %b {axis = 0 : i64}", {"tensor<0xf32>", "tensor<1xi64>"},
-                         "tensor<1xf32>", {tensor<float>({0}, {}), tensor<int64_t>({1}, {0})}),
-               Error);
 }
 
 const char *const kSymbolicProgram = R"(

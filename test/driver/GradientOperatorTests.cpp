@@ -378,6 +378,16 @@ TEST(GradientOfMovement, PadsThatAddAndCut) {
   p.checkGradient();
 }
 
+TEST(GradientOfReductions, CumulativeSumsFromEitherEnd) {
+  for (bool exclusive : {false, true})
+    for (bool reverse : {false, true}) {
+      GradientProgram p;
+      Value x = p.input({2, 4, 3});
+      p.output(squared(p, p.add<hr::ScanOp>(x, hr::ReduceKind::Sum, 1, exclusive, reverse)));
+      p.checkGradient();
+    }
+}
+
 TEST(GradientOfMovement, GatherAddsWhatIsPickedOften) {
   for (int64_t axis : {0, 1, 2}) {
     GradientProgram p;
@@ -388,11 +398,25 @@ TEST(GradientOfMovement, GatherAddsWhatIsPickedOften) {
   }
 }
 
+TEST(GradientOfMovement, ScatterIntoDataAddsOrReplaces) {
+  for (bool adds : {true, false}) {
+    GradientProgram p;
+    Value x = p.input({2, 2, 3}), data = p.input({2, 4, 3});
+    auto type = RankedTensorType::get({2}, p.builder().getI64Type());
+    Value indices = p.add<hr::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>{3, 1}));
+    auto kind =
+        adds ? hr::ReduceKindAttr::get(p.context(), hr::ReduceKind::Sum) : hr::ReduceKindAttr();
+    p.output(squared(p, p.add<hr::ScatterOp>(data.getType(), x, indices, data, kind)));
+    p.checkGradient();
+  }
+}
+
 TEST(GradientOfMovement, OperatorsOfGradientsHaveGradients) {
   GradientProgram p;
   Value x = p.input({2, 3, 2});
   Value indices = p.CompiledProgram::input({3}, p.builder().getI64Type());
-  Value added = p.add<hr::ScatterAddOp>(RankedTensorType::get({2, 4, 2}, p.f64()), x, indices);
+  Value added = p.add<hr::ScatterOp>(RankedTensorType::get({2, 4, 2}, p.f64()), x, indices, Value(),
+                                     hr::ReduceKindAttr::get(p.context(), hr::ReduceKind::Sum));
   p.output(squared(p, added));
   SmallVector<AffineExpr> starts{constantDim(1, p.context()), constantDim(0, p.context()),
                                  constantDim(2, p.context())};

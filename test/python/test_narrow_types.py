@@ -1,4 +1,4 @@
-"""Unsigned integers, float8, float4 and integers of 4 bits: conversions and arithmetic, against NumPy and ml_dtypes."""
+"""Unsigned integers, float8, float4 and integers of 4 and 2 bits: conversions and arithmetic, against NumPy and ml_dtypes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ ONNX_TYPES = {
     "float8_e5m2": TensorProto.FLOAT8E5M2,
     "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
     "float4_e2m1fn": TensorProto.FLOAT4E2M1,
+    "float8_e8m0fnu": TensorProto.FLOAT8E8M0,
+    "int2": TensorProto.INT2,
+    "uint2": TensorProto.UINT2,
     "int4": TensorProto.INT4,
     "uint4": TensorProto.UINT4,
     "bfloat16": TensorProto.BFLOAT16,
@@ -206,7 +209,7 @@ def test_small_floats_saturate_where_told_to(tmp_path, name):
     np.testing.assert_array_equal(found[:6], [largest] * 4 + [-largest] * 2)
 
 
-@pytest.mark.parametrize("name", SMALL_FLOATS)
+@pytest.mark.parametrize("name", [*SMALL_FLOATS, "float8_e8m0fnu"])
 @pytest.mark.parametrize("to", [np.float32, np.float16, np.float64])
 def test_every_small_float_becomes_what_it_stands_for(tmp_path, name, to):
     dtype = np.dtype(getattr(ml_dtypes, name))
@@ -218,15 +221,35 @@ def test_every_small_float_becomes_what_it_stands_for(tmp_path, name, to):
     np.testing.assert_array_equal(constant(), x.astype(to))
 
 
-@pytest.mark.parametrize("name", ["int4", "uint4"])
-def test_integers_of_four_bits_convert_both_ways(tmp_path, name):
+@pytest.mark.parametrize("mode", ["up", "down", "nearest"])
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_powers_of_two_are_rounded_as_the_node_says(tmp_path, mode, saturate):
+    dtype = np.dtype(ml_dtypes.float8_e8m0fnu)
+    fractions = np.array([1, 1.25, 1.5, 1.75, np.nextafter(2, 1)], np.float32)
+    with np.errstate(over="ignore"):
+        x = [np.ldexp(fractions, e) for e in (-149, -127, -126, -1, 0, 7, 126, 127)]
+    special = np.array([0, -0.0, -3, np.inf, -np.inf, np.nan, 3.4028235e38], np.float32)
+    x = np.concatenate([*x, special]).astype(np.float32)
+    model = load(
+        tmp_path, "Cast", [(np.float32, x.shape)], dtype,
+        opset=24, to=TensorProto.FLOAT8E8M0, round_mode=mode, saturate=saturate,
+    )  # fmt: skip
+    expected = onnx.numpy_helper.to_float8e8m0(x, bool(saturate), mode)
+    np.testing.assert_array_equal(model(x).view(np.uint8), expected.view(np.uint8))
+
+
+RANGES = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_integers_of_few_bits_convert_both_ways(tmp_path, name):
     dtype = np.dtype(getattr(ml_dtypes, name))
-    low, high = (-8, 7) if name == "int4" else (0, 15)
+    low, high = RANGES[name]
     every = np.arange(low, high + 1).astype(dtype)
     model = load(tmp_path, "Cast", [(dtype, every.shape)], np.int32, to=TensorProto.INT32)
     np.testing.assert_array_equal(model(every), np.arange(low, high + 1))
-    odd = load(tmp_path, "Cast", [], np.float32, [every[:15]], to=TensorProto.FLOAT)
-    np.testing.assert_array_equal(odd(), np.arange(low, high + 1)[:15])
+    odd = load(tmp_path, "Cast", [], np.float32, [every[:-1]], to=TensorProto.FLOAT)
+    np.testing.assert_array_equal(odd(), np.arange(low, high))
     wide = np.arange(-40, 40, dtype=np.int32)
     narrow = load(tmp_path, "Cast", [(np.int32, wide.shape)], dtype, to=ONNX_TYPES[name])
     np.testing.assert_array_equal(narrow(wide), wide.astype(dtype))

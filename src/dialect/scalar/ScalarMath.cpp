@@ -155,7 +155,7 @@ Value ScalarMath::convertIntegers(Value a, Type to) {
   else if (fromWidth > toWidth)
     number = op<arith::TruncIOp>(storage, number);
   if (isSmallInteger(to))
-    number = lowFourBits(*this, number, !to.isUnsignedInteger());
+    number = lowBits(*this, number, to);
   return fromBits(number, to);
 }
 

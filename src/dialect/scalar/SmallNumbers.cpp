@@ -1,5 +1,6 @@
 #include "dialect/scalar/SmallNumbers.h"
 
+#include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/tensor/SmallFloat.h"
 
@@ -34,7 +35,18 @@ struct Bits {
 
 static SmallFloat formatOf(Type type) { return *smallFloat(toDType(type)); }
 
+/// F8E8M0. Its smallest number is subnormal in single precision, and written as its bits.
+static Value powerToFloat(ScalarMath &m, Value number) {
+  Bits b(m, number.getContext());
+  Value code = m.op<arith::ExtUIOp>(b.i32, m.bits(number));
+  auto is = [&](uint32_t what) { return m.compare(Compare::Equal, code, b.number(what)); };
+  Value bits = m.select(is(0), b.number(0x00400000u), b.shiftedLeft(code, 23));
+  return m.select(is(kPowerNan), b.of(NAN), b.asFloat(bits));
+}
+
 Value smallToFloat(ScalarMath &m, Value number) {
+  if (isa<hr::Float8E8M0Type>(number.getType()))
+    return powerToFloat(m, number);
   SmallFloat format = formatOf(number.getType());
   Bits b(m, number.getContext());
   Value code = m.op<arith::ExtUIOp>(b.i32, m.bits(number));
@@ -73,7 +85,21 @@ static Value inSingle(ScalarMath &m, Value number) {
   return m.select(m.op<arith::OrIOp>(isExact, isInfinite), nearest, odd);
 }
 
+/// F8E8M0: the power of two at or above the magnitude.
+static Value floatToPower(ScalarMath &m, Value value, Type type, bool saturates) {
+  Bits b(m, type.getContext());
+  Value magnitude = b.masked(b.asBits(value), 0x7fffffffu);
+  Value code = b.shiftedRight(m.add(magnitude, b.number(0x7fffffu)), 23);
+  if (saturates)
+    code = m.op<arith::MinUIOp>(code, b.number(kPowerNan - 1u));
+  Value isSpecial = m.compare(Compare::GreaterOrEqual, magnitude, b.number(0x7f800000u));
+  code = m.select(isSpecial, b.number(kPowerNan), code);
+  return m.fromBits(m.op<arith::TruncIOp>(storageType(type), code), type);
+}
+
 Value floatToSmall(ScalarMath &m, Value number, Type type, bool saturates) {
+  if (isa<hr::Float8E8M0Type>(type))
+    return floatToPower(m, inSingle(m, number), type, saturates);
   SmallFloat format = formatOf(type);
   Bits b(m, type.getContext());
   Value value = inSingle(m, number);
@@ -108,11 +134,12 @@ Value floatToSmall(ScalarMath &m, Value number, Type type, bool saturates) {
   return m.fromBits(byte, type);
 }
 
-Value lowFourBits(ScalarMath &m, Value byte, bool isSigned) {
-  if (!isSigned)
-    return m.op<arith::AndIOp>(byte, m.number(byte, 15));
-  Value four = m.number(byte, 4);
-  return m.op<arith::ShRSIOp>(m.op<arith::ShLIOp>(byte, four), four);
+Value lowBits(ScalarMath &m, Value byte, Type type) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (type.isUnsignedInteger())
+    return m.op<arith::AndIOp>(byte, m.number(byte, (1u << width) - 1));
+  Value above = m.number(byte, 8 - width);
+  return m.op<arith::ShRSIOp>(m.op<arith::ShLIOp>(byte, above), above);
 }
 
 } // namespace headrace

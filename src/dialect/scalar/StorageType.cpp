@@ -8,7 +8,7 @@ namespace headrace {
 
 bool isSmallFloat(Type type) {
   return type.isFloat8E4M3FN() || type.isFloat8E4M3FNUZ() || type.isFloat8E5M2() ||
-         type.isFloat8E5M2FNUZ() || isa<hr::Float4E2M1Type>(type);
+         type.isFloat8E5M2FNUZ() || isa<hr::Float4E2M1Type>(type) || isa<hr::Float8E8M0Type>(type);
 }
 
 Type storageType(Type type) {

@@ -7,7 +7,8 @@
 namespace headrace {
 
 /// The signless integer that holds a number of this type in memory; the type itself where
-/// processors compute with it. Numbers of 4 bits take a byte.
+/// processors compute with it. Numbers of 4 bits and less take a
+/// byte.
 mlir::Type storageType(mlir::Type type);
 
 /// Whether numbers of the type are stored as others.
@@ -21,10 +22,10 @@ inline bool isPlainFloat(mlir::Type type) {
 /// Floats of 8 and 4 bits.
 bool isSmallFloat(mlir::Type type);
 
-/// Integers of 4 bits.
+/// Integers of 4 and 2 bits.
 inline bool isSmallInteger(mlir::Type type) {
   auto integer = mlir::dyn_cast<mlir::IntegerType>(type);
-  return integer && integer.getWidth() == 4;
+  return integer && (integer.getWidth() == 4 || integer.getWidth() == 2);
 }
 
 } // namespace headrace

@@ -4,7 +4,6 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "frontend/onnx/import/Importer.h"
-#include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 
@@ -34,10 +33,8 @@ void checkSettings(const Settings &settings) {
                       : "unknown expansion '" + wanted + "'; expected " + expected);
 }
 
-LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
-  checkSettings(settings);
-  std::string name = path.filename().string();
-  onnx::Model file = onnx::readModel(path);
+LevelOneProgram importModel(const onnx::Model &file, const std::string &name,
+                            const Settings &settings) {
   LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
   CompilerSection section;
   program.module = onnx::importModel(file, *program.context, name);

@@ -14,6 +14,10 @@
 
 namespace headrace {
 
+namespace onnx {
+struct Model;
+}
+
 struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
@@ -25,7 +29,11 @@ struct LevelOneProgram {
   Program interface() const;
 };
 
-/// Reads and imports a file. Throws Error.
+/// A model that was read. Throws Error, DataDependentError where it is no single program.
+LevelOneProgram importModel(const onnx::Model &file, const std::string &name,
+                            const Settings &settings);
+
+/// Reads and imports a file that is one program. Throws Error.
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings);
 
 /// Throws Error where a setting has no meaning.

@@ -4,6 +4,7 @@
 #include "runtime/library/ByteProduct.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
+#include "runtime/library/Sort.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 
@@ -60,7 +61,7 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
-constexpr std::array<Routine, 10> routines = {{
+constexpr std::array<Routine, 14> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
@@ -79,6 +80,10 @@ constexpr std::array<Routine, 10> routines = {{
      attentionStepFault},
     {"int8.gemm", "", runByteProductStep<false>, {3, 14}, byteProductStepFault<false>},
     {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
+    {"sort.f32", "", runSortStep<float>, {2, 5}, sortStepFault<float>},
+    {"sort.f64", "", runSortStep<double>, {2, 5}, sortStepFault<double>},
+    {"sort.i32", "", runSortStep<int32_t>, {2, 5}, sortStepFault<int32_t>},
+    {"sort.i64", "", runSortStep<int64_t>, {2, 5}, sortStepFault<int64_t>},
 }};
 
 const Routine *find(std::string_view name) {

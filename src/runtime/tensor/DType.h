@@ -28,15 +28,28 @@ enum class DType : uint8_t {
   F8E5M2FNUZ,
   F4E2M1,
   I4,
-  U4
+  U4,
+  I2,
+  U2,
+  F8E8M0
 };
 
-/// Bytes of one element. A bool takes one byte, and so do numbers of 4 bits: sign-extended, or with
-/// zeros above them.
+/// Bytes of one element. A bool takes one byte, and so do numbers of 4 and 2 bits:
+/// sign-extended, or with zeros above them.
 size_t sizeOf(DType type);
 
 /// The type whose numbers are the stored bytes: U8 or I8 of a type for storage, else the type.
 DType storageOf(DType type);
+
+/// Bits of one element where files pack several into a byte, else 0.
+int bitsInByte(DType type);
+
+/// A byte that holds the low bits of one, extended by their sign where they have one.
+inline uint8_t lowBits(uint8_t byte, int bits, bool isSigned) {
+  auto low = static_cast<uint8_t>(byte & ((1 << bits) - 1));
+  bool isNegative = isSigned && (low >> (bits - 1)) != 0;
+  return isNegative ? static_cast<uint8_t>(low | (0xff << bits)) : low;
+}
 
 /// "f32", "bool", "u8", ...
 std::string_view nameOf(DType type);

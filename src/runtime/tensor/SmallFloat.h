@@ -1,4 +1,5 @@
 // The floats of 8 and 4 bits: what their codes mean, and exact conversions from and to float.
+// F8E8M0 is none of the others' kind: a power of two, without sign, zero or fraction.
 #pragma once
 
 #include "runtime/tensor/DType.h"
@@ -29,7 +30,7 @@ struct SmallFloat {
   float subnormalShift() const { return std::ldexp(1.0f, 1 - bias - mantissaBits + 23); }
 };
 
-/// None for types that are not floats of 8 or 4 bits.
+/// None for types that are not floats of 8 or 4 bits with a sign.
 inline std::optional<SmallFloat> smallFloat(DType type) {
   switch (type) {
   case DType::F8E4M3FN:
@@ -81,6 +82,23 @@ inline uint8_t floatToSmall(const SmallFloat &format, float value, bool saturate
   if (!format.hasNegativeZero && (code == 0 || code == format.nan))
     sign = 0;
   return static_cast<uint8_t>(code ^ sign);
+}
+
+/// F8E8M0: 2^(code - 127), or NaN.
+inline constexpr uint8_t kPowerNan = 0xff;
+
+inline float powerToFloat(uint8_t code) {
+  return code == kPowerNan ? NAN : std::ldexp(1.0f, code - 127);
+}
+
+/// The power of two at or above the magnitude; `saturate`: the largest where there is none, else
+/// NaN, which infinity is in any case.
+inline uint8_t floatToPower(float value, bool saturate) {
+  uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7fffffffu;
+  if (magnitude >= 0x7f800000u)
+    return kPowerNan;
+  uint32_t code = (magnitude + 0x7fffffu) >> 23;
+  return static_cast<uint8_t>(saturate && code == kPowerNan ? kPowerNan - 1u : code);
 }
 
 } // namespace headrace

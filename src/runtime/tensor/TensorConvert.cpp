@@ -27,7 +27,10 @@ template <DType type> struct SmallBits {
   static inline const SmallFloat format = *smallFloat(type);
   uint8_t bits;
 };
-template <bool isSigned> struct FourBits {
+struct PowerBits {
+  uint8_t bits;
+};
+template <int bits, bool isSigned> struct FewBits {
   uint8_t byte;
 };
 
@@ -39,13 +42,16 @@ float valueOf(BF16Bits element) { return bf16ToFloat(element.bits); }
 template <DType type> float valueOf(SmallBits<type> element) {
   return smallToFloat(SmallBits<type>::format, element.bits);
 }
-int8_t valueOf(FourBits<true> element) { return static_cast<int8_t>(element.byte); }
-uint8_t valueOf(FourBits<false> element) { return element.byte; }
+float valueOf(PowerBits element) { return powerToFloat(element.bits); }
+template <int bits> int8_t valueOf(FewBits<bits, true> element) {
+  return static_cast<int8_t>(element.byte);
+}
+template <int bits> uint8_t valueOf(FewBits<bits, false> element) { return element.byte; }
 
 template <class T> constexpr bool isSmall = false;
 template <DType type> constexpr bool isSmall<SmallBits<type>> = true;
-template <class T> constexpr bool isFourBits = false;
-template <bool isSigned> constexpr bool isFourBits<FourBits<isSigned>> = true;
+template <class T> constexpr bool isFewBits = false;
+template <int bits, bool isSigned> constexpr bool isFewBits<FewBits<bits, isSigned>> = true;
 
 template <class Value> float narrow(Value value) {
   if constexpr (std::is_same_v<Value, float>)
@@ -67,17 +73,15 @@ template <class To, class Value> To clampToInteger(Value value) {
   return static_cast<To>(value);
 }
 
-/// A byte that holds the low four bits of one, extended by their sign where they have one.
-uint8_t extended(uint8_t byte, bool isSigned) {
-  auto low = static_cast<uint8_t>(byte & 0xf);
-  return isSigned && low > 7 ? static_cast<uint8_t>(low | 0xf0) : low;
-}
-
-template <bool isSigned, class Value> uint8_t fourBits(Value value) {
+/// The low bits of a number, extended by their sign where they have one.
+template <int bits, bool isSigned, class Value>
+FewBits<bits, isSigned> asFewBits(FewBits<bits, isSigned>, Value value) {
+  uint8_t byte = 0;
   if constexpr (std::is_floating_point_v<Value>)
-    return extended(static_cast<uint8_t>(clampToInteger<int32_t>(value)), isSigned);
+    byte = static_cast<uint8_t>(clampToInteger<int32_t>(value));
   else
-    return extended(static_cast<uint8_t>(value), isSigned);
+    byte = static_cast<uint8_t>(value);
+  return {lowBits(byte, bits, isSigned)};
 }
 
 template <class To, class Value> To elementOf(Value value) {
@@ -89,8 +93,10 @@ template <class To, class Value> To elementOf(Value value) {
     return {floatToBf16(narrow(value))};
   else if constexpr (isSmall<To>)
     return {floatToSmall(To::format, narrow(value), /*saturate=*/false)};
-  else if constexpr (isFourBits<To>)
-    return {fourBits<std::is_same_v<To, FourBits<true>>>(value)};
+  else if constexpr (std::is_same_v<To, PowerBits>)
+    return {floatToPower(narrow(value), /*saturate=*/false)};
+  else if constexpr (isFewBits<To>)
+    return asFewBits(To{}, value);
   else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Value>)
     return clampToInteger<To>(value);
   else
@@ -147,9 +153,15 @@ template <class Visitor> void withElementType(DType type, Visitor visit) {
   case DType::F4E2M1:
     return visit(SmallBits<DType::F4E2M1>{});
   case DType::I4:
-    return visit(FourBits<true>{});
+    return visit(FewBits<4, true>{});
   case DType::U4:
-    return visit(FourBits<false>{});
+    return visit(FewBits<4, false>{});
+  case DType::I2:
+    return visit(FewBits<2, true>{});
+  case DType::U2:
+    return visit(FewBits<2, false>{});
+  case DType::F8E8M0:
+    return visit(PowerBits{});
   }
 }
 

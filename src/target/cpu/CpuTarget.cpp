@@ -129,10 +129,9 @@ public:
   }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {
-        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(),
-        &generatedAttention(),        &openBlasContraction(),
-        &openBlasConvolution(),       &openBlasAttention(),
-        &int8Contraction(),           &int8Convolution()};
+        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
+        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention(),
+        &int8Contraction(),           &int8Convolution(),           &routineSort()};
     return all;
   }
 

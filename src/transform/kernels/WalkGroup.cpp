@@ -79,6 +79,8 @@ bool KernelGroup::follows(int a, int b) const {
         llvm::any_of(m.indexed, [&](unsigned dim) { return isEither(domain[dim]); }))
       return false;
     for (auto [i, map] : llvm::enumerate(m.maps)) {
+      if (!map) // a table, read by index
+        continue;
       int before = -1;
       for (AffineExpr expr : map.getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);

@@ -124,9 +124,18 @@ void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, 
   SmallVector<int64_t> sizes(op.getLoopIteratorTypes().size(), 0);
   sizes[dim] = width;
   rewriter.setInsertionPoint(op);
-  if (!partial || failed(scf::tileReductionUsingScf(
-                      rewriter, partial, getAsIndexOpFoldResult(op->getContext(), sizes))))
-    refuse(op, "cannot be reduced along a vector");
+  if (!partial)
+    return refuse(op, "cannot be reduced along a vector");
+  FailureOr<scf::SCFReductionTilingResult> tiled = scf::tileReductionUsingScf(
+      rewriter, partial, getAsIndexOpFoldResult(op->getContext(), sizes));
+  if (failed(tiled))
+    return refuse(op, "cannot be reduced along a vector");
+  // Positions are those of the whole reduction; the tiles count from their own beginning.
+  SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
+  offsets[dim] = *tiled->loops.front().getSingleInductionVar();
+  for (Operation *part : tiled->parallelTiledOps)
+    if (auto reduction = dyn_cast<linalg::LinalgOp>(part))
+      linalg::offsetIndices(rewriter, reduction, offsets);
 }
 
 void insertCopies(RewriterBase &rewriter, func::FuncOp kernel, const LoopModel &model) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <vector>
 
 namespace headrace {
@@ -90,6 +91,36 @@ TEST(SmallFloat, FourBitsAreExtendedByTheirSignOrZeros) {
   EXPECT_EQ(std::vector<int32_t>(fromUnsigned.as<int32_t>(), fromUnsigned.as<int32_t>() + 4),
             (std::vector<int32_t>{15, 7, 8, 1}));
   EXPECT_EQ(i4.viewedAs(DType::I8).as<int8_t>()[2], -8);
+}
+
+TEST(SmallFloat, TwoBitsAreExtendedByTheirSignOrZeros) {
+  Tensor numbers = Tensor::allocate(DType::F32, {5});
+  std::vector<float> values = {-2.9f, -1, 1.5f, 2, 7};
+  std::copy(values.begin(), values.end(), numbers.as<float>());
+  Tensor i2 = numbers.converted(DType::I2).converted(DType::I32);
+  Tensor u2 = numbers.converted(DType::U2).converted(DType::I32);
+  EXPECT_EQ(std::vector<int32_t>(i2.as<int32_t>(), i2.as<int32_t>() + 5),
+            (std::vector<int32_t>{-2, -1, 1, -2, -1}));
+  EXPECT_EQ(std::vector<int32_t>(u2.as<int32_t>(), u2.as<int32_t>() + 5),
+            (std::vector<int32_t>{2, 3, 1, 2, 3}));
+}
+
+TEST(SmallFloat, PowersOfTwoAreTheOnesAtOrAbove) {
+  for (int code = 0; code < kPowerNan; ++code) {
+    float power = std::ldexp(1.0f, code - 127);
+    EXPECT_EQ(powerToFloat(static_cast<uint8_t>(code)), power);
+    if (code > 0) { // below it there is no difference of half a power any more
+      EXPECT_EQ(floatToPower(power, true), code);
+      EXPECT_EQ(floatToPower(-std::nextafter(power, 0.0f), true), code);
+    }
+  }
+  EXPECT_TRUE(std::isnan(powerToFloat(kPowerNan)));
+  EXPECT_EQ(floatToPower(0, true), 0);
+  float greatest = std::numeric_limits<float>::max();
+  EXPECT_EQ(floatToPower(greatest, true), kPowerNan - 1);
+  EXPECT_EQ(floatToPower(greatest, false), kPowerNan);
+  EXPECT_EQ(floatToPower(INFINITY, true), kPowerNan);
+  EXPECT_EQ(floatToPower(NAN, true), kPowerNan);
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 // CHECK: hr.gather
 // CHECK-LABEL: func.func @backward
 // CHECK-NOT: hr.check
-// CHECK: hr.scatter_add
+// CHECK: hr.scatter {{.*}} by sum
 func.func @main(%table: tensor<10x8xf32>, %i: tensor<4xi64>) -> tensor<4x8xf32> {
   %checked = hr.check index %i in affine_map<() -> (-10, 10)> for "node 'embed' (Gather)" : tensor<4xi64>
   %y = hr.gather %table, %checked {axis = 0 : i64} : (tensor<10x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>

@@ -41,7 +41,7 @@ func.func @uses(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // Integers have no gradient, and inputs that nothing depends on have zeros.
 // CHECK-LABEL: func.func @integers
 // CHECK-SAME: -> (tensor<3xf32>, tensor<5x3xf32>, tensor<2xf32>)
-// CHECK: hr.scatter_add
+// CHECK: hr.scatter {{.*}} by sum
 func.func @integers(%data: tensor<5x3xf32>, %i: tensor<i64>, %unused: tensor<2xf32>) -> tensor<3xf32> {
   %y = hr.gather %data, %i {axis = 0 : i64} : (tensor<5x3xf32>, tensor<i64>) -> tensor<3xf32>
   return %y : tensor<3xf32>

@@ -96,6 +96,12 @@ int explainModel(const ExplainOptions &options) {
     return 0;
   }
   std::shared_ptr<Model> model = loadModel(options.model);
+  bool asksForMore = options.gradient || options.json || options.recipes ||
+                     !options.phase.empty() || !options.recipeOut.empty() || !options.why.empty();
+  if (model->isStaged() && !asksForMore) {
+    fmt::print("{}", model->stagesText());
+    return 0;
+  }
   Sizes sizes = parseSizes(options.sizes, model->symbols());
   if (!options.phase.empty() && options.json && !options.gradient) {
     printJson(model->graph(options.phase, sizes));

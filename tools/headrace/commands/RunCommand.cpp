@@ -37,6 +37,51 @@ std::vector<Tensor> computeOutputs(Model &model, std::span<const Tensor> inputs,
   return model.run(inputs);
 }
 
+// "words[1]: string 3" and the values below; nothing is left out of a sequence.
+void printValue(const std::string &name, const RuntimeValue &value) {
+  std::string title = styled(stdout, Style::Bold, printable(name));
+  if (const Tensor *tensor = value.tensor()) {
+    fmt::print("{}: {}\n{}\n", title, typeText(*tensor), valuesText(*tensor));
+  } else if (const StringTensor *strings = value.strings()) {
+    fmt::print("{}: string {}\n", title, shapeString(strings->shape));
+    for (const std::string &text : strings->elements)
+      fmt::print("  {}\n", printable(text));
+  } else if (const std::vector<RuntimeValue> *elements = value.sequence()) {
+    fmt::print("{}: {}\n", title, describe(value));
+    for (size_t i = 0; i < elements->size(); ++i)
+      printValue(fmt::format("{}[{}]", name, i), (*elements)[i]);
+  } else {
+    fmt::print("{}: nothing\n", title);
+  }
+}
+
+std::vector<RuntimeValue> computeValues(Model &model, std::span<const RuntimeValue> inputs,
+                                        bool reference) {
+  Progress progress((reference ? "evaluating " : "running ") + model.name());
+  return reference ? model.referenceValues(inputs) : model.runValues(inputs);
+}
+
+int runStages(Model &model, const RunOptions &options) {
+  std::vector<RuntimeValue> inputs = gatherValues(model, options.inputs);
+  std::vector<RuntimeValue> outputs = computeValues(model, inputs, options.reference);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    printValue(model.outputs()[i].name, outputs[i]);
+    if (outputs[i].tensor())
+      tensors.push_back(*outputs[i].tensor());
+  }
+  bool wantsTensors = !options.outputFolder.empty() || !options.expected.empty();
+  if (wantsTensors && tensors.size() != outputs.size())
+    throw Error(
+        ErrorKind::Unsupported,
+        "--output and --expect: expected outputs that are tensors of numbers, found others");
+  if (!options.outputFolder.empty())
+    for (const auto &path : writeOutputs(options.outputFolder, model.outputs(), tensors))
+      fmt::print("wrote {}\n", path.string());
+  checkExpectations(model, readExpectations(model, options.expected), tensors, options.tolerance);
+  return 0;
+}
+
 int runProgram(const RunOptions &options) {
   if (isScript(options.model.path)) {
     useThreads(options.model);
@@ -53,6 +98,8 @@ int runProgram(const RunOptions &options) {
     }
   }
   std::shared_ptr<Model> model = loadModel(options.model, package.get());
+  if (model->isStaged())
+    return runStages(*model, options);
   std::vector<Expectation> expectations = readExpectations(*model, options.expected);
   std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);
   std::vector<Tensor> outputs = computeOutputs(*model, inputs, options.reference);

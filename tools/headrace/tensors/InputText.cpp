@@ -26,8 +26,8 @@ template <class Number> bool parseNumber(std::string_view text, Number &number) 
   return error == std::errc() && stop == end;
 }
 
-// "2x3xf32", or "f32" for a scalar.
-std::optional<TensorType> parseType(std::string_view text) {
+// The sizes of "2x3xf32", which the text then begins after; nullopt where one is none.
+std::optional<Shape> parseSizes(std::string_view &text) {
   Shape shape;
   for (size_t cut = text.find('x'); cut != std::string_view::npos; cut = text.find('x')) {
     int64_t size = -1;
@@ -36,10 +36,16 @@ std::optional<TensorType> parseType(std::string_view text) {
     shape.push_back(size);
     text.remove_prefix(cut + 1);
   }
-  std::optional<DType> dtype = parseDType(text);
+  return shape;
+}
+
+// "2x3xf32", or "f32" for a scalar.
+std::optional<TensorType> parseType(std::string_view text) {
+  std::optional<Shape> shape = parseSizes(text);
+  std::optional<DType> dtype = shape ? parseDType(text) : std::nullopt;
   if (!dtype)
     return std::nullopt;
-  return TensorType{*dtype, std::move(shape)};
+  return TensorType{*dtype, std::move(*shape)};
 }
 
 template <class Target> bool fits(auto value) { return std::in_range<Target>(value); }
@@ -129,9 +135,41 @@ Tensor parseValues(const TensorType &type, DType wideType, std::string_view valu
 
 } // namespace
 
+// The sizes of "2xstring".
+static std::optional<Shape> parseStringType(std::string_view text) {
+  std::optional<Shape> shape = parseSizes(text);
+  return text == "string" ? shape : std::nullopt;
+}
+
 bool looksLikeTensor(std::string_view text) {
+  size_t equals = text.find('=');
   return text.starts_with('@') ||
-         (text.find('=') != std::string_view::npos && parseType(text.substr(0, text.find('='))));
+         (equals != std::string_view::npos &&
+          (parseType(text.substr(0, equals)) || parseStringType(text.substr(0, equals))));
+}
+
+RuntimeValue parseValue(std::string_view text, std::string_view option) {
+  size_t equals = text.find('=');
+  std::optional<Shape> shape;
+  if (equals != std::string_view::npos)
+    shape = parseStringType(text.substr(0, equals));
+  if (!shape)
+    return parseTensor(text, option);
+  StringTensor result{*shape, {}};
+  std::string_view rest = text.substr(equals + 1);
+  auto count = static_cast<size_t>(elementCount(*shape));
+  // A comma is text where there is one string.
+  for (size_t cut = rest.find(','); count > 1 && cut != rest.npos; cut = rest.find(',')) {
+    result.elements.emplace_back(rest.substr(0, cut));
+    rest.remove_prefix(cut + 1);
+  }
+  if (count > 0 || !rest.empty())
+    result.elements.emplace_back(rest);
+  if (result.elements.size() != count)
+    throw Error(ErrorKind::ShapeMismatch,
+                fmt::format("--input {}: expected {} strings for shape {}, got {}", option, count,
+                            shapeString(*shape), result.elements.size()));
+  return result;
 }
 
 Tensor parseTensor(std::string_view text, std::string_view option) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/tensor/Tensor.h"
+#include "runtime/value/RuntimeValue.h"
 
 #include <string_view>
 
@@ -13,5 +14,8 @@ bool looksLikeTensor(std::string_view text);
 /// The tensor; `option` is what the user wrote, for messages. Throws UsageError on bad syntax,
 /// Error on an unreadable file, a value out of range or a wrong number of values.
 Tensor parseTensor(std::string_view text, std::string_view option);
+
+/// The same, or strings: "2xstring=a,b".
+RuntimeValue parseValue(std::string_view text, std::string_view option);
 
 } // namespace headrace::cli

@@ -68,17 +68,11 @@ Tensor randomTensor(DType type, const Shape &shape, RandomNumbers &numbers) {
 class InputGatherer {
 public:
   InputGatherer(const Model &model, const InputOptions &options)
-      : model(model), options(options), tensors(model.inputs().size()),
-        sizes(parseSizes(options.sizes, model.symbols())) {}
+      : model(model), options(options), types(model.inputValues()), tensors(types.size()),
+        others(types.size()), sizes(parseSizes(options.sizes, model.symbols())) {}
 
   std::vector<Tensor> gather() {
-    for (const std::string &text : options.texts)
-      take(text);
-    for (size_t i = 0; i < tensors.size(); ++i)
-      if (tensors[i])
-        learnSizes(i);
-    if (options.seed)
-      fillOthers(*options.seed);
+    collect();
     for (size_t i = 0; i < tensors.size(); ++i)
       if (!tensors[i])
         failMissing(model.inputs()[i]);
@@ -86,10 +80,49 @@ public:
     return std::move(tensors);
   }
 
+  std::vector<RuntimeValue> gatherAny() {
+    collect();
+    std::vector<RuntimeValue> values;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const std::string &type = types[i].type;
+      if (tensors[i])
+        values.emplace_back(tensors[i]);
+      else if (!others[i].empty())
+        values.push_back(type.find("sequence(") == std::string::npos ? others[i].front()
+                                                                     : RuntimeValue(others[i]));
+      else if (type.starts_with("optional("))
+        values.emplace_back();
+      else if (isTensor(i))
+        failMissing(model.inputs()[i]);
+      else
+        throw Error(ErrorKind::MissingInput,
+                    fmt::format("input '{}' is missing: expected {}; give it with --input",
+                                types[i].name, type));
+    }
+    return values;
+  }
+
 private:
+  void collect() {
+    for (const std::string &text : options.texts)
+      take(text);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i])
+        learnSizes(i);
+    if (options.seed)
+      fillOthers(*options.seed);
+  }
+
+  bool isTensor(size_t index) const { return parseDType(types[index].type).has_value(); }
+
   void take(const std::string &text) {
     auto [index, value] = findInput(text);
-    if (tensors[index])
+    bool isList = types[index].type.find("sequence(") != std::string::npos;
+    if (!isTensor(index) && (isList || others[index].empty())) {
+      others[index].push_back(parseValue(value, text));
+      return;
+    }
+    if (tensors[index] || !isTensor(index))
       throw Error(ErrorKind::InvalidArgument, fmt::format("--input {}: input '{}' is given twice",
                                                           text, model.inputs()[index].name));
     tensors[index] = parseTensor(value, text);
@@ -147,7 +180,7 @@ private:
     for (const std::optional<int64_t> &size : sizes)
       values.push_back(size.value_or(1));
     for (size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i])
+      if (tensors[i] || !isTensor(i) || !types[i].shape)
         continue;
       Shape shape;
       for (const DimExpr &dim : model.inputs()[i].dims)
@@ -166,7 +199,9 @@ private:
 
   const Model &model;
   const InputOptions &options;
+  std::vector<ValueSpec> types;
   std::vector<Tensor> tensors;
+  std::vector<std::vector<RuntimeValue>> others; // what is given for inputs of other types
   Sizes sizes;
   size_t positional = 0;
 };
@@ -175,6 +210,10 @@ private:
 
 std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options) {
   return InputGatherer(model, options).gather();
+}
+
+std::vector<RuntimeValue> gatherValues(const Model &model, const InputOptions &options) {
+  return InputGatherer(model, options).gatherAny();
 }
 
 } // namespace headrace::cli

@@ -23,4 +23,8 @@ struct InputOptions {
 /// a seed. Throws Error when one is missing or does not fit.
 std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options);
 
+/// The same for any model. An input that is a sequence has the elements given for it, in order; an
+/// optional one that is not given is nothing.
+std::vector<RuntimeValue> gatherValues(const Model &model, const InputOptions &options);
+
 } // namespace headrace::cli

@@ -245,7 +245,9 @@ Value addedBack(OpBuilder &b, ComputeOp op, ElementOp element, Value gradient) {
   Value updates = reshaped(b, loc, gradient, {one, points, one});
   Value places = reshaped(b, loc, placesAtPoints(b, op, element), {points});
   auto type = tensorType({one, elementCount(shape, context), one}, element.getType());
-  return reshaped(b, loc, b.create<ScatterAddOp>(loc, type, updates, places), shape);
+  Value added = b.create<ScatterOp>(loc, type, updates, places, Value(),
+                                    ReduceKindAttr::get(context, ReduceKind::Sum));
+  return reshaped(b, loc, added, shape);
 }
 
 SmallVector<ElementOp> readByIndex(ComputeOp op) {

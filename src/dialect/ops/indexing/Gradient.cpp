@@ -16,13 +16,27 @@ Gradients GatherOp::gradient(OpBuilder &b, Value dy) {
   Value updates = reshaped(b, loc, dy, {outer, picked, inner});
   Value indices = reshaped(b, loc, getIndices(), {picked});
   Type element = typeOf(getData()).getElementType();
-  Value added = b.create<ScatterAddOp>(loc, tensorType({outer, data[getAxis()], inner}, element),
-                                       updates, indices);
+  Value added =
+      b.create<ScatterOp>(loc, tensorType({outer, data[getAxis()], inner}, element), updates,
+                          indices, Value(), ReduceKindAttr::get(context, ReduceKind::Sum));
   return gradientsOf({reshaped(b, loc, added, data), Value()});
 }
 
-Gradients ScatterAddOp::gradient(OpBuilder &b, Value dy) {
-  return gradientsOf({b.create<GatherOp>(getLoc(), dy, getIndices(), /*axis=*/1), Value()});
+/// What was added keeps its gradient, what was replaced loses it.
+Gradients ScatterOp::gradient(OpBuilder &b, Value dy) {
+  Location loc = getLoc();
+  if (getKind() && *getKind() != ReduceKind::Sum) {
+    emitError("a scatter that multiplies or compares has no gradient");
+    return failure();
+  }
+  Value updates = b.create<GatherOp>(loc, dy, getIndices(), /*axis=*/1);
+  if (!getData())
+    return gradientsOf({updates, Value()});
+  if (getKind())
+    return gradientsOf({updates, Value(), dy});
+  Value zeros = filled(b, loc, gradient::typeOf(getUpdates()), 0);
+  Value kept = b.create<ScatterOp>(loc, dy.getType(), zeros, getIndices(), dy, ReduceKindAttr());
+  return gradientsOf({updates, Value(), kept});
 }
 
 } // namespace headrace::hr

@@ -1,4 +1,5 @@
 // Elements picked and placed by index.
+#include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
@@ -69,7 +70,7 @@ FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
       });
 }
 
-LogicalResult ScatterAddOp::verify() {
+LogicalResult ScatterOp::verify() {
   SymbolicShape updates = shapeOf(getUpdates()), indices = shapeOf(getIndices());
   SymbolicShape result = shapeOf(getResult());
   if (updates.size() != 3 || indices.size() != 1 || result.size() != 3 ||
@@ -78,24 +79,45 @@ LogicalResult ScatterAddOp::verify() {
     return emitOpError("expected updates [outer, T, inner], indices [T] and a result [outer, size, "
                        "inner], got ")
            << shapeText(updates) << ", " << shapeText(indices) << " and " << shapeText(result);
+  if (getData() && getData().getType() != getResult().getType())
+    return emitOpError("expected data of the result's type, got ") << getData().getType();
+  if (getKind() == ReduceKind::Mean)
+    return emitOpError("expected updates to be summed, multiplied or compared, got mean");
   return success();
 }
 
-/// Rows go where the indices say.
-Movement ScatterAddOp::getMovement() {
-  Movement m = overResult(getUpdates());
+/// Rows go where the indices say; what they do not name is the data's, even where there are none.
+Movement ScatterOp::getMovement() {
+  Movement m = overResult(getData() ? getResult() : getUpdates());
   m.operationsPerPoint = 1;
-  m.maps = {identityMap(getUpdates()), AffineMap::get(3, 0, getAffineDimExpr(1, getContext())),
-            AffineMap()};
+  if (getData())
+    m.maps = {AffineMap(), AffineMap(), identityMap(getData()), identityMap(getResult())};
+  else
+    m.maps = {identityMap(getUpdates()), AffineMap::get(3, 0, getAffineDimExpr(1, getContext())),
+              AffineMap()};
   return m;
 }
 
-/// Row by row, in the order of the updates: sums do not depend on threads.
-FailureOr<Value> ScatterAddOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+/// Unsigned numbers are compared as signed ones in the same order.
+FailureOr<Value> ScatterOp::expand(OpBuilder &b) {
+  bool compares = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
+  Type element = getElementTypeOrSelf(getResult());
+  if (!compares || !element.isUnsignedInteger() || !getData())
+    return failure();
+  Value signedUpdates;
+  asSigned(b, getLoc(), getUpdates(), [&](Value updates) { return signedUpdates = updates; });
+  return asSigned(b, getLoc(), getData(), [&](Value data) -> Value {
+    return b.create<ScatterOp>(getLoc(), data.getType(), signedUpdates, getIndices(), data,
+                               getKindAttr());
+  });
+}
+
+/// Row by row, in the order of the updates: results do not depend on threads.
+FailureOr<Value> ScatterOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Location loc = getLoc();
   SymbolicShape updates = shapeOf(getUpdates()), result = shapeOf(getResult());
   if (constantValue(result[1]) == 0)
-    return emitError("expected rows to add to, found none");
+    return emitError("expected rows to write to, found none");
   auto index = [&](AffineExpr size) {
     return getValueOrCreateConstantIndexOp(b, loc, sizeOperand(b, loc, size));
   };
@@ -110,9 +132,12 @@ FailureOr<Value> ScatterAddOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Movement m;
   m.maps.assign(2, AffineMap::getMultiDimIdentityMap(2, getContext()));
   m.iterators.assign(2, utils::IteratorType::parallel);
+  Value start =
+      getData()
+          ? b.create<linalg::CopyOp>(loc, inputs[2], emptyLike(b, loc, getResult())).getResult(0)
+          : zerosLike(b, loc, getResult());
   auto loop = b.create<scf::ForOp>(
-      loc, zero, count, one, zerosLike(b, loc, getResult()),
-      [&](OpBuilder &inner, Location at, Value i, ValueRange sums) {
+      loc, zero, count, one, start, [&](OpBuilder &inner, Location at, Value i, ValueRange rows) {
         Value given = inner.create<tensor::ExtractOp>(at, inputs[1], i);
         Value row = inner.create<arith::IndexCastOp>(at, inner.getIndexType(), given);
         Value negative = inner.create<arith::CmpIOp>(at, arith::CmpIPredicate::slt, row, zero);
@@ -125,17 +150,19 @@ FailureOr<Value> ScatterAddOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
         to[1] = row;
         Value update =
             inner.create<tensor::ExtractSliceOp>(at, rowType, inputs[0], from, rowSizes, ones);
-        Value sum = inner.create<tensor::ExtractSliceOp>(at, rowType, sums[0], to, rowSizes, ones);
-        Value added = generic(inner, at, m, {update}, sum,
-                              [](OpBuilder &body, Location where, ValueRange args) -> Value {
-                                return body.create<arith::AddFOp>(where, args[1], args[0]);
-                              });
-        Value next = inner.create<tensor::InsertSliceOp>(at, added, sums[0], to, rowSizes, ones);
+        Value old = inner.create<tensor::ExtractSliceOp>(at, rowType, rows[0], to, rowSizes, ones);
+        Value put = generic(inner, at, m, {update}, old,
+                            [&](OpBuilder &body, Location where, ValueRange args) -> Value {
+                              if (!getKind())
+                                return args[0];
+                              return combineValues(body, where, *getKind(), args[1], args[0]);
+                            });
+        Value next = inner.create<tensor::InsertSliceOp>(at, put, rows[0], to, rowSizes, ones);
         inner.create<scf::YieldOp>(at, next);
       });
   return loop.getResult(0);
 }
 
-bool ScatterAddOp::addsUp() { return true; }
+bool ScatterOp::addsUp() { return getKind() == ReduceKind::Sum || getKind() == ReduceKind::Prod; }
 
 } // namespace headrace::hr

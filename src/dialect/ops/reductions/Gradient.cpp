@@ -1,4 +1,4 @@
-// Gradients of reductions.
+// Gradients of reductions and scans.
 #include "dialect/gradient/Builders.h"
 
 using namespace mlir;
@@ -78,6 +78,16 @@ Gradients ReduceOp::gradient(OpBuilder &b, Value resultGradient) {
     return gradientsOf({productGradient(b, *this, dy)});
   }
   llvm_unreachable("all kinds are handled");
+}
+
+/// An element is in all sums from its own on: their gradients, summed from the other end.
+Gradients ScanOp::gradient(OpBuilder &b, Value dy) {
+  if (getKind() != ReduceKind::Sum) {
+    emitError("a cumulative product has no gradient");
+    return failure();
+  }
+  return gradientsOf(
+      {b.create<ScanOp>(getLoc(), dy, ReduceKind::Sum, getAxis(), getExclusive(), !getReverse())});
 }
 
 } // namespace headrace::hr

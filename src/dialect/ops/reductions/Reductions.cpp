@@ -1,10 +1,14 @@
 // Elements combined along axes.
 #include "dialect/Combine.h"
+#include "dialect/KernelSizes.h"
+#include "dialect/LinalgBuilders.h"
 #include "dialect/Permutation.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
 #include "dialect/scalar/ScalarMath.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -133,5 +137,74 @@ void ReduceOp::permute(ArrayRef<int64_t> permutation) {
   llvm::sort(axes);
   setAxes(axes);
 }
+
+//===--------------------------------------------------------------------------===//
+// Scans
+//===--------------------------------------------------------------------------===//
+
+LogicalResult ScanOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &inferred) {
+  auto type = typeOf(adaptor.getInput());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= type.getRank())
+    return emitOptionalError(loc, "axis ", axis, " is outside rank ", type.getRank());
+  if (adaptor.getKind() != ReduceKind::Sum && adaptor.getKind() != ReduceKind::Prod)
+    return emitOptionalError(loc, "expected cumulative sums or products, got ",
+                             stringifyReduceKind(adaptor.getKind()));
+  inferred.push_back(type);
+  return success();
+}
+
+/// An element depends on all before it: no map says which.
+Movement ScanOp::getMovement() {
+  Movement m = overResult(getResult());
+  m.operationsPerPoint = 1;
+  m.maps = {AffineMap(), identityMap(getResult())};
+  return m;
+}
+
+/// Step by step along the axis, all lines at once.
+FailureOr<Value> ScanOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
+  Location loc = getLoc();
+  int64_t axis = getAxis();
+  SymbolicShape shape = shapeOf(getInput()), rest = shape;
+  rest.erase(rest.begin() + axis);
+  Type element = getElementTypeOrSelf(getResult());
+  Value neutral = b.create<arith::ConstantOp>(loc, neutralValue(getKind(), element));
+  Value start =
+      b.create<linalg::FillOp>(loc, neutral, emptyTensor(b, loc, rest, element)).getResult(0);
+  Value zero = b.create<arith::ConstantIndexOp>(loc, 0);
+  Value one = b.create<arith::ConstantIndexOp>(loc, 1);
+  Value count = getValueOrCreateConstantIndexOp(b, loc, sizeOperand(b, loc, shape[axis]));
+  SmallVector<OpFoldResult> sizes = sizeOperands(b, loc, shape);
+  SmallVector<OpFoldResult> ones(shape.size(), b.getIndexAttr(1));
+  sizes[axis] = b.getIndexAttr(1);
+  Movement m;
+  m.maps.assign(2, AffineMap::getMultiDimIdentityMap(rest.size(), getContext()));
+  m.iterators.assign(rest.size(), IteratorType::parallel);
+  auto loop = b.create<scf::ForOp>(
+      loc, zero, count, one, ValueRange{start, emptyLike(b, loc, getResult())},
+      [&](OpBuilder &inner, Location at, Value i, ValueRange carried) {
+        Value place = i;
+        if (getReverse())
+          place = inner.create<arith::SubIOp>(at, inner.create<arith::SubIOp>(at, count, one), i);
+        SmallVector<OpFoldResult> offsets(shape.size(), inner.getIndexAttr(0));
+        offsets[axis] = place;
+        auto put = [&](Value line) {
+          return inner.create<tensor::InsertSliceOp>(at, line, carried[1], offsets, sizes, ones);
+        };
+        Value result = getExclusive() ? put(carried[0]) : Value();
+        Value line = inner.create<tensor::ExtractSliceOp>(at, plainType(tensorType(rest, element)),
+                                                          inputs[0], offsets, sizes, ones);
+        Value next = generic(inner, at, m, {line}, carried[0],
+                             [&](OpBuilder &body, Location where, ValueRange args) {
+                               return combineValues(body, where, getKind(), args[1], args[0]);
+                             });
+        inner.create<scf::YieldOp>(at, ValueRange{next, result ? result : put(next)});
+      });
+  return loop.getResult(1);
+}
+
+bool ScanOp::addsUp() { return true; }
 
 } // namespace headrace::hr

@@ -1,4 +1,4 @@
-// Reference evaluation of reductions.
+// Reference evaluation of reductions and scans.
 #include "dialect/reference/Reference.h"
 
 #include <cmath>
@@ -100,6 +100,36 @@ Tensor ReduceOp::evaluate(Tensors inputs, Sizes symbols) {
   for (int64_t i = 0; i < result.elements(); ++i)
     integers.as<int64_t>()[i] = reduceIntegers(
         getKind(), {wide.as<int64_t>() + i * length, static_cast<size_t>(length)}, element);
+  return wrapped(integers, element);
+}
+
+Tensor ScanOp::evaluate(Tensors inputs, Sizes symbols) {
+  Sizes shape = inputs[0].shape();
+  int64_t size = shape[getAxis()], inner = product(shape.drop_front(getAxis() + 1));
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  bool isSum = getKind() == ReduceKind::Sum;
+  auto run = [&](auto *from, auto *to, auto neutral) {
+    for (int64_t line = 0; size > 0 && line < inputs[0].elements() / size; ++line) {
+      int64_t first = line / inner * size * inner + line % inner;
+      auto sum = neutral;
+      for (int64_t i = 0; i < size; ++i) {
+        int64_t place = first + (getReverse() ? size - 1 - i : i) * inner;
+        decltype(sum) next = isSum ? sum + from[place] : sum * from[place];
+        to[place] = getExclusive() ? sum : next;
+        sum = next;
+      }
+    }
+  };
+  Tensor result = allocateResult(getResult(), symbols);
+  if (result.dtype() == DType::F64) {
+    run(inputs[0].as<double>(), result.as<double>(), isSum ? 0.0 : 1.0);
+    return result;
+  }
+  // Unsigned in between: sums and products wrap around.
+  Tensor wide = inputs[0].converted(DType::I64),
+         integers = Tensor::allocate(DType::I64, wide.shape());
+  run(reinterpret_cast<const uint64_t *>(wide.as<int64_t>()),
+      reinterpret_cast<uint64_t *>(integers.as<int64_t>()), uint64_t{isSum ? 0U : 1U});
   return wrapped(integers, element);
 }
 

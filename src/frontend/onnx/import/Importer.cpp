@@ -3,6 +3,7 @@
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/Subgraph.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
@@ -12,10 +13,26 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-static int64_t checkedOpset(const Model &model) {
+static bool isStandard(const Node &node) { return node.domain.empty(); }
+
+/// Whether a node, here or inside of one, takes its version from the model.
+static bool usesStandardOperators(const Graph &graph) {
+  return llvm::any_of(graph.nodes, [](const Node &node) {
+    return (isStandard(node) && !node.opset) ||
+           llvm::any_of(node.attributes, [](const onnx::Attribute &attribute) {
+             return attribute.graph && usesStandardOperators(*attribute.graph);
+           });
+  });
+}
+
+int64_t checkedOpset(const Model &model) {
   auto found = model.opsets.find("");
-  if (found == model.opsets.end())
-    throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+  // A model of other operators need not name it.
+  if (found == model.opsets.end()) {
+    if (usesStandardOperators(model.graph))
+      throw Error(ErrorKind::InvalidModel, "the version of the standard operator set is missing");
+    return kNewestOpset;
+  }
   int64_t opset = found->second;
   if (opset < kOldestOpset || opset > kNewestOpset)
     throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
@@ -28,15 +45,15 @@ static void checkOperators(const Graph &graph, int64_t opset) {
   std::set<std::string> kinds;
   std::string message;
   for (const Node &node : graph.nodes) {
-    if (node.domain.empty() && findOperator(node.opType, opset))
+    if (operatorOf(node, opset))
       continue;
-    std::string kind = node.domain.empty() ? node.opType : node.domain + "." + node.opType;
+    std::string kind = isStandard(node) ? node.opType : node.domain + "." + node.opType;
     if (!kinds.insert(kind).second)
       continue;
     if (!message.empty())
       message += "; ";
     std::string version =
-        node.domain.empty() ? llvm::formatv(" (opset {0})", opset).str() : std::string();
+        isStandard(node) ? llvm::formatv(" (opset {0})", opset).str() : std::string();
     std::string name = node.name.empty() && !node.outputs.empty()
                            ? "node of output " + inQuotes(node.outputs.front())
                            : "node " + inQuotes(node.name);
@@ -61,7 +78,6 @@ private:
   void addInitializers();
   void addInputs();
   RankedTensorType inputType(const ValueInfo &input);
-  void importNode(const Node &node);
   void addOutputs();
 
   const Graph &graph;
@@ -79,7 +95,13 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   addInputs();
   for (const Node *node : nodes) {
     pollInterruption();
-    importNode(*node);
+    try {
+      importNode(*node, state);
+    } catch (const Error &error) {
+      if (state.unknown.empty() || error.kind() != ErrorKind::Unsupported)
+        throw;
+      throw DataDependentError(error.kind(), error.what());
+    }
   }
   addOutputs();
   return writer.finish();
@@ -90,9 +112,7 @@ void GraphImporter::addInitializers() {
     values.define(initializer.name, initializer.tensor);
 }
 
-/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
-/// wherever a size is open, and two such sizes need not be equal.
-static bool isNamed(const Dim &dim) {
+bool isNamed(const Dim &dim) {
   constexpr StringRef kUnknown[] = {"", "?", "*", "-1", "None", "unknown"};
   return !llvm::is_contained(kUnknown, dim.symbol);
 }
@@ -132,20 +152,6 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   return tensorType(dims, toElementType(*input.dtype, &context));
 }
 
-void GraphImporter::importNode(const Node &node) {
-  if (node.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
-  NodeContext c(node, state);
-  const Operator &op = *findOperator(node.opType, state.opset);
-  bool allKnown = op.evaluate && c.inputCount() > 0;
-  for (size_t i = 0; allKnown && i < c.inputCount(); ++i)
-    allKnown = !c.has(i) || c.known(i);
-  if (allKnown && c.has(0))
-    if (auto result = op.evaluate(c))
-      return c.result(*result);
-  op.import(c);
-}
-
 void GraphImporter::addOutputs() {
   for (const ValueInfo &output : graph.outputs) {
     const ImportedValue *value = values.find(output.name);
@@ -165,6 +171,9 @@ OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
                                   const std::string &fileName) {
   try {
     return GraphImporter(model, context).run();
+  } catch (const DataDependentError &error) {
+    throw DataDependentError(error.kind(),
+                             fileName + (fileName.empty() ? "" : ": ") + error.what());
   } catch (const Error &error) {
     if (fileName.empty())
       throw;

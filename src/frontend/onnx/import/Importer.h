@@ -2,12 +2,28 @@
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"
+#include "runtime/system/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace headrace::onnx {
+
+/// A node needs the value of something that the model computes or is given: the model is no single
+/// program.
+class DataDependentError : public Error {
+public:
+  using Error::Error;
+};
+
+/// The version of the standard operators that the model uses. Throws Error where none of them can
+/// be imported.
+int64_t checkedOpset(const Model &model);
+
+/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
+/// wherever a size is open, and two such sizes need not be equal.
+bool isNamed(const Dim &dim);
 
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the
 /// free sizes. Weights are used in place: the module keeps their memory alive. A node that cannot

@@ -1,5 +1,6 @@
 #include "frontend/onnx/import/NodeContext.h"
 
+#include "frontend/onnx/read/TensorReader.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -17,7 +18,7 @@ static Location locationOf(const Node &node, MLIRContext *context) {
 NodeContext::NodeContext(const Node &node, ImportState &state)
     : OperatorBuilder(state.builder, state.symbols, state.diagnostics,
                       locationOf(node, state.builder.getContext()), node.describe()),
-      node(node), opset(state.opset), state(state) {}
+      node(node), opset(node.opset.value_or(state.opset)), state(state) {}
 
 std::string NodeContext::nameOfInput(size_t i) const {
   return llvm::formatv("input {0} ({1})", i, inQuotes(node.inputs[i]));
@@ -100,7 +101,16 @@ void NodeContext::checkSameType(size_t i, size_t j) const {
 
 const SymbolicValue *NodeContext::known(size_t i) const {
   const auto &found = value(i).known;
+  if (!found)
+    noteUnknown(i);
   return found ? &*found : nullptr;
+}
+
+const Tensor &NodeContext::constant(size_t i) const {
+  const Tensor &found = value(i).constant;
+  if (!found)
+    noteUnknown(i);
+  return found;
 }
 
 const SymbolicValue &NodeContext::sizes(size_t i) const {
@@ -119,8 +129,35 @@ const SymbolicValue &NodeContext::sizes(size_t i) const {
 std::vector<int64_t> NodeContext::integers(size_t i) const {
   if (auto numbers = sizes(i).constants())
     return *numbers;
+  noteUnknown(i);
   fail(ErrorKind::Unsupported, "{0}: expected a constant, found a value that depends on free sizes",
        nameOfInput(i));
+}
+
+AffineExpr NodeContext::size(size_t i) const {
+  if (constant(i) && constant(i).elements() == 1)
+    return dim(*constant(i).converted(DType::I64).as<int64_t>());
+  const SymbolicValue &found = sizes(i);
+  if (found.elements.size() != 1)
+    fail(ErrorKind::InvalidModel, "{0}: expected one number, found {1}", nameOfInput(i),
+         found.elements.size());
+  return found.elements.front();
+}
+
+int64_t NodeContext::knownInteger(size_t i) const {
+  if (auto number = constantValue(size(i)))
+    return *number;
+  fail(ErrorKind::Unsupported, "{0}: expected a constant, found a value that depends on free sizes",
+       nameOfInput(i));
+}
+
+std::vector<double> NodeContext::numbers(size_t i) const {
+  if (constant(i)) {
+    Tensor wide = constant(i).converted(DType::F64);
+    return {wide.as<double>(), wide.as<double>() + wide.elements()};
+  }
+  std::vector<int64_t> whole = integers(i);
+  return {whole.begin(), whole.end()};
 }
 
 std::optional<std::vector<int64_t>> NodeContext::integersOf(const char *attribute,
@@ -130,6 +167,15 @@ std::optional<std::vector<int64_t>> NodeContext::integersOf(const char *attribut
   if (node.find(attribute))
     return node.getInts(attribute);
   return std::nullopt;
+}
+
+Type NodeContext::elementType(const char *attribute, int64_t otherwise) const {
+  int64_t code = node.getInt(attribute, otherwise);
+  auto dtype = dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(code, 0, 1000)));
+  if (!dtype)
+    fail(ErrorKind::Unsupported, "attribute '{0}': the element type {1} is not supported",
+         attribute, code);
+  return toElementType(*dtype, context);
 }
 
 int64_t NodeContext::axis(int64_t axis, int64_t rank) const {

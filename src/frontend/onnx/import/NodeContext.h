@@ -18,6 +18,8 @@ struct ImportState {
   Values &values;
   std::string &diagnostics; // what MLIR said last
   int64_t opset;
+  /// Values that the node being imported asked for, and that were not known.
+  std::vector<std::string> unknown = {};
 };
 
 /// Numbers are those that are computed with: floats of 8 bits and less and integers of 4 bits are
@@ -29,7 +31,7 @@ public:
   NodeContext(const Node &node, ImportState &state);
 
   const Node &node;
-  const int64_t opset;
+  const int64_t opset; // of the standard domain
 
   // Inputs
   size_t inputCount() const { return node.inputs.size(); }
@@ -47,12 +49,20 @@ public:
   /// Null where the elements are not known.
   const SymbolicValue *known(size_t i) const;
   /// A tensor without data where the input is no constant.
-  const Tensor &constant(size_t i) const { return value(i).constant; }
+  const Tensor &constant(size_t i) const;
   /// A shape, position or the like, which must be known.
   const SymbolicValue &sizes(size_t i) const;
   std::vector<int64_t> integers(size_t i) const;
+  /// One of them, alone.
+  mlir::AffineExpr size(size_t i) const;
+  int64_t knownInteger(size_t i) const;
+  /// Numbers of any type that must be known, such as scales.
+  std::vector<double> numbers(size_t i) const;
   /// A list that was an attribute in older versions and is an input in newer ones.
   std::optional<std::vector<int64_t>> integersOf(const char *attribute, size_t input) const;
+
+  /// The element type of a number that ONNX gives it; a fault names the attribute.
+  mlir::Type elementType(const char *attribute, int64_t otherwise) const;
 
   // Axes, counted from the end when negative
   int64_t axis(int64_t axis, int64_t rank) const;
@@ -65,6 +75,9 @@ public:
   /// The first result is the first input, whatever is known of it.
   void resultIsInput();
 
+  /// For nodes with graphs in them.
+  ImportState &sharedState() { return state; }
+
   // Errors
   /// "input 1 ('weights')"
   std::string nameOfInput(size_t i) const;
@@ -72,6 +85,7 @@ public:
 private:
   const ImportedValue &value(size_t i) const;
   void checkElementType(size_t i, Accepts accepts) const;
+  void noteUnknown(size_t i) const { state.unknown.push_back(node.inputs[i]); }
 
   ImportState &state;
 };

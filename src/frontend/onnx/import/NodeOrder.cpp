@@ -27,17 +27,49 @@ static std::unordered_map<std::string, size_t> producers(const Graph &graph) {
   return result;
 }
 
+/// Adds what a graph reads and does not define, each name once.
+static void addCaptures(const Graph &graph, std::vector<std::string> &names,
+                        std::unordered_set<std::string> &known) {
+  auto producedInside = producers(graph);
+  auto add = [&](const std::string &name) {
+    if (!name.empty() && !producedInside.contains(name) && known.insert(name).second)
+      names.push_back(name);
+  };
+  for (const Node &node : graph.nodes)
+    for (const std::string &name : readsOf(node))
+      add(name);
+  for (const ValueInfo &output : graph.outputs)
+    add(output.name);
+}
+
+std::vector<std::string> readsOf(const Node &node) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> known;
+  for (const std::string &input : node.inputs)
+    if (!input.empty() && known.insert(input).second)
+      names.push_back(input);
+  for (const Attribute &attribute : node.attributes)
+    if (attribute.graph)
+      addCaptures(*attribute.graph, names, known);
+  return names;
+}
+
 std::vector<const Node *> orderedNodes(const Graph &graph) {
+  return orderedNodes(graph, [](const std::string &) { return false; });
+}
+
+std::vector<const Node *> orderedNodes(const Graph &graph,
+                                       const std::function<bool(const std::string &)> &isOuter) {
   auto producedBy = producers(graph);
   size_t count = graph.nodes.size();
   std::vector<std::vector<size_t>> readers(count);
   std::vector<size_t> missing(count, 0);
   for (size_t i = 0; i < count; ++i) {
     std::unordered_set<size_t> before;
-    for (const std::string &input : graph.nodes[i].inputs) {
-      if (input.empty())
-        continue;
+    for (const std::string &input : readsOf(graph.nodes[i])) {
       auto found = producedBy.find(input);
+      if (found == producedBy.end() && isOuter(input))
+        continue;
       if (found == producedBy.end())
         throw Error(ErrorKind::InvalidModel, graph.nodes[i].describe() + ": input " +
                                                  inQuotes(input) +

@@ -3,10 +3,19 @@
 
 #include "frontend/onnx/read/OnnxModel.h"
 
+#include <functional>
+
 namespace headrace::onnx {
 
 /// The nodes as the file lists them where that works, reordered where not. A value that nothing
 /// defines and nodes that wait for each other are Errors.
 std::vector<const Node *> orderedNodes(const Graph &graph);
+
+/// The same for a graph inside of others: `isOuter` says whether a value is one of theirs.
+std::vector<const Node *> orderedNodes(const Graph &graph,
+                                       const std::function<bool(const std::string &)> &isOuter);
+
+/// The values that a node reads: its inputs, and what the graphs in it take from around it.
+std::vector<std::string> readsOf(const Node &node);
 
 } // namespace headrace::onnx

@@ -7,11 +7,12 @@
 
 namespace headrace::onnx {
 
-inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+inline constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 struct Operator {
   const char *opType;
-  /// The first version of the operator set for which the import is right.
+  /// The first version of the standard operator set for which the import is right. 7 means all
+  /// before it, too: imports take the forms of those. Other domains have one version.
   int64_t since;
   /// Writes the node as operators of level 1.
   void (*import)(NodeContext &);
@@ -24,6 +25,7 @@ using OperatorFamily = llvm::ArrayRef<Operator>;
 OperatorFamily arithmeticOperators();
 OperatorFamily activationOperators();
 OperatorFamily logicOperators();
+OperatorFamily conversionOperators();
 OperatorFamily linearOperators();
 OperatorFamily windowOperators();
 OperatorFamily quantizationOperators();
@@ -32,8 +34,36 @@ OperatorFamily reductionOperators();
 OperatorFamily layoutOperators();
 OperatorFamily indexingOperators();
 OperatorFamily valueOperators();
+OperatorFamily attentionOperators();
+OperatorFamily rotaryOperators();
+OperatorFamily sequenceOperators();
+OperatorFamily lossOperators();
+OperatorFamily randomOperators();
+/// Of ai.onnx.preview.
+OperatorFamily previewOperators();
+/// Of ai.onnx.preview.training.
+OperatorFamily trainingOperators();
+OperatorFamily elementOperators();
+OperatorFamily searchOperators();
+OperatorFamily paddingOperators();
+OperatorFamily resizeOperators();
+OperatorFamily gridOperators();
+OperatorFamily regionOperators();
+OperatorFamily transposedWindowOperators();
+OperatorFamily poolPlaceOperators();
+OperatorFamily signalOperators();
+OperatorFamily recurrentOperators();
+OperatorFamily determinantOperators();
 
-/// Null where the operator set has no such operator, or none that can be imported.
-const Operator *findOperator(const std::string &opType, int64_t opset);
+/// Null where the domain ("": the standard one, of version `opset`) has no such operator, or none
+/// that can be imported.
+const Operator *findOperator(const std::string &domain, const std::string &opType, int64_t opset);
+
+/// The node's operator; null where it cannot be imported.
+const Operator *operatorOf(const Node &node, int64_t opset);
+
+/// Defines the node's results, which must have an operator. Throws Error; what it asked for and did
+/// not get stands in `state.unknown`.
+void importNode(const Node &node, ImportState &state);
 
 } // namespace headrace::onnx

@@ -12,6 +12,21 @@ namespace headrace::onnx {
 void Values::insert(const std::string &name, ImportedValue value) {
   if (!values.emplace(name, std::move(value)).second)
     throw Error(ErrorKind::InvalidModel, "value " + inQuotes(name) + " is defined twice");
+  journal.push_back({name, true});
+}
+
+void Values::redefine(const std::string &name, const Tensor &constant) {
+  values.erase(name);
+  define(name, constant);
+}
+
+void Values::rollBack(size_t mark) {
+  for (; journal.size() > mark; journal.pop_back()) {
+    if (journal.back().isDefinition)
+      values.erase(journal.back().name);
+    else
+      values.at(journal.back().name).tensor = nullptr;
+  }
 }
 
 void Values::define(const std::string &name, Value tensor) {
@@ -46,8 +61,10 @@ const ImportedValue *Values::find(const std::string &name) const {
 
 Value Values::tensor(const std::string &name) {
   ImportedValue &value = values.at(name);
-  if (!value.tensor)
+  if (!value.tensor) {
     value.tensor = materialize(name, value);
+    journal.push_back({name, false});
+  }
   return value.tensor;
 }
 

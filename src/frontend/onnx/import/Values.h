@@ -28,6 +28,13 @@ public:
   /// Another name for a value.
   void alias(const std::string &name, const std::string &source);
 
+  /// Gives a value that is defined its elements.
+  void redefine(const std::string &name, const Tensor &constant);
+
+  /// What was defined and materialized since a mark can be taken back.
+  size_t mark() const { return journal.size(); }
+  void rollBack(size_t mark);
+
   /// Null for a name that nothing has defined.
   const ImportedValue *find(const std::string &name) const;
 
@@ -41,6 +48,11 @@ private:
 
   mlir::OpBuilder &builder;
   std::unordered_map<std::string, ImportedValue> values;
+  struct Change {
+    std::string name;
+    bool isDefinition; // else its tensor was made
+  };
+  std::vector<Change> journal;
 };
 
 } // namespace headrace::onnx

@@ -1,5 +1,7 @@
 #include "frontend/onnx/read/AttributeReader.h"
 
+#include "frontend/onnx/read/TypeReader.h"
+
 #include <cstring>
 
 namespace headrace::onnx {
@@ -15,7 +17,8 @@ enum : int32_t {
   Graph = 5,
   Floats = 6,
   Ints = 7,
-  Strings = 8
+  Strings = 8,
+  Type = 13
 };
 }
 
@@ -26,8 +29,7 @@ struct EncodedAttribute {
   int32_t typeCode = code::Undefined;
   int32_t impliedType =
       code::Undefined; // by the field that is set; the earliest writers gave no type
-  std::optional<wire::Bytes> tensor, graph;
-  bool isReference = false;
+  std::optional<wire::Bytes> tensor, graph, type;
 };
 
 } // namespace
@@ -55,7 +57,7 @@ static EncodedAttribute readEncoded(wire::Bytes message) {
       result.typeCode = reader.get_int32();
       break;
     case bytes(attribute::refAttrName):
-      result.isReference = !reader.get_view().empty();
+      value.reference = name(reader);
       break;
     case fixed32(attribute::f):
       value.f = reader.get_float();
@@ -76,6 +78,10 @@ static EncodedAttribute readEncoded(wire::Bytes message) {
     case bytes(attribute::g):
       result.graph = reader.get_view();
       result.impliedType = code::Graph;
+      break;
+    case bytes(attribute::typeProto):
+      result.type = reader.get_view();
+      result.impliedType = code::Type;
       break;
     case fixed32(attribute::floats):
       value.floats.push_back(reader.get_float());
@@ -121,9 +127,11 @@ static Attribute::Kind kindOf(int32_t typeCode) {
     return Attribute::Ints;
   case code::Strings:
     return Attribute::Strings;
+  case code::Type:
+    return Attribute::Type;
   case code::Undefined:
     throw Error(ErrorKind::InvalidModel, "expected a value, found none");
-  default: // lists of tensors and graphs, sparse tensors, types: for operators Headrace lacks
+  default: // lists of tensors and graphs, sparse tensors: for operators Headrace lacks
     throw Error(ErrorKind::Unsupported,
                 "values of type code " + std::to_string(typeCode) + " are not supported");
   }
@@ -132,18 +140,24 @@ static Attribute::Kind kindOf(int32_t typeCode) {
 static ReadAttribute decode(EncodedAttribute encoded, TensorSource &source) {
   ReadAttribute result{std::move(encoded.value), std::nullopt};
   Attribute &attribute = result.attribute;
-  if (encoded.isReference)
-    throw Error(ErrorKind::InvalidModel, "refers to a function's attribute outside of a function");
+  if (!attribute.reference.empty())
+    return result;
   attribute.kind =
       kindOf(encoded.typeCode != code::Undefined ? encoded.typeCode : encoded.impliedType);
   if (attribute.kind == Attribute::Tensor) {
     if (!encoded.tensor)
       throw Error(ErrorKind::InvalidModel, "expected a tensor, found none");
-    attribute.tensor = readTensor(*encoded.tensor, "tensor", source).tensor;
+    NamedTensor read = readTensor(*encoded.tensor, "tensor", source);
+    attribute.tensor = std::move(read.tensor);
+    attribute.stringTensor = std::move(read.strings);
   } else if (attribute.kind == Attribute::Graph) {
     if (!encoded.graph)
       throw Error(ErrorKind::InvalidModel, "expected a graph, found none");
     result.graph = encoded.graph;
+  } else if (attribute.kind == Attribute::Type) {
+    if (!encoded.type)
+      throw Error(ErrorKind::InvalidModel, "expected a type, found none");
+    attribute.type = std::make_shared<const ValueInfo>(readType(*encoded.type));
   }
   return result;
 }

@@ -68,6 +68,9 @@ EncodedTensor readEncodedTensor(wire::Bytes message) {
     case bytes(tensor::uint64Data):
       addRun(reader.tag());
       break;
+    case bytes(tensor::stringData):
+      result.strings.push_back(reader.get_view());
+      break;
     case bytes(tensor::name):
       result.name = name(reader);
       break;

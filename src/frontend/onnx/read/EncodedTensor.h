@@ -22,6 +22,7 @@ struct EncodedTensor {
   wire::Bytes raw;
   uint32_t typedField = 0; // which of float_data, int32_data, ... is used
   std::vector<wire::Bytes> typedRuns;
+  std::vector<wire::Bytes> strings;
   bool mixesTypedFields = false;
   bool hasSegment = false;
   bool isExternal = false;

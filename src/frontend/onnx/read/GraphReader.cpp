@@ -1,7 +1,7 @@
 #include "frontend/onnx/read/GraphReader.h"
 
 #include "frontend/onnx/read/AttributeReader.h"
-#include "frontend/onnx/read/EncodedTensor.h"
+#include "frontend/onnx/read/TypeReader.h"
 
 #include <algorithm>
 #include <string_view>
@@ -12,52 +12,6 @@ namespace headrace::onnx {
 static constexpr int deepestNesting = 64;
 
 std::string canonicalDomain(std::string domain) { return domain == "ai.onnx" ? "" : domain; }
-
-static Dim readDim(wire::Bytes message) {
-  Dim result;
-  wire::Reader reader(message);
-  while (reader.next())
-    switch (reader.tag_and_type()) {
-    case wire::varint(wire::dim::value):
-      // Old exporters write -1 for an unknown size.
-      if (int64_t size = reader.get_int64(); size >= 0)
-        result.value = size;
-      break;
-    case wire::bytes(wire::dim::param):
-      result.symbol = wire::name(reader);
-      break;
-    default:
-      reader.skip();
-    }
-  return result;
-}
-
-static std::vector<Dim> readShape(wire::Bytes message) {
-  std::vector<Dim> result;
-  wire::Reader reader(message);
-  while (reader.next(wire::shape::dim, protozero::pbf_wire_type::length_delimited)) {
-    result.push_back(readDim(reader.get_view()));
-    if (result.size() > mostDims)
-      throw Error(ErrorKind::InvalidModel,
-                  "expected at most " + std::to_string(mostDims) + " dimensions, found more");
-  }
-  return result;
-}
-
-static void readTensorType(wire::Bytes message, ValueInfo &value) {
-  wire::Reader reader(message);
-  while (reader.next())
-    switch (reader.tag_and_type()) {
-    case wire::varint(wire::tensorType::elemType):
-      value.dtype = dtypeOfCode(reader.get_int32());
-      break;
-    case wire::bytes(wire::tensorType::shape):
-      value.shape = readShape(reader.get_view());
-      break;
-    default:
-      reader.skip();
-    }
-}
 
 static ValueInfo readValueInfo(wire::Bytes message) {
   ValueInfo result;
@@ -77,21 +31,20 @@ static ValueInfo readValueInfo(wire::Bytes message) {
   if (result.name.empty())
     throw Error(ErrorKind::InvalidModel, "a graph input, output or value has no name");
   try {
-    wire::Reader typeReader(type);
-    while (typeReader.next(wire::type::tensor, protozero::pbf_wire_type::length_delimited))
-      readTensorType(typeReader.get_view(), result);
+    ValueInfo read = readType(type);
+    read.name = result.name;
+    return read;
   } catch (const Error &error) {
     throw Error(error.kind(), "value " + inQuotes(result.name) + ": " + error.what());
   }
-  return result;
 }
 
 static Initializer readInitializer(wire::Bytes message, TensorSource &source) {
-  auto [name, tensor] = readTensor(message, "initializer", source);
+  auto [name, tensor, strings] = readTensor(message, "initializer", source);
   if (name.empty())
     throw Error(ErrorKind::InvalidModel,
                 "expected a name for every initializer, found one without");
-  return {std::move(name), std::move(tensor)};
+  return {std::move(name), std::move(tensor), std::move(strings)};
 }
 
 [[noreturn]] static void refuseSparse(wire::Bytes message) {
@@ -131,6 +84,9 @@ static Node readNode(wire::Bytes message, TensorSource &source, int depth) {
       break;
     case wire::bytes(wire::node::domain):
       result.domain = canonicalDomain(wire::name(reader));
+      break;
+    case wire::bytes(wire::node::overload):
+      result.overload = wire::name(reader);
       break;
     default:
       reader.skip();
@@ -220,6 +176,8 @@ static Graph readGraphAt(wire::Bytes message, TensorSource &source, int depth) {
   checkNames(result);
   return result;
 }
+
+Node readNode(wire::Bytes message, TensorSource &source) { return readNode(message, source, 0); }
 
 Graph readGraph(wire::Bytes message, TensorSource &source) {
   return readGraphAt(message, source, 0);

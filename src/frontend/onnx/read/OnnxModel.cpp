@@ -23,8 +23,22 @@ static const char *kindName(Attribute::Kind kind) {
     return "list of ints";
   case Attribute::Strings:
     return "list of strings";
+  case Attribute::Type:
+    return "type";
   }
   throw InternalError("unknown attribute kind");
+}
+
+std::string ValueInfo::typeText() const {
+  std::string inner = element ? element->typeText() : "?";
+  switch (kind) {
+  case Sequence:
+    return "sequence(" + inner + ")";
+  case Optional:
+    return "optional(" + inner + ")";
+  default:
+    return isString ? "string" : dtype ? std::string(nameOf(*dtype)) : "?";
+  }
 }
 
 const Attribute *Node::find(std::string_view attribute) const {

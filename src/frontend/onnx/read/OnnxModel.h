@@ -3,6 +3,7 @@
 
 #include "runtime/tensor/DType.h"
 #include "runtime/tensor/Tensor.h"
+#include "runtime/value/RuntimeValue.h"
 
 #include <cstdint>
 #include <map>
@@ -22,16 +23,24 @@ struct Dim {
   std::string symbol;
 };
 
-/// A value's declared type. Without `dtype` it is not a tensor of a type Headrace has; without
-/// `shape` its rank is unknown.
+/// A value's declared type. A tensor without `dtype` is of strings, or of a type that Headrace does
+/// not have; without `shape` its rank is unknown.
 struct ValueInfo {
+  enum Kind { Unknown, Tensor, Sequence, Optional };
+
   std::string name;
   std::optional<DType> dtype;
   std::optional<std::vector<Dim>> shape;
+  Kind kind = Unknown;
+  bool isString = false;
+  std::shared_ptr<const ValueInfo> element; // of a sequence or an optional, where it is declared
+
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where nothing is declared.
+  std::string typeText() const;
 };
 
 struct Attribute {
-  enum Kind { Float, Int, String, Tensor, Graph, Floats, Ints, Strings };
+  enum Kind { Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Type };
 
   std::string name;
   Kind kind = Int;
@@ -39,10 +48,14 @@ struct Attribute {
   int64_t i = 0;
   std::string s;
   headrace::Tensor tensor;
+  std::shared_ptr<const StringTensor> stringTensor; // in place of `tensor` where it is of strings
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string> strings;
   std::shared_ptr<onnx::Graph> graph;
+  std::shared_ptr<const ValueInfo> type;
+  /// In a function's body: the attribute of its call that this one stands for.
+  std::string reference;
 };
 
 struct Node {
@@ -50,6 +63,9 @@ struct Node {
   std::string domain; // "" is the standard domain, also when the file spells it "ai.onnx"
   std::vector<std::string> inputs, outputs; // "" is an omitted optional one
   std::vector<Attribute> attributes;
+  /// The version of its operator set where that is not the model's: in the body of a function.
+  std::optional<int64_t> opset;
+  std::string overload; // which function of that name
 
   const Attribute *find(std::string_view attribute) const;
 
@@ -68,6 +84,7 @@ struct Node {
 struct Initializer {
   std::string name;
   headrace::Tensor tensor;
+  std::shared_ptr<const StringTensor> strings; // in place of `tensor` where it is of strings
 };
 
 struct Graph {
@@ -75,6 +92,15 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Initializer> initializers;
   std::vector<ValueInfo> inputs, outputs, valueInfo;
+};
+
+/// An operator that the model defines; calls of it are replaced by its nodes (inlineFunctions).
+struct Function {
+  std::string name, domain, overload;
+  std::vector<std::string> inputs, outputs;
+  std::vector<Attribute> defaults; // of its attributes
+  std::vector<Node> nodes;
+  std::map<std::string, int64_t> opsets;
 };
 
 struct Model {

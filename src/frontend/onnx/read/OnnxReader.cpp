@@ -1,11 +1,10 @@
 #include "frontend/onnx/read/OnnxReader.h"
 
+#include "frontend/onnx/read/FunctionLibrary.h"
 #include "frontend/onnx/read/GraphReader.h"
 #include "frontend/onnx/read/Wire.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/MappedFile.h"
-
-#include <set>
 
 namespace headrace::onnx {
 
@@ -19,8 +18,6 @@ struct EncodedModel {
   wire::Bytes producer;
   std::vector<wire::Bytes> graphs, opsets, functions;
 };
-
-using FunctionNames = std::set<std::pair<std::string, std::string>>; // domain, name
 
 } // namespace
 
@@ -86,32 +83,7 @@ static EncodedModel readFields(wire::Bytes file) {
 }
 
 static std::map<std::string, int64_t> readOpsets(const EncodedModel &model) {
-  std::map<std::string, int64_t> result;
-  for (wire::Bytes encoded : model.opsets) {
-    std::string domain;
-    int64_t version = 0;
-    wire::Reader reader(encoded);
-    while (reader.next())
-      switch (reader.tag_and_type()) {
-      case wire::bytes(wire::opset::domain):
-        domain = canonicalDomain(wire::name(reader));
-        break;
-      case wire::varint(wire::opset::version):
-        version = reader.get_int64();
-        break;
-      default:
-        reader.skip();
-      }
-    if (version <= 0)
-      throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
-                                               ": expected a version of 1 or more, found " +
-                                               std::to_string(version));
-    auto [known, isNew] = result.try_emplace(domain, version);
-    if (!isNew && known->second != version)
-      throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
-                                               ": found versions " + std::to_string(known->second) +
-                                               " and " + std::to_string(version));
-  }
+  std::map<std::string, int64_t> result = readOpsets(model.opsets);
   // The format had no operator sets before version 3.
   if (result.empty() && model.irVersion < 3)
     result[""] = 1;
@@ -121,48 +93,13 @@ static std::map<std::string, int64_t> readOpsets(const EncodedModel &model) {
   return result;
 }
 
-static FunctionNames readFunctionNames(const EncodedModel &model) {
-  FunctionNames result;
-  for (wire::Bytes encoded : model.functions) {
-    std::string name, domain;
-    wire::Reader reader(encoded);
-    while (reader.next())
-      switch (reader.tag_and_type()) {
-      case wire::bytes(wire::function::name):
-        name = wire::name(reader);
-        break;
-      case wire::bytes(wire::function::domain):
-        domain = canonicalDomain(wire::name(reader));
-        break;
-      default:
-        reader.skip();
-      }
-    // One in the standard domain only spells out what its operator means.
-    if (!domain.empty())
-      result.emplace(std::move(domain), std::move(name));
-  }
-  return result;
-}
-
-static void refuseCalls(const Graph &graph, const FunctionNames &functions) {
-  for (const Node &node : graph.nodes) {
-    if (functions.contains({node.domain, node.opType}))
-      throw Error(ErrorKind::Unsupported,
-                  node.describe() + ": calls a function the model defines, which is not supported");
-    for (const Attribute &attribute : node.attributes)
-      if (attribute.graph)
-        refuseCalls(*attribute.graph, functions);
-  }
-}
-
 static Model readParts(const EncodedModel &encoded, TensorSource &source) {
   Model result;
   result.irVersion = encoded.irVersion;
   result.producer = wire::name(encoded.producer);
   result.opsets = readOpsets(encoded);
   result.graph = readGraph(encoded.graphs.front(), source);
-  if (FunctionNames functions = readFunctionNames(encoded); !functions.empty())
-    refuseCalls(result.graph, functions);
+  FunctionLibrary(encoded.functions, source).inlineCalls(result.graph);
   if (result.graph.nodes.empty())
     throw Error(ErrorKind::InvalidModel, "expected a graph with nodes, found none");
   if (result.graph.outputs.empty())

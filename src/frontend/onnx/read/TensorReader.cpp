@@ -30,15 +30,17 @@ public:
       : encoded(encoded), role(role), source(source) {}
 
   Tensor decode();
+  StringTensor decodeStrings();
 
 private:
   [[noreturn]] void fail(ErrorKind kind, const std::string &what) const;
   DType checkedType() const;
+  void readShape();
   Tensor decodeExternal();
   Tensor decodeRaw();
   Tensor decodeTyped();
   Tensor decodeElements();
-  Tensor decodePairs();
+  Tensor decodePacked();
   Tensor decodeFixed();
   Tensor decodeVarints();
   template <class T> Tensor decodeVarintsAs(int64_t lowest, uint64_t highest);
@@ -98,6 +100,12 @@ std::optional<DType> dtypeOfCode(int32_t code) {
     return DType::I4;
   case 23:
     return DType::F4E2M1;
+  case 24:
+    return DType::F8E8M0;
+  case 25:
+    return DType::U2;
+  case 26:
+    return DType::I2;
   default:
     return std::nullopt;
   }
@@ -126,8 +134,7 @@ void TensorDecoder::fail(ErrorKind kind, const std::string &what) const {
   throw Error(kind, who + ": " + what);
 }
 
-Tensor TensorDecoder::decode() {
-  dtype = checkedType();
+void TensorDecoder::readShape() {
   if (encoded.hasSegment)
     fail(ErrorKind::Unsupported, "data split into segments is not supported");
   try {
@@ -136,11 +143,29 @@ Tensor TensorDecoder::decode() {
   } catch (const Error &error) {
     fail(ErrorKind::InvalidModel, error.what());
   }
+}
+
+StringTensor TensorDecoder::decodeStrings() {
+  readShape();
+  checkCount(encoded.strings.size());
+  StringTensor result{dims, {}};
+  for (wire::Bytes text : encoded.strings) {
+    if (!isUtf8(wire::text(text)))
+      fail(ErrorKind::InvalidModel,
+           "expected strings in UTF-8, found " + inQuotes(wire::text(text)));
+    result.elements.emplace_back(wire::text(text));
+  }
+  return result;
+}
+
+Tensor TensorDecoder::decode() {
+  dtype = checkedType();
+  readShape();
   int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
     fail(ErrorKind::InvalidModel, "expected its data in one place, found it in several");
-  if (dtype == DType::F4E2M1 || dtype == DType::I4 || dtype == DType::U4)
-    return decodePairs();
+  if (bitsInByte(dtype) != 0)
+    return decodePacked();
   return decodeElements();
 }
 
@@ -153,18 +178,21 @@ Tensor TensorDecoder::decodeElements() {
   return tensor;
 }
 
-/// Files hold numbers of 4 bits in pairs, the first in a byte's low half.
-Tensor TensorDecoder::decodePairs() {
+/// Files hold numbers of 4 bits and less several to a byte, the first in its lowest bits.
+Tensor TensorDecoder::decodePacked() {
+  int bits = bitsInByte(dtype);
+  auto perByte = static_cast<uint64_t>(8 / bits);
   DType type = std::exchange(dtype, DType::U8);
-  uint64_t elements = std::exchange(count, (count + 1) / 2);
+  uint64_t elements = std::exchange(count, (count + perByte - 1) / perByte);
   dims = {static_cast<int64_t>(count)};
-  Tensor pairs = decodeElements();
+  Tensor packed = decodeElements();
   Tensor result = Tensor::allocate(type, encoded.dims);
   auto *out = result.as<uint8_t>();
+  bool isSigned = storageOf(type) == DType::I8;
   for (uint64_t i = 0; i < elements; ++i) {
-    auto number = static_cast<uint8_t>((pairs.as<uint8_t>()[i / 2] >> (i % 2 * 4)) & 0xf);
-    bool isNegative = type == DType::I4 && number > 7;
-    out[i] = isNegative ? static_cast<uint8_t>(number | 0xf0) : number;
+    auto shift = static_cast<int>(i % perByte) * bits;
+    out[i] =
+        lowBits(static_cast<uint8_t>(packed.as<uint8_t>()[i / perByte] >> shift), bits, isSigned);
   }
   return result;
 }
@@ -255,6 +283,7 @@ Tensor TensorDecoder::decodeVarints() {
   case DType::F8E4M3FNUZ:
   case DType::F8E5M2:
   case DType::F8E5M2FNUZ:
+  case DType::F8E8M0:
     return limited(uint8_t());
   case DType::I8:
     return limited(int8_t());
@@ -321,8 +350,13 @@ void TensorDecoder::checkCount(uint64_t found) const {
 
 NamedTensor readTensor(wire::Bytes message, const char *role, TensorSource &source) {
   EncodedTensor encoded = readEncodedTensor(message);
-  Tensor tensor = TensorDecoder(encoded, role, source).decode();
-  return {std::move(encoded.name), std::move(tensor)};
+  TensorDecoder decoder(encoded, role, source);
+  if (encoded.typeCode == kStringCode) {
+    auto strings = std::make_shared<const StringTensor>(decoder.decodeStrings());
+    return {std::move(encoded.name), {}, std::move(strings)};
+  }
+  Tensor tensor = decoder.decode();
+  return {std::move(encoded.name), std::move(tensor), nullptr};
 }
 
 } // namespace headrace::onnx

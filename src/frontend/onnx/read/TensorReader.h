@@ -4,6 +4,7 @@
 #include "frontend/onnx/read/ExternalData.h"
 #include "frontend/onnx/read/Wire.h"
 #include "runtime/tensor/Tensor.h"
+#include "runtime/value/RuntimeValue.h"
 
 #include <memory>
 #include <optional>
@@ -18,9 +19,11 @@ struct TensorSource {
   ExternalData external;
 };
 
+/// Of numbers, or of strings.
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+  std::shared_ptr<const StringTensor> strings;
 };
 
 /// `role` says what it is in messages: "initializer", "tensor".
@@ -28,5 +31,7 @@ NamedTensor readTensor(wire::Bytes, const char *role, TensorSource &);
 
 /// The type of a TensorProto.DataType code, if Headrace has it.
 std::optional<DType> dtypeOfCode(int32_t code);
+/// TensorProto.DataType of strings.
+inline constexpr int32_t kStringCode = 8;
 
 } // namespace headrace::onnx

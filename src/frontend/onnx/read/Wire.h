@@ -44,7 +44,16 @@ namespace opset {
 enum : uint32_t { domain = 1, version = 2 };
 }
 namespace function {
-enum : uint32_t { name = 1, domain = 10 };
+enum : uint32_t {
+  name = 1,
+  input = 4,
+  output = 5,
+  node = 7,
+  opsetImport = 9,
+  domain = 10,
+  attributeDefault = 11,
+  overload = 13
+};
 }
 namespace graph {
 enum : uint32_t {
@@ -58,7 +67,15 @@ enum : uint32_t {
 };
 }
 namespace node {
-enum : uint32_t { input = 1, output = 2, name = 3, opType = 4, attribute = 5, domain = 7 };
+enum : uint32_t {
+  input = 1,
+  output = 2,
+  name = 3,
+  opType = 4,
+  attribute = 5,
+  domain = 7,
+  overload = 8
+};
 }
 namespace attribute {
 enum : uint32_t {
@@ -71,6 +88,7 @@ enum : uint32_t {
   floats = 7,
   ints = 8,
   strings = 9,
+  typeProto = 14,
   type = 20,
   refAttrName = 21
 };
@@ -82,6 +100,7 @@ enum : uint32_t {
   segment = 3,
   floatData = 4,
   int32Data = 5,
+  stringData = 6,
   int64Data = 7,
   name = 8,
   rawData = 9,
@@ -101,7 +120,10 @@ namespace valueInfo {
 enum : uint32_t { name = 1, type = 2 };
 }
 namespace type {
-enum : uint32_t { tensor = 1 };
+enum : uint32_t { tensor = 1, sequence = 4, optional = 9 };
+}
+namespace elementType { // of a sequence or an optional
+enum : uint32_t { type = 1 };
 }
 namespace tensorType {
 enum : uint32_t { elemType = 1, shape = 2 };

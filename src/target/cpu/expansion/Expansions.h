@@ -1,4 +1,4 @@
-// How contractions, convolutions and attention are computed on processors.
+// How contractions, convolutions, attention and sorting are computed on processors.
 #pragma once
 
 #include "target/expansion/Expansion.h"
@@ -12,5 +12,6 @@ const Expansion &openBlasConvolution();
 const Expansion &openBlasAttention();
 const Expansion &int8Contraction();
 const Expansion &int8Convolution();
+const Expansion &routineSort();
 
 } // namespace headrace

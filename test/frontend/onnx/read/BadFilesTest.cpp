@@ -219,17 +219,57 @@ TEST(BadModels, ShapesAreBounded) {
               ErrorKind::InvalidModel, "value 'x': expected at most 32 dimensions");
 }
 
-TEST(BadModels, FunctionsAndSparseInitializersAreRefused) {
+/// A model that calls `f` of domain `mine`, whose body is these nodes.
+static std::string calling(const std::vector<std::string> &body) {
   GraphParts parts;
   parts.nodes = {node("n", "f", {"x"}, {"y"}, {}, "mine")};
-  std::string function = message([](auto &w) {
-    w.add_string(1, "f");
-    w.add_string(10, "mine");
-  });
-  std::string called = model(graph(parts));
-  protozero::pbf_writer calledWriter(called);
-  calledWriter.add_message(25, function);
-  expectError(called, ErrorKind::Unsupported, "node 'n' (f): calls a function");
+  std::string bytes = model(graph(parts));
+  protozero::pbf_writer writer(bytes);
+  writer.add_message(25, message([&](auto &w) {
+                       w.add_string(1, "f");
+                       w.add_string(4, "a");
+                       w.add_string(5, "b");
+                       for (const std::string &each : body)
+                         w.add_message(7, each);
+                       w.add_string(10, "mine");
+                     }));
+  return bytes;
+}
+
+TEST(Functions, AreWrittenOutUnderTheNamesOfTheirCalls) {
+  std::string bytes =
+      calling({node("relu", "Relu", {"a"}, {"t"}), node("neg", "Neg", {"t"}, {"b"})});
+  Model inlined = read(bytes);
+  ASSERT_EQ(inlined.graph.nodes.size(), 2U);
+  EXPECT_EQ(inlined.graph.nodes[0].name, "n/relu");
+  EXPECT_EQ(inlined.graph.nodes[0].inputs, std::vector<std::string>{"x"});
+  EXPECT_EQ(inlined.graph.nodes[0].outputs, inlined.graph.nodes[1].inputs);
+  EXPECT_NE(inlined.graph.nodes[0].outputs[0], "t");
+  EXPECT_EQ(inlined.graph.nodes[1].outputs, std::vector<std::string>{"y"});
+}
+
+TEST(Functions, CallsWithoutEndAreRefused) {
+  std::string again = node("r", "f", {"a"}, {"b"}, {}, "mine");
+  expectError(calling({again}), ErrorKind::InvalidModel, "at most 64 deep");
+  expectError(calling({again, node("s", "f", {"a"}, {"c"}, {}, "mine")}), ErrorKind::InvalidModel,
+              "deep");
+}
+
+TEST(Functions, MoreInputsThanDeclaredAreRefused) {
+  GraphParts parts;
+  parts.nodes = {node("n", "f", {"x", "x"}, {"y"}, {}, "mine")};
+  std::string wrong = model(graph(parts));
+  protozero::pbf_writer writer(wrong);
+  writer.add_message(25, message([&](auto &w) {
+                       w.add_string(1, "f");
+                       w.add_string(4, "a");
+                       w.add_string(5, "b");
+                       w.add_string(10, "mine");
+                     }));
+  expectError(wrong, ErrorKind::InvalidModel, "node 'n' (f): expected at most 1 inputs");
+}
+
+TEST(BadModels, SparseInitializersAreRefused) {
   std::string sparse = graph();
   protozero::pbf_writer sparseWriter(sparse);
   sparseWriter.add_message(

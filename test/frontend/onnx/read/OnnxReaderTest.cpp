@@ -79,6 +79,31 @@ TEST(OnnxReader, DistinguishesUnknownSizesAndTypes) {
   EXPECT_EQ(inputs[3].shape, std::nullopt);
 }
 
+TEST(OnnxReader, ReadsTypesThatAreNoTensors) {
+  auto nested = [](uint32_t kind, const std::string &element) {
+    return message([&](auto &w) {
+      w.add_message(kind, message([&](auto &e) { e.add_message(1, element); }));
+    });
+  };
+  std::string type = message(
+      [](auto &w) { w.add_message(1, message([](auto &t) { t.add_int32(1, StringType); })); });
+  auto typed = [](const std::string &name, const std::string &encoded) {
+    return message([&](auto &w) {
+      w.add_string(1, name);
+      w.add_message(2, encoded);
+    });
+  };
+  GraphParts parts;
+  parts.inputs = {typed("a", nested(4, type)), typed("b", nested(9, nested(4, type)))};
+  std::vector<ValueInfo> inputs = read(model(graph(parts))).graph.inputs;
+  EXPECT_EQ(inputs.at(0).typeText(), "sequence(string)");
+  EXPECT_EQ(inputs.at(1).typeText(), "optional(sequence(string))");
+  for (int i = 0; i < 20; ++i)
+    type = nested(4, type);
+  parts.inputs = {typed("deep", type)};
+  EXPECT_THROW(read(model(graph(parts))), Error);
+}
+
 TEST(OnnxReader, ReadsEveryKindOfAttribute) {
   std::string body = graph({.nodes = {node("inner", "Neg", {"a"}, {"b"})}, .inputs = {}});
   GraphParts parts;

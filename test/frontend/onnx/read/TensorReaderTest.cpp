@@ -104,6 +104,18 @@ TEST(TensorReader, NumbersOfFourBitsLieInPairs) {
               ErrorKind::InvalidModel, "'w': expected 3");
 }
 
+TEST(TensorReader, NumbersOfTwoBitsLieFourToAByte) {
+  constexpr int Uint2 = 25, Int2 = 26;
+  // 1, -2, -1, 0 and 1, with three places to spare.
+  std::vector<uint8_t> fours = {0b00111001, 0b01};
+  EXPECT_EQ(values<int8_t>(initializer(rawTensor<uint8_t>("w", Int2, {5}, fours))),
+            (std::vector<int8_t>{1, -2, -1, 0, 1}));
+  EXPECT_EQ(values<uint8_t>(initializer(rawTensor<uint8_t>("w", Uint2, {5}, fours))),
+            (std::vector<uint8_t>{1, 2, 3, 0, 1}));
+  expectError(modelWithInitializer(rawTensor<uint8_t>("w", Int2, {9}, fours)),
+              ErrorKind::InvalidModel, "'w': expected 3");
+}
+
 TEST(TensorReader, ScalarsAndEmptyTensors) {
   Tensor scalar = initializer(rawTensor<float>("w", Float, {}, {7}));
   EXPECT_EQ(scalar.shape(), Shape{});
@@ -177,13 +189,27 @@ TEST(TensorReader, DataInTheWrongOrInTwoPlaces) {
                     ErrorKind::InvalidModel, "several");
 }
 
+TEST(TensorReader, StringsAreReadAndChecked) {
+  auto words = [](std::vector<int64_t> dims, std::vector<std::string> texts) {
+    return tensor("words", StringType, dims, [&](auto &w) {
+      for (const std::string &text : texts)
+        w.add_string(6, text);
+    });
+  };
+  Initializer found = read(modelWithInitializer(words({2, 1}, {"a", ""}))).graph.initializers.at(0);
+  ASSERT_TRUE(found.strings);
+  EXPECT_FALSE(found.tensor);
+  EXPECT_EQ(found.strings->shape, (Shape{2, 1}));
+  EXPECT_EQ(found.strings->elements, (std::vector<std::string>{"a", ""}));
+  expectTensorError(words({3}, {"a"}), ErrorKind::InvalidModel, "'words': expected 3 elements");
+  expectTensorError(words({1}, {"\xff"}), ErrorKind::InvalidModel,
+                    "'words': expected strings in UTF-8");
+}
+
 TEST(TensorReader, UnsupportedTypesAreNamed) {
-  auto strings = tensor("words", StringType, {1}, [](auto &w) { w.add_string(6, "a"); });
-  expectTensorError(strings, ErrorKind::Unsupported,
-                    "initializer 'words': element type string is not supported");
   expectTensorError(rawTensor<float>("c", Complex64, {1}, {1, 2}), ErrorKind::Unsupported,
                     "complex64");
-  expectTensorError(rawTensor<char>("q", 25, {2}, {1}), ErrorKind::Unsupported, "code 25");
+  expectTensorError(rawTensor<char>("q", 99, {2}, {1}), ErrorKind::Unsupported, "code 99");
   expectTensorError(rawTensor<char>("q", -5, {2}, {1}), ErrorKind::Unsupported, "code -5");
   expectTensorError(rawTensor<float>("u", 0, {1}, {1}), ErrorKind::InvalidModel, "'u'");
 }

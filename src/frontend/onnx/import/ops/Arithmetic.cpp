@@ -1,6 +1,6 @@
 // Element-wise arithmetic of one, two or any number of tensors.
 #include "dialect/scalar/Formulas.h"
-#include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Composing.h"
 
 using namespace mlir;
 
@@ -15,13 +15,14 @@ template <Unary formula, Accepts accepts = Accepts::Floats> static void unary(No
 }
 
 template <Binary formula, Accepts accepts = Accepts::Numbers> static void binary(NodeContext &c) {
-  Value lhs = c.input(0, accepts), rhs = c.input(1, accepts);
+  Value lhs = c.input(0, accepts), rhs = alignedOperand(c, accepts);
   c.checkSameType(0, 1);
   c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return formula(m, x[0], x[1]); }));
 }
 
 static void importDiv(NodeContext &c) {
-  Value lhs = c.input(0, Accepts::Numbers), rhs = c.checkedDivisor(c.input(1, Accepts::Numbers));
+  Value lhs = c.input(0, Accepts::Numbers),
+        rhs = c.checkedDivisor(alignedOperand(c, Accepts::Numbers));
   c.checkSameType(0, 1);
   c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return m.div(x[0], x[1]); }));
 }
@@ -92,7 +93,7 @@ static void importPow(NodeContext &c) {
   if (isPlain && isFloat && exponent == 0.5)
     return c.result(
         c.map(base, [](ScalarMath &m, ValueRange x) { return m.op<math::SqrtOp>(x[0]); }));
-  c.result(c.map({base, c.input(1, Accepts::Numbers)},
+  c.result(c.map({base, alignedOperand(c, Accepts::Numbers)},
                  [](ScalarMath &m, ValueRange x) { return formulas::power(m, x[0], x[1]); }));
 }
 

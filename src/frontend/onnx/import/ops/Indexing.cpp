@@ -1,5 +1,6 @@
 // Parts of tensors, and tensors put together from parts.
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Padding.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -161,9 +162,9 @@ static void importSplit(NodeContext &c) {
 
 static void importConcat(NodeContext &c) {
   SmallVector<Value> inputs = c.inputsOfOneType(Accepts::Any);
-  if (!c.node.find("axis"))
+  if (!c.node.find("axis") && c.opset >= 4)
     c.fail(ErrorKind::InvalidModel, "attribute 'axis' is missing");
-  int64_t axis = c.axis(c.node.getInt("axis", 0), c.rank(0));
+  int64_t axis = c.axis(c.node.getInt("axis", 1), c.rank(0));
   c.result(inputs.size() == 1 ? inputs[0] : c.infer<hr::ConcatOp>(inputs, axis));
 }
 
@@ -195,11 +196,14 @@ static TypedAttr padValue(NodeContext &c) {
 static void importPad(NodeContext &c) {
   Value input = c.input(0);
   std::string mode = c.node.getString("mode", "constant");
-  if (mode != "constant")
-    c.fail(ErrorKind::Unsupported, "padding mode {0} is not supported", inQuotes(mode));
+  constexpr StringRef kModes[] = {"constant", "reflect", "edge", "wrap"};
+  if (!llvm::is_contained(kModes, mode))
+    c.fail(ErrorKind::InvalidModel,
+           "attribute 'mode': expected constant, reflect, edge or wrap, found {0}", inQuotes(mode));
   SymbolicShape shape = c.shape(0);
   int64_t rank = shape.size();
-  auto pads = c.integersOf("pads", 1).value_or(std::vector<int64_t>());
+  const char *attribute = c.opset < 2 ? "paddings" : "pads";
+  auto pads = c.integersOf(attribute, 1).value_or(std::vector<int64_t>());
   SmallVector<int64_t> axes =
       c.has(3) ? c.axes(c.integers(3), rank) : llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (pads.size() != 2 * axes.size())
@@ -222,7 +226,12 @@ static void importPad(NodeContext &c) {
   auto isZero = [](int64_t pad) { return pad == 0; };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
     return c.result(cut);
-  c.result(c.infer<hr::PadOp>(cut, low, high, padValue(c)));
+  if (mode != "constant")
+    return c.result(padByReading(c, cut, low, high, mode, {}));
+  if (!c.has(2) || c.constant(2))
+    return c.result(c.infer<hr::PadOp>(cut, low, high, padValue(c)));
+  c.checkSameType(0, 2);
+  c.result(padByReading(c, cut, low, high, mode, c.input(2)));
 }
 
 /// One known index takes a slice; anything else is looked up.

@@ -1,5 +1,5 @@
 // The same elements under another shape or order, and repeated elements.
-#include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Composing.h"
 
 using namespace mlir;
 
@@ -50,22 +50,26 @@ static SymbolicShape reshapedShape(NodeContext &c) {
   SymbolicShape input = c.shape(0), result, others;
   bool keepZero = c.node.getInt("allowzero", 0) != 0;
   std::optional<size_t> inferred;
-  SymbolicShape target = c.sizes(1).elements;
+  // Before version 5 the shape is an attribute.
+  SymbolicShape target;
+  if (c.opset >= 5)
+    target = c.sizes(1).elements;
+  else
+    for (int64_t size : c.node.getInts("shape"))
+      target.push_back(c.dim(size));
   for (auto [i, size] : llvm::enumerate(target)) {
     auto number = constantValue(size);
     if (number == -1) {
       if (inferred)
-        c.fail(ErrorKind::InvalidModel, "{0}: expected one -1 at most", c.nameOfInput(1));
+        c.fail(ErrorKind::InvalidModel, "expected one -1 at most in the shape");
       inferred = i;
     } else if (number == 0 && !keepZero) {
       if (i >= input.size())
-        c.fail(ErrorKind::ShapeMismatch,
-               "{0}: size {1} is copied from {2}, which has no such dimension", c.nameOfInput(1), i,
-               c.text(input));
+        c.fail(ErrorKind::ShapeMismatch, "size {0} is copied from {1}, which has no such dimension",
+               i, c.text(input));
       size = input[i];
     } else if (number && *number < -1) {
-      c.fail(ErrorKind::InvalidModel, "{0}: expected sizes of -1 or more, found {1}",
-             c.nameOfInput(1), *number);
+      c.fail(ErrorKind::InvalidModel, "expected sizes of -1 or more, found {0}", *number);
     }
     result.push_back(size);
     if (inferred != i)
@@ -184,10 +188,21 @@ static void importExpand(NodeContext &c) {
   c.result(c.broadcast(input, *dims));
 }
 
+/// Before version 6: how often, and along which axis.
+static SymbolicShape repeatsOf(NodeContext &c) {
+  if (c.opset >= 6)
+    return c.sizes(1).elements;
+  std::vector<int64_t> along = c.integers(2);
+  if (c.sizes(1).elements.size() != 1 || along.size() != 1)
+    c.fail(ErrorKind::InvalidModel, "expected one number of repeats and one axis");
+  return withDim(SymbolicShape(c.rank(0), c.dim(1)), c.axis(along[0], c.rank(0)),
+                 c.sizes(1).elements[0]);
+}
+
 /// [a, b] -> [1, a, 1, b] -> [r0, a, r1, b] -> [r0 * a, r1 * b].
 static void importTile(NodeContext &c) {
   Value input = c.input(0);
-  SymbolicShape shape = c.shape(0), repeats = c.sizes(1).elements;
+  SymbolicShape shape = c.shape(0), repeats = repeatsOf(c);
   if (repeats.size() != shape.size())
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} repeats, found {2}", c.nameOfInput(1),
            shape.size(), repeats.size());

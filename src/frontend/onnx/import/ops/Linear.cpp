@@ -1,4 +1,5 @@
 // Products of matrices and tensors, all written as contractions.
+#include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
 #include "runtime/system/Text.h"
@@ -59,12 +60,52 @@ struct Equation {
   std::string result;
 };
 
+/// Puts letters that the equation does not use in the place of each "...", aligned at the end; all
+/// of them are the result.
+static std::string writeOutEllipses(NodeContext &c, std::string &text) {
+  constexpr StringRef kDots = "...";
+  if (!StringRef(text).contains(kDots))
+    return "";
+  std::string free;
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    for (char each : {letter, llvm::toUpper(letter)})
+      if (!StringRef(text).contains(each))
+        free += each;
+  auto [left, right] = StringRef(text).split("->");
+  SmallVector<StringRef> parts;
+  left.split(parts, ',');
+  size_t longest = 0;
+  std::string written;
+  SmallVector<size_t> counts;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    bool hasDots = part.contains(kDots);
+    size_t named = part.size() - (hasDots ? kDots.size() : 0);
+    size_t rank = i < c.inputCount() ? static_cast<size_t>(c.rank(i)) : 0;
+    if (hasDots && (rank < named || rank - named > free.size()))
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank {1} or more for {2}, found {3}",
+             c.nameOfInput(std::min(i, c.inputCount() - 1)), named, inQuotes(part), rank);
+    counts.push_back(hasDots ? rank - named : 0);
+    longest = std::max(longest, counts.back());
+  }
+  std::string all = free.substr(0, longest);
+  auto replaced = [&](StringRef part, size_t count) {
+    auto [before, after] = part.split(kDots);
+    return part.contains(kDots) ? before.str() + all.substr(longest - count) + after.str()
+                                : part.str();
+  };
+  for (auto [part, count] : llvm::zip(parts, counts))
+    written += (written.empty() ? "" : ",") + replaced(part, count);
+  if (StringRef(text).contains("->"))
+    written += "->" + replaced(right, longest);
+  text = written;
+  return all;
+}
+
 static Equation parseEquation(NodeContext &c) {
   std::string text = c.node.getString("equation", "");
   llvm::erase(text, ' ');
-  if (text.find('.') != std::string::npos)
-    c.fail(ErrorKind::Unsupported, "an ellipsis in the equation {0} is not supported",
-           inQuotes(text));
+  bool hasResult = StringRef(text).contains("->");
+  std::string between = writeOutEllipses(c, text);
   auto [left, right] = StringRef(text).split("->");
   SmallVector<StringRef> parts;
   left.split(parts, ',');
@@ -72,12 +113,13 @@ static Equation parseEquation(NodeContext &c) {
   for (StringRef part : parts)
     equation.operands.push_back(part.str());
   equation.result = right.str();
-  if (!StringRef(text).contains("->")) {
+  if (!hasResult) {
     // Without a result every letter that occurs once, in alphabetical order.
     for (char letter : left)
-      if (llvm::isAlpha(letter) && left.count(letter) == 1)
+      if (llvm::isAlpha(letter) && left.count(letter) == 1 && !StringRef(between).contains(letter))
         equation.result += letter;
     llvm::sort(equation.result);
+    equation.result = between + equation.result;
   }
   return equation;
 }
@@ -88,6 +130,30 @@ static void checkLetters(NodeContext &c, StringRef letters, const char *what) {
       c.fail(ErrorKind::Unsupported,
              "expected letters that differ for each dimension of {0} in the equation, found {1}",
              what, inQuotes(letters));
+}
+
+/// A letter that an input has twice takes its diagonal.
+static Value diagonal(NodeContext &c, Value input, std::string &letters) {
+  SymbolicShape shape = shapeOf(input), domain;
+  std::string kept;
+  SmallVector<AffineExpr> at;
+  for (auto [letter, size] : llvm::zip(letters, shape)) {
+    size_t place = kept.find(letter);
+    if (place == std::string::npos) {
+      place = kept.size();
+      kept += letter;
+      domain.push_back(size);
+    } else if (!sameSize(domain[place], size)) {
+      c.fail(ErrorKind::ShapeMismatch, "expected equal sizes for {0} in the equation, found {1}",
+             inQuotes({&letter, 1}), c.text(shape));
+    }
+    at.push_back(getAffineDimExpr(place, c.context));
+  }
+  if (kept.size() == letters.size())
+    return input;
+  letters = kept;
+  return writeCompute(c, {domain, 0, {}, {{input, at}}, {}},
+                      [](PointMath &m) { return m.read(0); });
 }
 
 static void importEinsum(NodeContext &c) {
@@ -101,8 +167,9 @@ static void importEinsum(NodeContext &c) {
   SmallVector<Value> inputs = c.inputsOfOneType(Accepts::Numbers);
   std::string letters;
   for (size_t i = 0; i < count; ++i) {
-    checkLetters(c, equation.operands[i], "an input");
     c.checkRank(i, equation.operands[i].size());
+    inputs[i] = diagonal(c, inputs[i], equation.operands[i]);
+    checkLetters(c, equation.operands[i], "an input");
     for (char letter : equation.operands[i])
       if (letters.find(letter) == std::string::npos)
         letters += letter;

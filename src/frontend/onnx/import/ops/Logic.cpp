@@ -1,6 +1,5 @@
-// Comparisons, logic, selection and conversion of element types.
-#include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/read/TensorReader.h"
+// Comparisons, logic and selection.
+#include "frontend/onnx/import/ops/Composing.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -11,14 +10,14 @@ using Compare = ScalarMath::Compare;
 
 template <Compare kind> static void compare(NodeContext &c) {
   Value lhs = c.input(0, kind == Compare::Equal ? Accepts::Any : Accepts::Numbers);
-  Value rhs = c.input(1);
+  Value rhs = alignedOperand(c, Accepts::Any);
   c.checkSameType(0, 1);
   c.result(
       c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return m.compare(kind, x[0], x[1]); }));
 }
 
 template <class Op, Accepts accepts> static void bitwise(NodeContext &c) {
-  Value lhs = c.input(0, accepts), rhs = c.input(1);
+  Value lhs = c.input(0, accepts), rhs = alignedOperand(c, Accepts::Any);
   c.checkSameType(0, 1);
   c.result(c.map({lhs, rhs}, [](ScalarMath &m, ValueRange x) { return m.op<Op>(x[0], x[1]); }));
 }
@@ -86,28 +85,6 @@ static void importWhere(NodeContext &c) {
                  [](ScalarMath &m, ValueRange x) { return m.select(x[0], x[1], x[2]); }));
 }
 
-static Type typeAttribute(NodeContext &c, const char *attribute) {
-  int64_t code = c.node.getInt(attribute, 0);
-  auto dtype = dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(code, 0, 1000)));
-  if (!dtype)
-    c.fail(ErrorKind::Unsupported, "element type {0} of attribute '{1}' is not supported", code,
-           attribute);
-  return toElementType(*dtype, c.context);
-}
-
-/// What a float of 8 bits cannot hold becomes its largest number unless `saturate` is 0.
-static void castTo(NodeContext &c, Type type) {
-  Value input = c.input(0);
-  if (c.type(0).getElementType() == type)
-    return c.result(input);
-  bool saturates = c.node.getInt("saturate", 1) != 0;
-  c.result(
-      c.map(input, [&](ScalarMath &m, ValueRange x) { return m.convert(x[0], type, saturates); }));
-}
-
-static void importCast(NodeContext &c) { castTo(c, typeAttribute(c, "to")); }
-static void importCastLike(NodeContext &c) { castTo(c, c.type(1).getElementType()); }
-
 OperatorFamily logicOperators() {
   static const Operator table[] = {
       {"Equal", 7, compare<Compare::Equal>, shapes::equal},
@@ -127,8 +104,6 @@ OperatorFamily logicOperators() {
       {"IsNaN", 9, importIsNaN},
       {"IsInf", 10, importIsInf},
       {"Where", 9, importWhere, shapes::where},
-      {"Cast", 7, importCast, shapes::cast},
-      {"CastLike", 15, importCastLike},
   };
   return table;
 }

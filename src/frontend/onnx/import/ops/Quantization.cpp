@@ -2,7 +2,7 @@
 // position of an axis or for blocks of them.
 #include "frontend/onnx/import/ops/Quantization.h"
 
-#include "frontend/onnx/read/TensorReader.h"
+#include "frontend/onnx/import/ops/Composing.h"
 
 using namespace mlir;
 
@@ -14,7 +14,9 @@ Value quantized(ScalarMath &m, Value number, Value zeroPoint, Type type) {
     rounded = m.add(rounded, m.convert(zeroPoint, rounded.getType()));
   // Conversions to wider integers saturate by themselves.
   if (isSmallInteger(type)) {
-    double low = type.isUnsignedInteger() ? 0 : -8, high = type.isUnsignedInteger() ? 15 : 7;
+    bool isUnsigned = type.isUnsignedInteger();
+    double count = 1u << type.getIntOrFloatBitWidth();
+    double low = isUnsigned ? 0 : -count / 2, high = (isUnsigned ? count : count / 2) - 1;
     rounded = m.max(m.min(rounded, m.number(rounded, high)), m.number(rounded, low));
   }
   return m.convert(rounded, type);
@@ -77,22 +79,11 @@ static Value parameter(NodeContext &c, size_t i) {
   return repeated(c, value, axis, block, data[axis]);
 }
 
-static Type typeOfAttribute(NodeContext &c, const char *attribute) {
-  int64_t code = c.node.getInt(attribute, 0);
-  if (code == 0)
-    return {};
-  auto dtype = dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(code, 0, 1000)));
-  if (!dtype)
-    c.fail(ErrorKind::Unsupported, "element type {0} of attribute '{1}' is not supported", code,
-           attribute);
-  return toElementType(*dtype, c.context);
-}
-
 /// x / scale + zero point, rounded. Floats of 8 bits and less have no zero point.
-static void importQuantize(NodeContext &c) {
+void importQuantize(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   c.input(1, Accepts::Numbers);
-  Type stated = typeOfAttribute(c, "output_dtype"), type = stated;
+  Type stated = typeAttribute(c, "output_dtype"), type = stated;
   if (c.has(2))
     type = c.type(2).getElementType();
   if (!type)
@@ -114,14 +105,14 @@ static void importQuantize(NodeContext &c) {
 }
 
 /// (x - zero point) * scale
-static void importDequantize(NodeContext &c) {
+void importDequantize(NodeContext &c) {
   Value input = c.input(0);
   Type type = c.type(0).getElementType();
   if (!isQuantizedType(type) && !type.isSignlessInteger(32))
     c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized numbers, found {1}", c.nameOfInput(0),
            typeText(type));
   c.input(1, Accepts::Floats);
-  Type result = typeOfAttribute(c, "output_dtype");
+  Type result = typeAttribute(c, "output_dtype");
   if (!result)
     result = c.type(1).getElementType();
   if (!isPlainFloat(result))
@@ -142,13 +133,12 @@ static void importDequantize(NodeContext &c) {
   }));
 }
 
-/// Scale and zero point from the range of the data, which is made to include 0.
-static void importDynamicQuantize(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats);
-  auto all = llvm::to_vector(llvm::seq<int64_t>(0, c.rank(0)));
+/// The range is made to include 0.
+DynamicallyQuantized dynamicallyQuantized(NodeContext &c, Value x) {
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(x).size()));
   Type byte = c.builder.getIntegerType(8, /*isSigned=*/false);
-  Value least = c.reduce(hr::ReduceKind::Min, input, all, false);
-  Value greatest = c.reduce(hr::ReduceKind::Max, input, all, false);
+  Value least = c.reduce(hr::ReduceKind::Min, x, all, false);
+  Value greatest = c.reduce(hr::ReduceKind::Max, x, all, false);
   Value scale = c.map({least, greatest}, [](ScalarMath &m, ValueRange x) {
     Value zero = m.number(x[0], 0);
     Value range = m.sub(m.max(x[1], zero), m.min(x[0], zero));
@@ -160,11 +150,17 @@ static void importDynamicQuantize(NodeContext &c) {
     Value zero = m.number(x[0], 0);
     return quantized(m, m.div(m.sub(zero, m.min(x[0], zero)), x[1]), nullptr, byte);
   });
-  c.result(c.map({input, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
+  Value numbers = c.map({x, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
     return quantized(m, m.div(x[0], x[1]), x[2], byte);
-  }));
-  c.result(scale, 1);
-  c.result(zeroPoint, 2);
+  });
+  return {numbers, scale, zeroPoint};
+}
+
+static void importDynamicQuantize(NodeContext &c) {
+  DynamicallyQuantized found = dynamicallyQuantized(c, c.input(0, Accepts::Floats));
+  c.result(found.numbers);
+  c.result(found.scale, 1);
+  c.result(found.zeroPoint, 2);
 }
 
 OperatorFamily quantizationOperators() {

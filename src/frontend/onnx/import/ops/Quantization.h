@@ -9,6 +9,25 @@ namespace headrace::onnx {
 /// as the nearest number that the type holds.
 mlir::Value quantized(ScalarMath &m, mlir::Value number, mlir::Value zeroPoint, mlir::Type type);
 
+/// A tensor of bytes with the scale and zero point that its range gives.
+struct DynamicallyQuantized {
+  mlir::Value numbers, scale, zeroPoint;
+};
+DynamicallyQuantized dynamicallyQuantized(NodeContext &c, mlir::Value x);
+
+/// A factor of bytes and its zero point, which is null where that is 0.
+struct ByteFactor {
+  mlir::Value tensor, zeroPoint;
+};
+/// The product of matrices in 32 bits; the right one is input `rhs`, its zero point input
+/// `rhsZero`.
+mlir::Value integerProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero);
+/// The same of two inputs.
+mlir::Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero);
+
+void importQuantize(NodeContext &c);
+void importDequantize(NodeContext &c);
+
 /// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv.
 void importMatMulInteger(NodeContext &c);
 void importConvInteger(NodeContext &c);

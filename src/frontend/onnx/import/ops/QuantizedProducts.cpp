@@ -10,14 +10,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-namespace {
-
-/// A factor and its zero point, which is null where that is 0.
-struct Factor {
-  Value tensor, zeroPoint;
-};
-
-} // namespace
+using Factor = ByteFactor;
 
 static bool isZero(const Tensor &tensor) {
   if (!tensor)
@@ -102,14 +95,8 @@ static Value asMatrix(NodeContext &c, Value tensor, bool isRow) {
   return c.reshape(tensor, shape);
 }
 
-/// Inputs `a` and `b` with zero points in those after `a` and `b` by `toZero`.
-static Value matrixProductOf(NodeContext &c, size_t a, size_t b, size_t aZero, size_t bZero) {
-  for (size_t i : {a, b})
-    if (c.rank(i) < 1)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 1 or more, found a scalar",
-             c.nameOfInput(i));
-  Factor lhs = readFactor(c, a, aZero, std::max<int64_t>(c.rank(a) - 2, 0));
-  Factor rhs = readFactor(c, b, bZero, c.rank(b) - 1);
+static Value productOf(NodeContext &c, Factor lhs, Factor rhs) {
+  int64_t lhsRank = shapeOf(lhs.tensor).size(), rhsRank = shapeOf(rhs.tensor).size();
   Type i32 = c.builder.getI32Type();
   Value left = asMatrix(c, lhs.tensor, true), right = asMatrix(c, rhs.tensor, false);
   Value result = matrixProduct(c, left, right, i32);
@@ -127,11 +114,30 @@ static Value matrixProductOf(NodeContext &c, size_t a, size_t b, size_t aZero, s
                    [](ScalarMath &m, ValueRange x) { return m.add(x[0], m.mul(x[1], x[2])); });
   }
   SymbolicShape shape = shapeOf(result);
-  if (c.rank(b) == 1)
+  if (rhsRank == 1)
     shape.pop_back();
-  if (c.rank(a) == 1)
-    shape.erase(shape.end() - (c.rank(b) == 1 ? 1 : 2));
+  if (lhsRank == 1)
+    shape.erase(shape.end() - (rhsRank == 1 ? 1 : 2));
   return c.reshape(result, shape);
+}
+
+static void checkIsList(NodeContext &c, size_t i) {
+  if (c.rank(i) < 1)
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 1 or more, found a scalar",
+           c.nameOfInput(i));
+}
+
+Value integerProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero) {
+  checkIsList(c, rhs);
+  lhs.zeroPoint = c.cast(lhs.zeroPoint, c.builder.getI32Type());
+  return productOf(c, lhs, readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
+}
+
+Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero) {
+  checkIsList(c, lhs);
+  checkIsList(c, rhs);
+  return productOf(c, readFactor(c, lhs, lhsZero, std::max<int64_t>(c.rank(lhs) - 2, 0)),
+                   readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
 }
 
 /// The image surrounded with its zero point, which stands for 0.
@@ -228,11 +234,11 @@ static Value requantized(NodeContext &c, Value sums, std::array<size_t, 3> scale
   });
 }
 
-void importMatMulInteger(NodeContext &c) { c.result(matrixProductOf(c, 0, 1, 2, 3)); }
+void importMatMulInteger(NodeContext &c) { c.result(integerProduct(c, 0, 1, 2, 3)); }
 void importConvInteger(NodeContext &c) { c.result(convolutionOf(c, 1, 2, 3)); }
 
 void importQLinearMatMul(NodeContext &c) {
-  Value sums = matrixProductOf(c, 0, 3, 2, 5);
+  Value sums = integerProduct(c, 0, 3, 2, 5);
   auto alongRows = [&](SymbolicShape shape) {
     shape.push_back(c.dim(1));
     return shape;

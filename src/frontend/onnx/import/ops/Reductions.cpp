@@ -1,4 +1,4 @@
-// Reductions over some axes.
+// Reductions over some axes, and sums and products along one.
 #include "frontend/onnx/import/Operators.h"
 
 using namespace mlir;
@@ -29,6 +29,20 @@ static Value reduce(NodeContext &c, hr::ReduceKind kind, Value input) {
 template <hr::ReduceKind kind, Accepts accepts = Accepts::Numbers>
 static void importReduce(NodeContext &c) {
   c.result(reduce(c, kind, c.input(0, accepts)));
+}
+
+/// Of booleans: whether any is true, or all are.
+template <hr::ReduceKind kind> static void importExtremum(NodeContext &c) {
+  bool isBool = c.type(0).getElementType().isInteger(1);
+  c.result(reduce(c, kind, c.input(0, isBool ? Accepts::Booleans : Accepts::Numbers)));
+}
+
+/// Cumulative sums and products.
+template <hr::ReduceKind kind> static void importScan(NodeContext &c) {
+  Value input = c.input(0, Accepts::Numbers);
+  int64_t axis = c.axis(c.knownInteger(1), c.rank(0));
+  bool exclusive = c.node.getInt("exclusive", 0) != 0, reverse = c.node.getInt("reverse", 0) != 0;
+  c.result(c.infer<hr::ScanOp>(input, kind, axis, exclusive, reverse));
 }
 
 static Value square(ScalarMath &m, Value x) { return m.mul(x, x); }
@@ -85,8 +99,10 @@ OperatorFamily reductionOperators() {
       {"ReduceSum", 7, importReduce<hr::ReduceKind::Sum>, shapes::reduceSum},
       {"ReduceProd", 7, importReduce<hr::ReduceKind::Prod>, shapes::reduceProd},
       {"ReduceMean", 7, importReduce<hr::ReduceKind::Mean, Accepts::Floats>},
-      {"ReduceMax", 7, importReduce<hr::ReduceKind::Max>},
-      {"ReduceMin", 7, importReduce<hr::ReduceKind::Min>},
+      {"ReduceMax", 7, importExtremum<hr::ReduceKind::Max>},
+      {"ReduceMin", 7, importExtremum<hr::ReduceKind::Min>},
+      {"CumSum", 11, importScan<hr::ReduceKind::Sum>},
+      {"CumProd", 26, importScan<hr::ReduceKind::Prod>},
       {"ReduceSumSquare", 7, importSumOf<square, same>},
       {"ReduceL1", 7, importSumOf<absolute, same>},
       {"ReduceL2", 7, importSumOf<square, root, Accepts::Floats>},

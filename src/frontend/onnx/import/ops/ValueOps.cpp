@@ -118,17 +118,6 @@ static void importRange(NodeContext &c) {
 
 static void importIdentity(NodeContext &c) { c.resultIsInput(); }
 
-/// At inference nothing is dropped.
-static void importDropout(NodeContext &c) {
-  if (c.has(2)) {
-    const SymbolicValue *training = c.known(2);
-    auto value = training ? training->constants() : std::nullopt;
-    if (!value || value->size() != 1 || value->front() != 0)
-      c.fail(ErrorKind::Unsupported, "training mode is not supported");
-  }
-  c.resultIsInput();
-}
-
 OperatorFamily valueOperators() {
   static const Operator table[] = {
       {"Constant", 7, importConstant},
@@ -137,7 +126,6 @@ OperatorFamily valueOperators() {
       {"Size", 7, importSize},
       {"Range", 11, importRange, shapes::range},
       {"Identity", 7, importIdentity},
-      {"Dropout", 7, importDropout},
   };
   return table;
 }

@@ -1,26 +1,18 @@
 // Convolution and pooling: a window that slides over the spatial dimensions.
+#include "frontend/onnx/import/ops/Windows.h"
+
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Convolution.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
 
 namespace headrace::onnx {
 
-/// How a window slides; `pads` holds all low pads, then all high ones, as in ONNX.
-struct Window {
-  SmallVector<int64_t> size, strides, dilations, pads;
-
-  size_t rank() const { return size.size(); }
-  /// From the first to the last element that the window reads, inclusive.
-  int64_t extent(size_t i) const { return (size[i] - 1) * dilations[i] + 1; }
-};
-
 // Far beyond any image; keeps products of these numbers from overflowing.
 static constexpr int64_t kMostWindow = int64_t(1) << 30;
 
-static SmallVector<int64_t> numbers(NodeContext &c, const char *attribute, size_t count,
-                                    int64_t otherwise, int64_t least) {
+SmallVector<int64_t> windowNumbers(NodeContext &c, const char *attribute, size_t count,
+                                   int64_t otherwise, int64_t least) {
   std::vector<int64_t> found = c.node.getInts(attribute, std::vector<int64_t>(count, otherwise));
   if (found.size() != count)
     c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} numbers, found {2}", attribute,
@@ -55,9 +47,9 @@ static Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
   Window window;
   window.size.assign(size.begin(), size.end());
   size_t rank = size.size();
-  window.strides = numbers(c, "strides", rank, 1, 1);
-  window.dilations = numbers(c, "dilations", rank, 1, 1);
-  window.pads = numbers(c, "pads", 2 * rank, 0, 0);
+  window.strides = windowNumbers(c, "strides", rank, 1, 1);
+  window.dilations = windowNumbers(c, "dilations", rank, 1, 1);
+  window.pads = windowNumbers(c, "pads", 2 * rank, 0, 0);
   std::string mode = c.node.getString("auto_pad", "NOTSET");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
     padToSameSize(c, window, mode == "SAME_UPPER");
@@ -82,7 +74,7 @@ static void checkFits(NodeContext &c, const Window &window) {
   }
 }
 
-static size_t spatialRank(NodeContext &c) {
+size_t spatialRank(NodeContext &c) {
   if (c.rank(0) < 3)
     c.fail(ErrorKind::ShapeMismatch,
            "{0}: expected rank 3 or more (batch, channels, spatial), found {1}", c.nameOfInput(0),
@@ -98,7 +90,8 @@ ConvolutionAttributes readConvolution(NodeContext &c, size_t filter) {
            c.nameOfInput(filter), c.text(c.shape(filter)));
   ArrayRef<int64_t> filterShape = c.type(filter).getShape();
   ArrayRef<int64_t> size = filterShape.drop_front(2);
-  if (c.node.find("kernel_shape") && !llvm::equal(numbers(c, "kernel_shape", spatial, 1, 1), size))
+  if (c.node.find("kernel_shape") &&
+      !llvm::equal(windowNumbers(c, "kernel_shape", spatial, 1, 1), size))
     c.fail(ErrorKind::ShapeMismatch, "attribute 'kernel_shape' differs from the filter {0}",
            c.text(c.shape(filter)));
   if (llvm::any_of(filterShape, [](int64_t d) { return d < 1 || d > kMostWindow; }))
@@ -162,7 +155,7 @@ static Window readPoolWindow(NodeContext &c) {
   size_t spatial = spatialRank(c);
   if (!c.node.find("kernel_shape"))
     c.fail(ErrorKind::InvalidModel, "attribute 'kernel_shape' is missing");
-  Window window = readWindow(c, numbers(c, "kernel_shape", spatial, 1, 1));
+  Window window = readWindow(c, windowNumbers(c, "kernel_shape", spatial, 1, 1));
   for (size_t i = 0; i < 2 * spatial; ++i)
     if (window.pads[i] >= window.extent(i % spatial))
       c.fail(ErrorKind::InvalidModel, "expected pads smaller than the window, found {0}",
@@ -187,7 +180,66 @@ static void importMaxPool(NodeContext &c) {
   Window window = readPoolWindow(c);
   if (c.node.getInt("ceil_mode", 0) != 0)
     addHighPads(window, overhang(c, window));
-  c.result(pool(c, input, hr::PoolKind::Max, window, false));
+  Value maximum = pool(c, input, hr::PoolKind::Max, window, false);
+  c.result(maximum);
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty())
+    c.result(maximumPlaces(c, maximum, window, c.node.getInt("storage_order", 0) != 0), 1);
+}
+
+/// The root of a sum of powers.
+static Value powerSum(NodeContext &c, Value input, double p, function_ref<Value(Value)> sum) {
+  auto power = [&](Value x, double exponent) {
+    return c.map(x, [&](ScalarMath &m, ValueRange v) {
+      return m.op<math::PowFOp>(v[0], m.number(v[0], exponent));
+    });
+  };
+  Value absolute = c.map(input, [](ScalarMath &m, ValueRange v) { return m.abs(v[0]); });
+  return power(sum(power(absolute, p)), 1 / p);
+}
+
+static void importLpPool(NodeContext &c) {
+  Value input = c.input(0, Accepts::Floats);
+  Window window = readPoolWindow(c);
+  if (c.node.getInt("ceil_mode", 0) != 0)
+    addHighPads(window, overhang(c, window));
+  auto p = static_cast<double>(c.node.getInt("p", 2));
+  c.result(powerSum(c, input, p, [&](Value powers) {
+    return pool(c, powers, hr::PoolKind::Sum, window, false);
+  }));
+}
+
+static void importGlobalLpPool(NodeContext &c) {
+  Value input = c.input(0, Accepts::Floats);
+  spatialRank(c);
+  auto p = static_cast<double>(c.node.getInt("p", 2));
+  c.result(powerSum(c, input, p, [&](Value powers) {
+    return c.reduce(hr::ReduceKind::Sum, powers, llvm::to_vector(llvm::seq<int64_t>(2, c.rank(0))),
+                    /*keepDims=*/true);
+  }));
+}
+
+/// x / (bias + alpha / size * sum of squares)^beta, the sum over neighbouring channels.
+static void importLrn(NodeContext &c) {
+  Value input = c.input(0, Accepts::Floats);
+  if (c.rank(0) < 2)
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
+           c.text(c.shape(0)));
+  int64_t size = c.node.getInt("size", 0);
+  if (size < 1 || size > kMostWindow)
+    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 or more, found {0}", size);
+  SymbolicShape shape = c.shape(0);
+  double alpha = c.node.getFloat("alpha", 1e-4F) / static_cast<double>(size);
+  double beta = c.node.getFloat("beta", 0.75F), bias = c.node.getFloat("bias", 1);
+  Value squares = c.map(input, [](ScalarMath &m, ValueRange x) { return m.mul(x[0], x[0]); });
+  // Channels as an image's rows.
+  AffineExpr rest = c.product(ArrayRef<AffineExpr>(shape).drop_front(2));
+  Window window{{size, 1}, {1, 1}, {1, 1}, {(size - 1) / 2, 0, size / 2, 0}};
+  Value rows = c.reshape(squares, {shape[0], c.dim(1), shape[1], rest});
+  Value sums = c.reshape(pool(c, rows, hr::PoolKind::Sum, window, false), shape);
+  c.result(c.map({input, sums}, [&](ScalarMath &m, ValueRange x) {
+    Value base = m.add(m.number(x[0], bias), m.mul(m.number(x[0], alpha), x[1]));
+    return m.div(x[0], m.op<math::PowFOp>(base, m.number(x[0], beta)));
+  }));
 }
 
 static void importAveragePool(NodeContext &c) {
@@ -222,6 +274,9 @@ OperatorFamily windowOperators() {
       {"Conv", 7, importConv},
       {"MaxPool", 7, importMaxPool},
       {"AveragePool", 7, importAveragePool},
+      {"LpPool", 7, importLpPool},
+      {"GlobalLpPool", 7, importGlobalLpPool},
+      {"LRN", 7, importLrn},
       {"GlobalAveragePool", 7, importGlobalPool<hr::ReduceKind::Mean>},
       {"GlobalMaxPool", 7, importGlobalPool<hr::ReduceKind::Max>},
   };

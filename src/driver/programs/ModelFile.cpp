@@ -1,0 +1,35 @@
+#include "driver/programs/ModelFile.h"
+
+#include "driver/Compiler.h"
+#include "driver/staged/StagedProgram.h"
+#include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/read/OnnxReader.h"
+#include "runtime/system/ForkSafety.h"
+
+namespace headrace {
+
+ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
+  checkSettings(settings);
+  std::string name = path.filename().string();
+  onnx::Model file = onnx::readModel(path);
+  if (!staged::StagedProgram::isNeededFor(file))
+    try {
+      return {importModel(file, name, settings), nullptr};
+    } catch (const onnx::DataDependentError &) {
+      // Its values come with the data: in stages, then.
+    }
+  return {std::nullopt, std::make_shared<staged::StagedProgram>(name, std::move(file), settings)};
+}
+
+LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
+  ModelFile file = loadFile(path, settings);
+  if (file.staged)
+    throw Error(
+        ErrorKind::Unsupported,
+        path.filename().string() +
+            ": expected a model that is one program, found one that runs in stages, because "
+            "its shapes, control flow or values depend on data");
+  return std::move(*file.program);
+}
+
+} // namespace headrace

@@ -1,0 +1,111 @@
+// A graph that is run in stages. Nodes whose import needs nothing but what is known are compiled
+// together, as one program; a node that needs the value of something waits until that is computed,
+// and is compiled for it. Operators of the host (staged/host) run between those programs. Graphs
+// inside of nodes are plans themselves.
+#pragma once
+
+#include "driver/staged/Stage.h"
+#include "driver/staged/StagedModel.h"
+#include "driver/staged/host/HostOperators.h"
+#include "runtime/system/ForkSafety.h"
+#include "runtime/value/RuntimeValue.h"
+
+#include <list>
+#include <map>
+#include <span>
+#include <unordered_map>
+
+namespace headrace::staged {
+
+struct PlannedNode {
+  const onnx::Node *node;
+  std::vector<int> inputs;  // values by number, -1 for an omitted one
+  std::vector<int> reads;   // inputs, and what graphs inside take from this one; each once
+  std::vector<int> outputs; // -1 for one that nobody asks for
+  HostFunction host;        // null where only compiled code computes it
+  bool isHostAlways;        // else only on values that are no tensors of numbers
+  std::map<std::string, std::unique_ptr<GraphPlan>> bodies; // by attribute
+};
+
+class GraphPlan {
+public:
+  /// `outer` is the graph around, null for the model's. Throws Error where an operator is not
+  /// supported or a value is not defined.
+  GraphPlan(const onnx::Graph &graph, const StagedModel &model, const GraphPlan *outer);
+  GraphPlan(const GraphPlan &) = delete;
+
+  /// The values of a run so far.
+  struct Frame;
+
+  /// The graph's outputs. `outer` holds the values of the graph around.
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, const Frame *outer,
+                                Call &call);
+
+  const onnx::Graph &graph() const { return source; }
+  /// The nodes that are compiled, and those that always run on the host, here and in the graphs
+  /// inside.
+  using NodeList = std::vector<const onnx::Node *>;
+  std::pair<NodeList, NodeList> nodesByPlace() const;
+  /// Programs that are kept now, here and in the graphs inside.
+  std::vector<std::shared_ptr<const Stage>> stages() const;
+
+private:
+  friend class StageBuilder;
+  using Done = std::vector<bool>; // by node
+
+  int idOf(const std::string &name);
+  int definedId(const std::string &name, const std::string &reader) const;
+  void addConstants();
+  void addNodes();
+  void dropUnneeded();
+  void checkOperators() const;
+  PlannedNode planned(const onnx::Node &node);
+
+  void runHostNodes(Frame &frame, Call &call);
+  void runOnHost(size_t node, Frame &frame, Call &call);
+  void runStage(Frame &frame, Call &call);
+  std::shared_ptr<const Stage> stageFor(const Frame &frame);
+  std::shared_ptr<const Stage> findStage(const Frame &frame);
+  bool runsOnHost(const PlannedNode &node, const Frame &frame) const;
+
+  const onnx::Graph &source;
+  const StagedModel &model;
+  const GraphPlan *outer;
+  std::vector<std::string> names; // of values, by number
+  std::unordered_map<std::string, int> ids;
+  std::vector<RuntimeValue> constants; // by value; nothing where it is none
+  std::vector<int> inputs, outputs, captures;
+  std::vector<PlannedNode> nodes; // in an order in which they can run
+  std::vector<int> useCounts;     // by value
+
+  /// The programs made so far, by the nodes that ran before; most recently used first.
+  std::map<Done, std::list<std::shared_ptr<const Stage>>> cache;
+  mutable ForkSafeMutex cacheMutex;
+  LongLock buildLock;
+};
+
+struct GraphPlan::Frame {
+  const GraphPlan &plan;
+  const Frame *outer;
+  std::vector<std::optional<RuntimeValue>> values;
+  std::vector<int> usesLeft;
+  Done done;
+
+  /// Null where it is not computed yet.
+  const RuntimeValue *at(int value) const {
+    if (values[value])
+      return &*values[value];
+    return plan.constants[value].isNothing() ? nullptr : &plan.constants[value];
+  }
+  bool has(int value) const { return at(value) != nullptr; }
+  /// The same, null for values that are no tensors of numbers, too.
+  const Tensor *tensor(int value) const {
+    const RuntimeValue *found = at(value);
+    return found ? found->tensor() : nullptr;
+  }
+  /// Null where nothing of that name is computed, here or around.
+  const RuntimeValue *find(const std::string &name) const;
+  void finish(size_t node);
+};
+
+} // namespace headrace::staged

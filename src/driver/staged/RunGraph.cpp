@@ -1,0 +1,196 @@
+// The run of a graph in stages.
+#include "driver/staged/GraphPlan.h"
+#include "driver/staged/StageBuilder.h"
+#include "runtime/system/Interruption.h"
+#include "runtime/system/Text.h"
+
+#include <algorithm>
+
+namespace headrace::staged {
+
+const RuntimeValue *GraphPlan::Frame::find(const std::string &name) const {
+  for (const Frame *frame = this; frame; frame = frame->outer) {
+    auto found = frame->plan.ids.find(name);
+    if (found != frame->plan.ids.end())
+      return frame->at(found->second);
+  }
+  return nullptr;
+}
+
+/// Values that no node reads any more are let go.
+void GraphPlan::Frame::finish(size_t node) {
+  done[node] = true;
+  for (int value : plan.nodes[node].reads)
+    if (--usesLeft[value] == 0)
+      values[value].reset();
+}
+
+std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, const Frame *around,
+                                         Call &call) {
+  if (given.size() != inputs.size())
+    throw Error(ErrorKind::InvalidModel, "graph " + inQuotes(source.name) + ": expected " +
+                                             std::to_string(given.size()) + " inputs, found " +
+                                             std::to_string(inputs.size()));
+  Frame frame{*this, around, {}, useCounts, Done(nodes.size(), false)};
+  frame.values.resize(names.size());
+  for (size_t i = 0; i < given.size(); ++i)
+    frame.values[inputs[i]] = given[i];
+  for (int value : captures) {
+    const RuntimeValue *found = around->find(names[value]);
+    if (!found)
+      throw InternalError("value '" + names[value] + "' is read before it is computed");
+    frame.values[value] = *found;
+  }
+  auto isDone = [](bool done) { return done; };
+  while (true) {
+    pollInterruption();
+    runHostNodes(frame, call);
+    if (std::all_of(frame.done.begin(), frame.done.end(), isDone))
+      break;
+    runStage(frame, call);
+  }
+  std::vector<RuntimeValue> results;
+  for (int output : outputs)
+    results.push_back(*frame.at(output));
+  return results;
+}
+
+bool GraphPlan::runsOnHost(const PlannedNode &node, const Frame &frame) const {
+  if (node.isHostAlways)
+    return true;
+  return std::any_of(node.reads.begin(), node.reads.end(),
+                     [&](int value) { return !frame.tensor(value); });
+}
+
+/// All those whose inputs are there, in order: so one may make way for the next.
+void GraphPlan::runHostNodes(Frame &frame, Call &call) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::vector<int> &reads = nodes[i].reads;
+    bool isReady = !frame.done[i] && std::all_of(reads.begin(), reads.end(),
+                                                 [&](int value) { return frame.has(value); });
+    if (isReady && runsOnHost(nodes[i], frame))
+      runOnHost(i, frame, call);
+  }
+}
+
+void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
+  const PlannedNode &planned = nodes[index];
+  const onnx::Node &node = *planned.node;
+  HostCall host{node, node.opset.value_or(model.opset), {}, call, {}};
+  for (int input : planned.inputs)
+    host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
+  if (!planned.host)
+    host.fail(ErrorKind::TypeMismatch, "expected tensors of numbers as inputs, found others");
+  host.runBody = [&](const std::string &attribute, std::span<const RuntimeValue> inputs) {
+    auto body = planned.bodies.find(attribute);
+    if (body == planned.bodies.end())
+      host.fail(ErrorKind::InvalidModel,
+                "attribute " + inQuotes(attribute) + ": expected a graph, found none");
+    if (inputs.size() != body->second->inputs.size())
+      host.fail(ErrorKind::InvalidModel,
+                "attribute " + inQuotes(attribute) + ": expected a graph of " +
+                    std::to_string(inputs.size()) + " inputs, found one of " +
+                    std::to_string(body->second->inputs.size()));
+    return body->second->run(inputs, &frame, call);
+  };
+  std::vector<RuntimeValue> results = planned.host(host);
+  for (size_t i = 0; i < planned.outputs.size(); ++i) {
+    if (planned.outputs[i] < 0)
+      continue;
+    if (i >= results.size())
+      host.fail(ErrorKind::InvalidModel, "expected " + std::to_string(results.size()) +
+                                             " outputs, found " +
+                                             std::to_string(node.outputs.size()));
+    frame.values[planned.outputs[i]] = std::move(results[i]);
+  }
+  frame.finish(index);
+}
+
+void GraphPlan::runStage(Frame &frame, Call &call) {
+  std::shared_ptr<const Stage> stage = stageFor(frame);
+  std::vector<Tensor> tensors;
+  for (int input : stage->inputs)
+    tensors.push_back(*frame.tensor(input));
+  std::vector<Tensor> results = call.how == Evaluation::Compiled ? stage->model->run(tensors)
+                                                                 : stage->model->reference(tensors);
+  for (size_t i = 0; i < results.size(); ++i)
+    frame.values[stage->outputs[i]] = std::move(results[i]);
+  for (size_t node : stage->nodes)
+    frame.finish(node);
+}
+
+/// Whether the stage's values and sizes are those of this run.
+static bool fits(const Stage &stage, const GraphPlan::Frame &frame, bool whateverSizes) {
+  for (const auto &[value, tensor] : stage.fixed) {
+    const Tensor *found = frame.tensor(value);
+    if (!found || !isSame(*found, tensor))
+      return false;
+  }
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < stage.inputs.size(); ++i) {
+    int value = stage.inputs[i];
+    const Tensor *found = frame.tensor(value);
+    if (!found || found->dtype() != stage.model->inputs()[i].dtype ||
+        found->shape().size() != stage.sizes[i].size())
+      return false;
+    for (size_t d = 0; !whateverSizes && d < found->shape().size(); ++d)
+      if (!stage.isOpen[i][d] && found->shape()[d] != stage.sizes[i][d])
+        return false;
+    tensors.push_back(*found);
+  }
+  if (whateverSizes)
+    return true;
+  try {
+    stage.model->bind(tensors);
+    return true;
+  } catch (const Error &) {
+    return false; // open sizes that are not equal here, or outside of its range
+  }
+}
+
+std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
+  std::list<std::shared_ptr<const Stage>> known;
+  {
+    std::lock_guard lock(cacheMutex);
+    if (auto found = cache.find(frame.done); found != cache.end())
+      known = found->second;
+  }
+  for (const std::shared_ptr<const Stage> &stage : known)
+    if (fits(*stage, frame, /*whateverSizes=*/false)) {
+      if (stage != known.front()) {
+        std::lock_guard lock(cacheMutex);
+        auto &list = cache[frame.done];
+        list.remove(stage);
+        list.push_front(stage);
+      }
+      return stage;
+    }
+  return nullptr;
+}
+
+std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
+  if (auto known = findStage(frame))
+    return known;
+  std::lock_guard lock(buildLock);
+  if (auto known = findStage(frame))
+    return known;
+  std::shared_ptr<const Stage> similar;
+  std::list<std::shared_ptr<const Stage>> known;
+  {
+    std::lock_guard guard(cacheMutex);
+    known = cache[frame.done];
+  }
+  for (const std::shared_ptr<const Stage> &stage : known)
+    if (!similar && fits(*stage, frame, /*whateverSizes=*/true))
+      similar = stage;
+  std::shared_ptr<const Stage> made = StageBuilder(*this, frame, similar.get()).build();
+  decltype(known) dropped; // outside of the lock
+  std::lock_guard guard(cacheMutex);
+  auto &list = cache[frame.done];
+  list.push_front(made);
+  while (list.size() > std::max<size_t>(model.settings.planCacheSize, 1))
+    dropped.splice(dropped.begin(), list, std::prev(list.end()));
+  return made;
+}
+
+} // namespace headrace::staged

@@ -1,0 +1,28 @@
+// What all graphs of a model that runs in stages share.
+#pragma once
+
+#include "driver/Settings.h"
+#include "frontend/onnx/read/OnnxModel.h"
+
+#include <atomic>
+
+namespace headrace::staged {
+
+struct StagedModel {
+  std::string name; // for messages and reports
+  onnx::Model file;
+  int64_t opset = 0; // of the standard operators
+  Settings settings;
+};
+
+/// How the programs of stages are run: compiled, or operator by operator in double precision.
+enum class Evaluation { Compiled, Reference };
+
+/// One run of a model.
+struct Call {
+  Evaluation how;
+  /// How many more times bodies of loops may run: against loops without end.
+  int64_t iterationsLeft;
+};
+
+} // namespace headrace::staged

@@ -1,0 +1,242 @@
+#include "driver/staged/StagedProgram.h"
+
+#include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/import/StageImporter.h"
+#include "runtime/system/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+namespace headrace::staged {
+
+static bool isPlainTensor(const onnx::ValueInfo &value) {
+  bool isTensor = value.kind == onnx::ValueInfo::Tensor && !value.isString && value.shape;
+  return isTensor || value.kind == onnx::ValueInfo::Unknown; // which no program takes
+}
+
+bool StagedProgram::isNeededFor(const onnx::Model &file) {
+  auto opset = file.opsets.find("");
+  int64_t version = opset == file.opsets.end() ? INT64_MAX : opset->second;
+  for (const onnx::ValueInfo &input : file.graph.inputs)
+    if (!isPlainTensor(input))
+      return true;
+  for (const onnx::ValueInfo &output : file.graph.outputs)
+    if (output.isString || output.kind == onnx::ValueInfo::Sequence ||
+        output.kind == onnx::ValueInfo::Optional)
+      return true;
+  for (const onnx::Initializer &initializer : file.graph.initializers)
+    if (initializer.strings)
+      return true;
+  for (const onnx::Node &node : file.graph.nodes) {
+    const onnx::Attribute *value = node.find("value");
+    bool isString = yieldsStrings(node) || (value && value->stringTensor);
+    bool isHost =
+        findHostOperator(node, node.opset.value_or(version)) && !onnx::isImportable(node, version);
+    if (isString || isHost)
+      return true;
+  }
+  return false;
+}
+
+/// Far more than any model's loops take, and still an end.
+static constexpr int64_t kMostIterations = 100'000'000;
+
+static int64_t mostIterations(const Settings &settings) {
+  if (settings.mostIterations > 0)
+    return settings.mostIterations;
+  const char *text = std::getenv("HEADRACE_MOST_ITERATIONS");
+  if (!text || !*text)
+    return kMostIterations;
+  int64_t number = 0;
+  std::string_view given(text);
+  auto [end, failure] = std::from_chars(given.begin(), given.end(), number);
+  if (failure != std::errc() || end != given.end() || number < 1)
+    throw Error(ErrorKind::InvalidArgument,
+                "HEADRACE_MOST_ITERATIONS: expected a number of 1 or more, found " +
+                    inQuotes(given));
+  return number;
+}
+
+StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings &settings)
+    : model{std::move(name), std::move(file), 0, settings} {
+  if (!settings.recipe.empty())
+    throw Error(ErrorKind::Unsupported,
+                model.name + ": expected no recipe for a model that runs in stages, because its "
+                             "shapes or control flow depend on data");
+  try {
+    model.opset = onnx::checkedOpset(model.file);
+    plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);
+  } catch (const Error &error) {
+    throw Error(error.kind(), model.name + ": " + error.what());
+  }
+  const onnx::Graph &graph = model.file.graph;
+  for (const onnx::ValueInfo &input : graph.inputs) {
+    auto isDefault = [&](const onnx::Initializer &given) { return given.name == input.name; };
+    if (std::none_of(graph.initializers.begin(), graph.initializers.end(), isDefault))
+      declaredInputs.push_back(input);
+  }
+}
+
+namespace {
+
+/// Compares values with what a model declares; sizes of one name are equal.
+class InputCheck {
+public:
+  std::map<std::string, int64_t> sizes; // by name
+
+  void check(const onnx::ValueInfo &declared, const RuntimeValue &value) {
+    what = "input " + inQuotes(declared.name) + ": ";
+    checkValue(declared, value);
+  }
+
+private:
+  [[noreturn]] void refuse(ErrorKind kind, const std::string &expected,
+                           const RuntimeValue &value) const {
+    throw Error(kind, what + "expected " + expected + ", got " + describe(value));
+  }
+
+  void checkValue(const onnx::ValueInfo &declared, const RuntimeValue &value) {
+    switch (declared.kind) {
+    case onnx::ValueInfo::Optional:
+      if (!value.isNothing() && declared.element)
+        checkValue(*declared.element, value);
+      return;
+    case onnx::ValueInfo::Sequence:
+      if (!value.sequence())
+        refuse(ErrorKind::TypeMismatch, "a sequence", value);
+      isElement = true;
+      for (const RuntimeValue &element : *value.sequence())
+        if (declared.element)
+          checkValue(*declared.element, element);
+      isElement = false;
+      return;
+    case onnx::ValueInfo::Tensor:
+      return checkTensor(declared, value);
+    case onnx::ValueInfo::Unknown:
+      return;
+    }
+  }
+
+  void checkTensor(const onnx::ValueInfo &declared, const RuntimeValue &value) {
+    const Shape *shape = nullptr;
+    if (declared.isString && value.strings())
+      shape = &value.strings()->shape;
+    else if (const Tensor *tensor = value.tensor(); tensor && tensor->dtype() == declared.dtype)
+      shape = &tensor->shape();
+    if (!shape)
+      refuse(ErrorKind::TypeMismatch, declared.typeText(), value);
+    if (!declared.shape)
+      return;
+    if (shape->size() != declared.shape->size())
+      refuse(ErrorKind::ShapeMismatch, "rank " + std::to_string(declared.shape->size()), value);
+    for (size_t i = 0; i < shape->size(); ++i) {
+      const onnx::Dim &dim = (*declared.shape)[i];
+      int64_t expected = dim.value.value_or((*shape)[i]);
+      if (!dim.value && onnx::isNamed(dim) && !isElement)
+        expected = sizes.try_emplace(dim.symbol, expected).first->second;
+      if (expected != (*shape)[i])
+        refuse(ErrorKind::ShapeMismatch,
+               "size " + std::to_string(expected) +
+                   (dim.value ? "" : " of " + inQuotes(dim.symbol) + " as elsewhere") +
+                   " in dimension " + std::to_string(i),
+               value);
+    }
+  }
+
+  std::string what;
+  bool isElement = false; // of a sequence: each has sizes of its own
+};
+
+} // namespace
+
+static std::vector<std::string> symbolsOf(const std::vector<onnx::ValueInfo> &inputs) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfo &input : inputs)
+    for (const onnx::Dim &dim : input.shape.value_or(std::vector<onnx::Dim>()))
+      if (!dim.value && onnx::isNamed(dim) &&
+          std::find(names.begin(), names.end(), dim.symbol) == names.end())
+        names.push_back(dim.symbol);
+  return names;
+}
+
+static std::vector<ValueSpec> specsOf(const std::vector<onnx::ValueInfo> &values) {
+  std::vector<ValueSpec> specs;
+  for (const onnx::ValueInfo &value : values) {
+    ValueSpec &spec = specs.emplace_back(ValueSpec{value.name, value.typeText(), {}});
+    if (!value.shape)
+      continue;
+    spec.shape.emplace();
+    for (const onnx::Dim &dim : *value.shape) {
+      if (dim.value)
+        spec.shape->emplace_back(*dim.value);
+      else
+        spec.shape->emplace_back(onnx::isNamed(dim) ? dim.symbol : "");
+    }
+  }
+  return specs;
+}
+
+std::vector<ValueSpec> StagedProgram::inputSpecs() const { return specsOf(declaredInputs); }
+std::vector<ValueSpec> StagedProgram::outputSpecs() const { return specsOf(outputs()); }
+
+Program StagedProgram::interface() const {
+  Program result;
+  result.name = model.name;
+  std::vector<std::string> symbols = symbolsOf(declaredInputs);
+  for (const std::string &symbol : symbols)
+    result.symbols.push_back({symbol, 0, INT64_MAX});
+  auto add = [&](const std::vector<onnx::ValueInfo> &values, std::vector<TensorSpec> &specs) {
+    for (const onnx::ValueInfo &value : values) {
+      TensorSpec &spec =
+          specs.emplace_back(TensorSpec{value.name, value.dtype.value_or(DType::F32), {}});
+      for (const onnx::Dim &dim : value.shape.value_or(std::vector<onnx::Dim>())) {
+        auto found = std::find(symbols.begin(), symbols.end(), dim.symbol);
+        spec.dims.push_back(dim.value || found == symbols.end()
+                                ? DimExpr::constant(dim.value.value_or(1))
+                                : DimExpr::symbol(found - symbols.begin()));
+      }
+    }
+  };
+  add(declaredInputs, result.inputs);
+  add(outputs(), result.outputs);
+  return result;
+}
+
+size_t StagedProgram::compiledVersions() const {
+  size_t count = 0;
+  for (const auto &stage : stages())
+    count += stage->model->compiledVersions();
+  return count;
+}
+
+std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) const {
+  if (inputs.size() != declaredInputs.size())
+    throw Error(ErrorKind::InvalidArgument, "program '" + model.name + "': expected " +
+                                                std::to_string(declaredInputs.size()) +
+                                                " inputs, got " + std::to_string(inputs.size()));
+  InputCheck check;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    check.check(declaredInputs[i], inputs[i]);
+  std::vector<int64_t> symbols;
+  for (const std::string &name : symbolsOf(declaredInputs))
+    symbols.push_back(check.sizes.contains(name) ? check.sizes.at(name) : 0);
+  return symbols;
+}
+
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how) {
+  bind(inputs);
+  Call call{how, mostIterations(model.settings)};
+  std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const onnx::ValueInfo &declared = outputs()[i];
+    const Tensor *tensor = results[i].tensor();
+    if (tensor && declared.dtype && *declared.dtype != tensor->dtype())
+      throw Error(ErrorKind::TypeMismatch, model.name + ": output " + inQuotes(declared.name) +
+                                               ": expected " + declared.typeText() +
+                                               " as declared, found " + describe(results[i]));
+  }
+  return results;
+}
+
+} // namespace headrace::staged

@@ -1,0 +1,47 @@
+// A model that is no single program, because shapes, control flow or values depend on data: it runs
+// in stages, each a program that is compiled when it is met and kept (GraphPlan.h).
+#pragma once
+
+#include "driver/staged/GraphPlan.h"
+
+namespace headrace::staged {
+
+class StagedProgram {
+public:
+  /// Whether the operators and types of a model say that it can be no single program.
+  static bool isNeededFor(const onnx::Model &file);
+
+  /// Throws Error where an operator is not supported.
+  StagedProgram(std::string name, onnx::Model file, const Settings &settings);
+
+  const std::string &name() const { return model.name; }
+  const Settings &settings() const { return model.settings; }
+  /// Inputs and outputs as the model declares them; inputs that it gives values of its own are left
+  /// out.
+  std::vector<ValueSpec> inputSpecs() const;
+  std::vector<ValueSpec> outputSpecs() const;
+  /// The same as far as they are tensors; the sizes of inputs that have names are its symbols.
+  Program interface() const;
+
+  /// Throws Error where inputs are not what is declared.
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how);
+  /// The values of the symbols. Throws Error as run does.
+  std::vector<int64_t> bind(std::span<const RuntimeValue> inputs) const;
+
+  /// The programs compiled so far, and how many versions of them.
+  std::vector<std::shared_ptr<const Stage>> stages() const { return plan->stages(); }
+  size_t compiledVersions() const;
+  /// A report on them, at the sizes that they were made for. Throws Error before the first run.
+  Explanation explain() const;
+  /// The nodes of the host by name, and how many others there are.
+  std::string text() const;
+
+private:
+  const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
+
+  StagedModel model;
+  std::vector<onnx::ValueInfo> declaredInputs;
+  std::unique_ptr<GraphPlan> plan;
+};
+
+} // namespace headrace::staged

@@ -1,0 +1,255 @@
+// If, Loop, Scan, and SequenceMap: graphs run inside of graphs.
+#include "driver/staged/host/HostOperators.h"
+#include "driver/staged/host/TensorParts.h"
+#include "runtime/system/Text.h"
+
+#include <algorithm>
+
+namespace headrace::staged {
+
+using Values = std::vector<RuntimeValue>;
+
+static Values runIf(HostCall &c) {
+  return c.runBody(c.boolean(0) ? "then_branch" : "else_branch", {});
+}
+
+/// What an iteration yields besides the values that go on to the next.
+static void checkCount(HostCall &c, const Values &results, size_t least) {
+  if (results.size() < least)
+    c.fail(ErrorKind::InvalidModel, "attribute 'body': expected a graph of " +
+                                        std::to_string(least) + " outputs or more, found one of " +
+                                        std::to_string(results.size()));
+}
+
+/// The results of all iterations as one tensor with one more axis; what the body declares tells the
+/// type where there are none.
+static RuntimeValue stacked(HostCall &c, const Values &parts, int64_t axis,
+                            const onnx::ValueInfo &declared) {
+  std::string what = "output " + inQuotes(declared.name) + " of its body: ";
+  if (parts.empty()) {
+    Shape shape;
+    for (const onnx::Dim &dim : declared.shape.value_or(std::vector<onnx::Dim>()))
+      shape.push_back(dim.value.value_or(0));
+    shape.insert(shape.begin() + c.axis(axis, static_cast<int64_t>(shape.size()) + 1), 0);
+    if (declared.isString)
+      return StringTensor{shape, {}};
+    if (!declared.dtype)
+      c.fail(ErrorKind::Unsupported, what + "expected a declared type, found none");
+    return Tensor::allocate(*declared.dtype, shape);
+  }
+  Values grown;
+  for (const RuntimeValue &part : parts) {
+    const Shape *shape = shapeOf(part);
+    if (!shape)
+      c.fail(ErrorKind::TypeMismatch, what + "expected a tensor, found " + describe(part));
+    grown.push_back(withAxis(part, c.axis(axis, static_cast<int64_t>(shape->size()) + 1)));
+  }
+  int64_t rank = static_cast<int64_t>(shapeOf(grown.front())->size());
+  std::optional<RuntimeValue> joined = concatenate(grown, c.axis(axis, rank));
+  if (!joined)
+    c.fail(ErrorKind::ShapeMismatch, what +
+                                         "expected one type and shape in all iterations, found " +
+                                         describe(parts.front()) + " and others");
+  return *joined;
+}
+
+static Values runLoop(HostCall &c) {
+  std::optional<int64_t> trips;
+  if (c.has(0))
+    trips = c.integer(0);
+  bool goesOn = !c.has(1) || c.boolean(1);
+  Values state;
+  for (size_t i = 2; i < c.inputs.size(); ++i)
+    state.push_back(c.input(i));
+  const std::vector<onnx::ValueInfo> &declared = c.body("body").outputs;
+  size_t carried = state.size();
+  if (declared.size() < carried + 1)
+    c.fail(ErrorKind::InvalidModel,
+           "attribute 'body': expected a graph of " + std::to_string(carried + 1) +
+               " outputs or more, found one of " + std::to_string(declared.size()));
+  std::vector<Values> scanned(declared.size() - carried - 1);
+  for (int64_t i = 0; goesOn && (!trips || i < *trips); ++i) {
+    c.countIteration();
+    Values inputs{scalarOf(i), scalarOf(goesOn)};
+    inputs.insert(inputs.end(), state.begin(), state.end());
+    Values results = c.runBody("body", inputs);
+    const Tensor *condition = results.front().tensor();
+    if (!condition || condition->dtype() != DType::Bool || condition->elements() != 1)
+      c.fail(ErrorKind::TypeMismatch, "output " + inQuotes(declared.front().name) +
+                                          " of its body: expected one boolean, found " +
+                                          describe(results.front()));
+    goesOn = *condition->as<bool>();
+    for (size_t k = 0; k < carried; ++k)
+      state[k] = std::move(results[k + 1]);
+    for (size_t k = 0; k < scanned.size(); ++k)
+      scanned[k].push_back(std::move(results[carried + 1 + k]));
+  }
+  for (size_t k = 0; k < scanned.size(); ++k)
+    state.push_back(stacked(c, scanned[k], 0, declared[carried + 1 + k]));
+  return state;
+}
+
+namespace {
+
+/// Scan over the inputs of one sequence.
+class Scan {
+public:
+  Scan(HostCall &c, size_t scanInputs, size_t states, bool hasAxes)
+      : c(c), scanInputs(scanInputs), states(states), declared(c.body("body").outputs) {
+    inputAxes = c.node.getInts("scan_input_axes");
+    inputDirections = c.node.getInts(hasAxes ? "scan_input_directions" : "directions");
+    outputAxes = c.node.getInts("scan_output_axes");
+    outputDirections = c.node.getInts("scan_output_directions");
+    if (declared.size() < states)
+      c.fail(ErrorKind::InvalidModel,
+             "attribute 'body': expected a graph of " + std::to_string(states) +
+                 " outputs or more, found one of " + std::to_string(declared.size()));
+  }
+
+  Values run(Values state, const Values &inputs, std::optional<int64_t> givenLength) const {
+    int64_t length = givenLength.value_or(-1);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const Shape *shape = shapeOf(inputs[k]);
+      if (!shape)
+        c.fail(ErrorKind::TypeMismatch, "expected tensors to scan, found " + describe(inputs[k]));
+      int64_t size = (*shape)[axisOf(k, *shape)];
+      if (length < 0)
+        length = size;
+      if (givenLength ? length > size : length != size)
+        c.fail(ErrorKind::ShapeMismatch, "expected " + std::to_string(length) +
+                                             " elements to scan, found " + std::to_string(size));
+    }
+    std::vector<Values> scanned(declared.size() - states);
+    for (int64_t i = 0; i < length; ++i)
+      step(i, length, state, inputs, scanned);
+    for (size_t k = 0; k < scanned.size(); ++k) {
+      if (at(outputDirections, k) != 0)
+        std::reverse(scanned[k].begin(), scanned[k].end());
+      state.push_back(stacked(c, scanned[k], at(outputAxes, k), declared[states + k]));
+    }
+    return state;
+  }
+
+private:
+  static int64_t at(const std::vector<int64_t> &list, size_t i) {
+    return i < list.size() ? list[i] : 0;
+  }
+  int64_t axisOf(size_t input, const Shape &shape) const {
+    return c.axis(at(inputAxes, input), static_cast<int64_t>(shape.size()));
+  }
+
+  void step(int64_t i, int64_t length, Values &state, const Values &inputs,
+            std::vector<Values> &scanned) const {
+    c.countIteration();
+    Values given = state;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      int64_t axis = axisOf(k, *shapeOf(inputs[k]));
+      int64_t position = at(inputDirections, k) != 0 ? length - 1 - i : i;
+      given.push_back(withoutAxis(slice(inputs[k], axis, position, 1), axis));
+    }
+    Values results = c.runBody("body", given);
+    checkCount(c, results, states);
+    for (size_t k = 0; k < states; ++k)
+      state[k] = results[k];
+    for (size_t k = 0; k < scanned.size(); ++k)
+      scanned[k].push_back(results[states + k]);
+  }
+
+  HostCall &c;
+  size_t scanInputs, states;
+  const std::vector<onnx::ValueInfo> &declared;
+  std::vector<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
+};
+
+} // namespace
+
+static size_t scanInputCount(HostCall &c, size_t given) {
+  int64_t count = c.node.getInt("num_scan_inputs", 0);
+  if (count < 1 || count > static_cast<int64_t>(given))
+    c.fail(ErrorKind::InvalidModel, "attribute 'num_scan_inputs': expected 1 to " +
+                                        std::to_string(given) + ", found " + std::to_string(count));
+  return static_cast<size_t>(count);
+}
+
+/// In version 8 everything has a first axis of independent sequences, whose lengths may differ.
+static Values runBatchedScan(HostCall &c) {
+  size_t given = c.inputs.size() - 1, scanned = scanInputCount(c, given), states = given - scanned;
+  Scan scan(c, scanned, states, /*hasAxes=*/false);
+  Values all;
+  for (size_t i = 1; i < c.inputs.size(); ++i) {
+    all.push_back(c.input(i));
+    if (!shapeOf(all.back()) || shapeOf(all.back())->empty())
+      c.fail(ErrorKind::ShapeMismatch,
+             c.nameOfInput(i) + ": expected an axis of sequences, found " + describe(all.back()));
+  }
+  int64_t batch = (*shapeOf(all.front()))[0];
+  std::optional<std::vector<int64_t>> lengths;
+  if (c.has(0))
+    lengths = c.integers(0);
+  std::vector<Values> results;
+  for (int64_t b = 0; b < batch; ++b) {
+    Values part;
+    for (const RuntimeValue &value : all) {
+      if ((*shapeOf(value))[0] != batch)
+        c.fail(ErrorKind::ShapeMismatch,
+               "expected " + std::to_string(batch) + " sequences, found " + describe(value));
+      part.push_back(withoutAxis(slice(value, 0, b, 1), 0));
+    }
+    std::optional<int64_t> length;
+    if (lengths && static_cast<int64_t>(lengths->size()) == batch)
+      length = (*lengths)[b];
+    results.push_back(scan.run(Values(part.begin(), part.begin() + states),
+                               Values(part.begin() + states, part.end()), length));
+  }
+  Values joined;
+  const std::vector<onnx::ValueInfo> &declared = c.body("body").outputs;
+  for (size_t k = 0; k < declared.size(); ++k) {
+    Values parts;
+    for (const Values &result : results)
+      parts.push_back(result[k]);
+    joined.push_back(stacked(c, parts, 0, declared[k]));
+  }
+  return joined;
+}
+
+static Values runScan(HostCall &c) {
+  if (c.opset < 9)
+    return c.inputs.empty() ? Values() : runBatchedScan(c);
+  size_t scanned = scanInputCount(c, c.inputs.size()), states = c.inputs.size() - scanned;
+  Values state, inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    (i < states ? state : inputs).push_back(c.input(i));
+  return Scan(c, scanned, states, /*hasAxes=*/true).run(std::move(state), inputs, std::nullopt);
+}
+
+/// The body for each element; what is no sequence is the same for all.
+static Values runSequenceMap(HostCall &c) {
+  size_t length = c.sequence(0).size();
+  std::vector<Values> results(c.body("body").outputs.size());
+  for (size_t i = 0; i < length; ++i) {
+    c.countIteration();
+    Values given;
+    for (size_t k = 0; k < c.inputs.size(); ++k) {
+      const Values *sequence = c.input(k).sequence();
+      if (sequence && sequence->size() != length)
+        c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(k) + ": expected a sequence of " +
+                                             std::to_string(length) + ", found one of " +
+                                             std::to_string(sequence->size()));
+      given.push_back(sequence ? (*sequence)[i] : c.input(k));
+    }
+    Values made = c.runBody("body", given);
+    for (size_t k = 0; k < results.size(); ++k)
+      results[k].push_back(std::move(made[k]));
+  }
+  return Values(results.begin(), results.end());
+}
+
+HostFamily controlFlowOperators() {
+  static const HostOperator table[] = {{"", "If", 1, runIf},
+                                       {"", "Loop", 1, runLoop},
+                                       {"", "Scan", 8, runScan},
+                                       {"", "SequenceMap", 17, runSequenceMap}};
+  return table;
+}
+
+} // namespace headrace::staged

@@ -1,0 +1,92 @@
+#include "driver/staged/host/HostCall.h"
+
+#include "runtime/system/Interruption.h"
+#include "runtime/system/Text.h"
+
+namespace headrace::staged {
+
+void HostCall::fail(ErrorKind kind, const std::string &what) const {
+  throw Error(kind, node.describe() + ": " + what);
+}
+
+std::string HostCall::nameOfInput(size_t i) const {
+  return "input " + std::to_string(i) + " (" + inQuotes(node.inputs[i]) + ")";
+}
+
+const RuntimeValue &HostCall::input(size_t i) const {
+  if (!has(i))
+    fail(ErrorKind::MissingInput, "input " + std::to_string(i) + " is missing");
+  return *inputs[i];
+}
+
+const Tensor &HostCall::tensor(size_t i) const {
+  const Tensor *found = input(i).tensor();
+  if (!found)
+    fail(ErrorKind::TypeMismatch,
+         nameOfInput(i) + ": expected a tensor of numbers, found " + describe(input(i)));
+  return *found;
+}
+
+const StringTensor &HostCall::strings(size_t i) const {
+  const StringTensor *found = input(i).strings();
+  if (!found)
+    fail(ErrorKind::TypeMismatch,
+         nameOfInput(i) + ": expected a tensor of strings, found " + describe(input(i)));
+  return *found;
+}
+
+const std::vector<RuntimeValue> &HostCall::sequence(size_t i) const {
+  const std::vector<RuntimeValue> *found = input(i).sequence();
+  if (!found)
+    fail(ErrorKind::TypeMismatch,
+         nameOfInput(i) + ": expected a sequence, found " + describe(input(i)));
+  return *found;
+}
+
+std::vector<int64_t> HostCall::integers(size_t i) const {
+  DType dtype = tensor(i).dtype();
+  if (dtype > DType::U64 && dtype != DType::I4 && dtype != DType::U4)
+    fail(ErrorKind::TypeMismatch,
+         nameOfInput(i) + ": expected integers or booleans, found " + describe(input(i)));
+  Tensor wide = tensor(i).converted(DType::I64);
+  const auto *data = std::as_const(wide).as<int64_t>();
+  return {data, data + wide.elements()};
+}
+
+int64_t HostCall::integer(size_t i) const {
+  std::vector<int64_t> all = integers(i);
+  if (all.size() != 1)
+    fail(ErrorKind::ShapeMismatch,
+         nameOfInput(i) + ": expected one element, found " + describe(input(i)));
+  return all.front();
+}
+
+std::vector<double> HostCall::numbers(size_t i) const {
+  Tensor wide = tensor(i).converted(DType::F64);
+  const auto *data = std::as_const(wide).as<double>();
+  return {data, data + wide.elements()};
+}
+
+int64_t HostCall::axis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank)
+    fail(ErrorKind::InvalidModel,
+         "axis " + std::to_string(axis) + " is outside a tensor of rank " + std::to_string(rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+const onnx::Graph &HostCall::body(const std::string &attribute) const {
+  const onnx::Attribute *found = node.find(attribute);
+  if (!found || !found->graph)
+    fail(ErrorKind::InvalidModel,
+         "attribute " + inQuotes(attribute) + ": expected a graph, found none");
+  return *found->graph;
+}
+
+void HostCall::countIteration() const {
+  pollInterruption();
+  if (call.iterationsLeft-- <= 0)
+    fail(ErrorKind::OutOfRange, "expected loops to end, found them still running at the limit of "
+                                "iterations (HEADRACE_MOST_ITERATIONS sets it)");
+}
+
+} // namespace headrace::staged

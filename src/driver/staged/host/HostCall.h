@@ -1,0 +1,49 @@
+// One call of an operator of the host: its inputs, checked, and the means to run the graphs inside
+// of the node. A fault is an Error that names the node.
+#pragma once
+
+#include "driver/staged/StagedModel.h"
+#include "runtime/system/Error.h"
+#include "runtime/value/RuntimeValue.h"
+
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace headrace::staged {
+
+struct HostCall {
+  const onnx::Node &node;
+  const int64_t opset;
+  std::vector<const RuntimeValue *> inputs; // null for an omitted one
+  Call &call;
+  /// Runs the graph of an attribute.
+  std::function<std::vector<RuntimeValue>(const std::string &attribute,
+                                          std::span<const RuntimeValue>)>
+      runBody;
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  const RuntimeValue &input(size_t i) const;
+  const Tensor &tensor(size_t i) const;
+  const StringTensor &strings(size_t i) const;
+  const std::vector<RuntimeValue> &sequence(size_t i) const;
+  /// The one element of a tensor of integers or booleans.
+  int64_t integer(size_t i) const;
+  bool boolean(size_t i) const { return integer(i) != 0; }
+  std::vector<int64_t> integers(size_t i) const;
+  /// Numbers in the type of T.
+  std::vector<double> numbers(size_t i) const;
+
+  /// Counted from the end where it is negative.
+  int64_t axis(int64_t axis, int64_t rank) const;
+  /// The graph of an attribute, for its declared types.
+  const onnx::Graph &body(const std::string &attribute) const;
+  /// To be called for each run of a loop's body.
+  void countIteration() const;
+
+  [[noreturn]] void fail(ErrorKind kind, const std::string &what) const;
+  /// "input 1 ('weights')"
+  std::string nameOfInput(size_t i) const;
+};
+
+} // namespace headrace::staged

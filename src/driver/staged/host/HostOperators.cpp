@@ -1,0 +1,32 @@
+#include "driver/staged/host/HostOperators.h"
+
+#include <map>
+
+namespace headrace::staged {
+
+using Key = std::pair<std::string, std::string>; // domain, operator
+
+static std::map<Key, const HostOperator *> buildTable() {
+  std::map<Key, const HostOperator *> table;
+  for (HostFamily family : {controlFlowOperators(), sequenceOperators(), selectionOperators(),
+                            stringOperators(), encodingOperators()})
+    for (const HostOperator &entry : family)
+      table.emplace(Key(entry.domain, entry.opType), &entry);
+  return table;
+}
+
+HostFunction findHostOperator(const onnx::Node &node, int64_t opset) {
+  static const auto table = buildTable();
+  auto found = table.find({node.domain, node.opType});
+  bool isThere = found != table.end() && (!node.domain.empty() || found->second->since <= opset);
+  return isThere ? found->second->function : nullptr;
+}
+
+bool yieldsStrings(const onnx::Node &node) {
+  constexpr int64_t stringType = 8;
+  if (node.opType == "Cast")
+    return node.getInt("to", 0) == stringType;
+  return node.opType == "Constant" && (node.find("value_string") || node.find("value_strings"));
+}
+
+} // namespace headrace::staged

@@ -1,0 +1,315 @@
+// Operators whose results have as many elements as the data say.
+#include "driver/staged/host/HostOperators.h"
+#include "driver/staged/host/TensorParts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace headrace::staged {
+
+using Values = std::vector<RuntimeValue>;
+
+//===--------------------------------------------------------------------------===//
+// NonZero, Compress
+//===--------------------------------------------------------------------------===//
+
+/// Whether each element is something else than 0: NaN is, -0 is not.
+static std::vector<bool> truths(const Tensor &tensor) {
+  Tensor converted = tensor.converted(DType::Bool);
+  const auto *data = std::as_const(converted).as<bool>();
+  return std::vector<bool>(data, data + converted.elements());
+}
+
+/// The positions of what is not 0, a column each, in row-major order.
+static Values nonZero(HostCall &c) {
+  const Tensor &tensor = c.tensor(0);
+  std::vector<bool> isSet = truths(tensor);
+  // A scalar is a list of one element, but has no coordinate to give.
+  const Shape &shape = tensor.shape();
+  auto count = static_cast<int64_t>(std::count(isSet.begin(), isSet.end(), true));
+  auto rank = static_cast<int64_t>(shape.size());
+  Tensor result = Tensor::allocate(DType::I64, {rank, count});
+  auto *out = result.as<int64_t>();
+  int64_t column = 0;
+  for (size_t i = 0; i < isSet.size(); ++i) {
+    if (!isSet[i])
+      continue;
+    auto rest = static_cast<int64_t>(i);
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      out[d * count + column] = rest % shape[d];
+      rest /= shape[d];
+    }
+    ++column;
+  }
+  return {result};
+}
+
+static const Shape &shapeOfInput(HostCall &c, size_t i) {
+  const Shape *shape = shapeOf(c.input(i));
+  if (!shape)
+    c.fail(ErrorKind::TypeMismatch,
+           c.nameOfInput(i) + ": expected a tensor, found " + describe(c.input(i)));
+  return *shape;
+}
+
+/// The positions along an axis where the condition holds; without an axis, of the flat tensor.
+static Values compress(HostCall &c) {
+  RuntimeValue data = c.input(0);
+  Shape shape = shapeOfInput(c, 0);
+  int64_t axis = 0;
+  if (c.node.find("axis")) {
+    axis = c.axis(c.node.getInt("axis", 0), static_cast<int64_t>(shape.size()));
+  } else {
+    shape = {elementCount(shape)};
+    data = reshaped(data, shape);
+  }
+  if (c.tensor(1).dtype() != DType::Bool)
+    c.fail(ErrorKind::TypeMismatch,
+           c.nameOfInput(1) + ": expected booleans, found " + describe(c.input(1)));
+  std::vector<bool> condition = truths(c.tensor(1));
+  std::vector<int64_t> positions;
+  for (size_t i = 0; i < condition.size(); ++i)
+    if (condition[i]) {
+      if (static_cast<int64_t>(i) >= shape[axis])
+        c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": position " + std::to_string(i) +
+                                          " is outside a size of " + std::to_string(shape[axis]));
+      positions.push_back(static_cast<int64_t>(i));
+    }
+  return {take(data, axis, positions)};
+}
+
+//===--------------------------------------------------------------------------===//
+// Unique
+//===--------------------------------------------------------------------------===//
+
+namespace {
+
+/// Elements of any type that can be ordered and compared; NaN is after every number and unlike any
+/// other.
+class Elements {
+public:
+  explicit Elements(const RuntimeValue &value) {
+    if (const StringTensor *strings = value.strings()) {
+      texts = &strings->elements;
+      return;
+    }
+    const Tensor &tensor = *value.tensor();
+    isFloating = tensor.dtype() >= DType::F16 && tensor.dtype() < DType::I4;
+    isUnsigned = tensor.dtype() == DType::U64;
+    numbers = tensor.converted(isFloating ? DType::F64 : isUnsigned ? DType::U64 : DType::I64);
+  }
+
+  /// Negative, 0 or positive.
+  int compare(int64_t a, int64_t b) const {
+    if (texts)
+      return (*texts)[a].compare((*texts)[b]);
+    if (isFloating)
+      return compareFloats(numbers.as<double>()[a], numbers.as<double>()[b]);
+    return isUnsigned ? order(numbers.as<uint64_t>()[a], numbers.as<uint64_t>()[b])
+                      : order(numbers.as<int64_t>()[a], numbers.as<int64_t>()[b]);
+  }
+
+  bool isNan(int64_t at) const {
+    return !texts && isFloating && std::isnan(numbers.as<double>()[at]);
+  }
+
+private:
+  template <class T> static int order(T a, T b) { return a < b ? -1 : a > b ? 1 : 0; }
+  static int compareFloats(double a, double b) {
+    if (std::isnan(a) || std::isnan(b))
+      return order(std::isnan(a), std::isnan(b));
+    return order(a, b);
+  }
+
+  const std::vector<std::string> *texts = nullptr;
+  Tensor numbers;
+  bool isFloating = false, isUnsigned = false;
+};
+
+/// The slices of a tensor along an axis.
+class Slices {
+public:
+  Slices(const RuntimeValue &value, const Shape &shape, int64_t axis) : elements(value) {
+    for (int64_t i = 0; i < axis; ++i)
+      outer *= shape[i];
+    size = shape[axis];
+    for (size_t i = axis + 1; i < shape.size(); ++i)
+      inner *= shape[i];
+  }
+
+  int64_t count() const { return size; }
+
+  int compare(int64_t a, int64_t b) const {
+    for (int64_t row = 0; row < outer; ++row)
+      for (int64_t i = 0; i < inner; ++i)
+        if (int result = elements.compare(at(row, a, i), at(row, b, i)))
+          return result;
+    return 0;
+  }
+
+  bool areSame(int64_t a, int64_t b) const {
+    if (compare(a, b) != 0)
+      return false;
+    for (int64_t row = 0; row < outer; ++row)
+      for (int64_t i = 0; i < inner; ++i)
+        if (elements.isNan(at(row, a, i)))
+          return false;
+    return true;
+  }
+
+private:
+  int64_t at(int64_t row, int64_t position, int64_t i) const {
+    return (row * size + position) * inner + i;
+  }
+
+  Elements elements;
+  int64_t outer = 1, size = 0, inner = 1;
+};
+
+} // namespace
+
+/// The distinct slices, where each is first, which of them each slice is, and how often.
+static Values unique(HostCall &c) {
+  RuntimeValue data = c.input(0);
+  Shape shape = shapeOfInput(c, 0);
+  int64_t axis = 0;
+  if (c.node.find("axis")) {
+    axis = c.axis(c.node.getInt("axis", 0), static_cast<int64_t>(shape.size()));
+  } else {
+    shape = {elementCount(shape)};
+    data = reshaped(data, shape);
+  }
+  Slices slices(data, shape, axis);
+  std::vector<int64_t> order(slices.count());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    int result = slices.compare(a, b);
+    return result != 0 ? result < 0 : a < b;
+  });
+  std::vector<int64_t> firsts, groupOf(order.size()), counts;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || !slices.areSame(order[i - 1], order[i])) {
+      firsts.push_back(order[i]);
+      counts.push_back(0);
+    }
+    groupOf[order[i]] = static_cast<int64_t>(firsts.size()) - 1;
+    ++counts.back();
+  }
+  if (c.node.getInt("sorted", 1) == 0) {
+    std::vector<int64_t> ranks(firsts.size()), places(firsts.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::sort(ranks.begin(), ranks.end(),
+              [&](int64_t a, int64_t b) { return firsts[a] < firsts[b]; });
+    std::vector<int64_t> sortedFirsts, sortedCounts;
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      places[ranks[i]] = static_cast<int64_t>(i);
+      sortedFirsts.push_back(firsts[ranks[i]]);
+      sortedCounts.push_back(counts[ranks[i]]);
+    }
+    for (int64_t &group : groupOf)
+      group = places[group];
+    firsts = sortedFirsts;
+    counts = sortedCounts;
+  }
+  return {take(data, axis, firsts), tensorOf(firsts), tensorOf(groupOf), tensorOf(counts)};
+}
+
+//===--------------------------------------------------------------------------===//
+// NonMaxSuppression
+//===--------------------------------------------------------------------------===//
+
+namespace {
+
+struct Box {
+  float top, left, bottom, right;
+  float area() const { return (bottom - top) * (right - left); }
+};
+
+Box cornersOf(const float *box, bool isCentered) {
+  if (isCentered) {
+    float x = box[0], y = box[1], width = box[2] / 2, height = box[3] / 2;
+    return {y - height, x - width, y + height, x + width};
+  }
+  // Any two opposite corners.
+  return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]),
+          std::max(box[1], box[3])};
+}
+
+/// The part that two boxes share of all that they cover.
+float overlap(const Box &a, const Box &b) {
+  float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  if (height <= 0 || width <= 0 || a.area() <= 0 || b.area() <= 0)
+    return 0;
+  float shared = height * width;
+  return shared / (a.area() + b.area() - shared);
+}
+
+} // namespace
+
+static float optionalNumber(HostCall &c, size_t i, float otherwise) {
+  if (!c.has(i))
+    return otherwise;
+  std::vector<double> numbers = c.numbers(i);
+  if (numbers.size() != 1)
+    c.fail(ErrorKind::ShapeMismatch,
+           c.nameOfInput(i) + ": expected one number, found " + describe(c.input(i)));
+  return static_cast<float>(numbers.front());
+}
+
+static Values nonMaxSuppression(HostCall &c) {
+  Tensor boxes = c.tensor(0).converted(DType::F32), scores = c.tensor(1).converted(DType::F32);
+  const Shape &boxShape = boxes.shape(), &scoreShape = scores.shape();
+  if (boxShape.size() != 3 || scoreShape.size() != 3 || boxShape[2] != 4 ||
+      boxShape[0] != scoreShape[0] || boxShape[1] != scoreShape[2])
+    c.fail(ErrorKind::ShapeMismatch, "expected boxes of B x N x 4 and scores of B x C x N, found " +
+                                         describe(c.input(0)) + " and " + describe(c.input(1)));
+  int64_t most = c.has(2) ? std::max<int64_t>(c.integer(2), 0) : 0;
+  float mostOverlap = optionalNumber(c, 3, 0);
+  bool hasLeast = c.has(4);
+  float least = optionalNumber(c, 4, 0);
+  bool isCentered = c.node.getInt("center_point_box", 0) != 0;
+  int64_t batches = scoreShape[0], classes = scoreShape[1], count = scoreShape[2];
+  std::vector<int64_t> selected; // batch, class, box
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t kind = 0; kind < classes; ++kind) {
+      const float *score = std::as_const(scores).as<float>() + (batch * classes + kind) * count;
+      const float *box = std::as_const(boxes).as<float>() + batch * count * 4;
+      std::vector<int64_t> order;
+      for (int64_t i = 0; i < count; ++i)
+        if (!hasLeast || score[i] > least)
+          order.push_back(i);
+      // NaN, which no order holds for, goes last.
+      auto key = [&](int64_t at) { return std::isnan(score[at]) ? -INFINITY : score[at]; };
+      std::sort(order.begin(), order.end(),
+                [&](int64_t a, int64_t b) { return key(a) != key(b) ? key(a) > key(b) : a < b; });
+      std::vector<Box> kept;
+      for (int64_t i : order) {
+        if (static_cast<int64_t>(kept.size()) == most)
+          break;
+        Box candidate = cornersOf(box + i * 4, isCentered);
+        bool isCovered = std::any_of(kept.begin(), kept.end(), [&](const Box &other) {
+          return overlap(candidate, other) > mostOverlap;
+        });
+        if (isCovered)
+          continue;
+        kept.push_back(candidate);
+        selected.insert(selected.end(), {batch, kind, i});
+      }
+    }
+  return {tensorOf(selected).reshaped({static_cast<int64_t>(selected.size()) / 3, 3})};
+}
+
+HostFamily selectionOperators() {
+  static const HostOperator table[] = {
+      {"", "NonZero", 9, nonZero},
+      {"", "Compress", 9, compress},
+      {"", "Unique", 11, unique},
+      {"", "NonMaxSuppression", 10, nonMaxSuppression},
+  };
+  return table;
+}
+
+} // namespace headrace::staged

@@ -1,0 +1,83 @@
+#include "frontend/onnx/import/StageImporter.h"
+
+#include "frontend/common/ProgramWriter.h"
+#include "frontend/onnx/import/Operators.h"
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+bool isImportable(const Node &node, int64_t opset) { return operatorOf(node, opset) != nullptr; }
+
+struct StageImporter::Impl {
+  ProgramWriter writer;
+  Values values;
+  ImportState state;
+
+  Impl(const std::string &name, MLIRContext &context, int64_t opset)
+      : writer(context, name), values(writer.builder),
+        state{writer.builder, writer.symbols, values, writer.diagnostics, opset} {}
+
+  /// Takes back operators and values of a node that failed half-way.
+  void rollBack(Operation *lastBefore, size_t valuesBefore, const Symbols &symbolsBefore) {
+    Block &block = *writer.builder.getInsertionBlock();
+    while (!block.empty() && &block.back() != lastBefore)
+      block.back().erase();
+    writer.builder.setInsertionPointToEnd(&block);
+    values.rollBack(valuesBefore);
+    writer.symbols = symbolsBefore;
+  }
+};
+
+StageImporter::StageImporter(const std::string &name, MLIRContext &context, int64_t opset)
+    : impl(std::make_unique<Impl>(name, context, opset)) {}
+StageImporter::~StageImporter() = default;
+
+bool StageImporter::has(const std::string &value) const {
+  return impl->values.find(value) != nullptr;
+}
+
+void StageImporter::addConstant(const std::string &name, const Tensor &tensor) {
+  impl->values.define(name, tensor);
+}
+
+void StageImporter::addInput(const std::string &name, DType dtype, const std::vector<Dim> &dims) {
+  MLIRContext *context = impl->writer.builder.getContext();
+  SymbolicShape sizes;
+  for (const Dim &dim : dims)
+    sizes.push_back(dim.value ? constantDim(*dim.value, context)
+                              : impl->writer.symbols.get(dim.symbol));
+  RankedTensorType type = tensorType(sizes, toElementType(dtype, context));
+  impl->values.define(name, impl->writer.addInput(name, type));
+}
+
+void StageImporter::fixInput(const std::string &name, const Tensor &tensor) {
+  impl->values.redefine(name, tensor);
+}
+
+/// The last value that was asked for is the one that the import did not go on without.
+std::optional<StageImporter::Refusal> StageImporter::tryImport(const Node &node) {
+  Block &block = *impl->writer.builder.getInsertionBlock();
+  Operation *last = block.empty() ? nullptr : &block.back();
+  size_t mark = impl->values.mark();
+  Symbols symbols = impl->writer.symbols;
+  try {
+    importNode(node, impl->state);
+    return std::nullopt;
+  } catch (const Error &error) {
+    Refusal refusal{error, impl->state.unknown.empty() ? "" : impl->state.unknown.back()};
+    impl->rollBack(last, mark, symbols);
+    return refusal;
+  } catch (...) {
+    impl->rollBack(last, mark, symbols);
+    throw;
+  }
+}
+
+OwningOpRef<ModuleOp> StageImporter::finish(const std::vector<std::string> &outputs) {
+  for (const std::string &output : outputs)
+    impl->writer.addOutput(output, impl->values.tensor(output));
+  return impl->writer.finish();
+}
+
+} // namespace headrace::onnx

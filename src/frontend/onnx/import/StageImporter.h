@@ -1,0 +1,49 @@
+// Some nodes of a graph as a program of level 1: added one by one, as far as what is known of their
+// inputs allows.
+#pragma once
+
+#include "frontend/onnx/read/OnnxModel.h"
+#include "runtime/system/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <optional>
+
+namespace headrace::onnx {
+
+/// Whether a node is one that can be imported, given that its inputs are tensors of numbers.
+bool isImportable(const Node &node, int64_t opset);
+
+class StageImporter {
+public:
+  /// `opset` is the version of the standard operators where a node does not say otherwise.
+  StageImporter(const std::string &name, mlir::MLIRContext &context, int64_t opset);
+  ~StageImporter();
+
+  bool has(const std::string &value) const;
+  void addConstant(const std::string &name, const Tensor &tensor);
+  /// An open dimension has a name that it shares with its equals.
+  void addInput(const std::string &name, DType dtype, const std::vector<Dim> &dims);
+  /// What the program is made for: from here on the input has this value.
+  void fixInput(const std::string &name, const Tensor &tensor);
+
+  /// Why a node was not imported, which left no trace: the error, and the input whose value it
+  /// would have needed, if any.
+  struct Refusal {
+    Error error;
+    std::string needed;
+  };
+  std::optional<Refusal> tryImport(const Node &node);
+
+  /// The program that yields these values; the importer is empty afterwards.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(const std::vector<std::string> &outputs);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace headrace::onnx

@@ -1,0 +1,78 @@
+"""Models that run in stages, on the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import parser  # noqa: E402
+
+BIN = os.environ.get("HEADRACE_BIN")
+pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def make(text: str, opset: int = 20) -> Path:
+        model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
+        path = tmp_path / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    return make
+
+
+def headrace(*arguments) -> subprocess.CompletedProcess[str]:
+    command = [BIN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+CONCAT = "m (string[N] x, string[1] y) => (string[N] z) { z = StringConcat(x, y) }"
+LENGTH = "m (seq(float[N]) xs) => (seq(float[N]) ys, int64 n) { n = SequenceLength(xs) ys = Identity(xs) }"
+RESHAPE = "m (float[2,3] x, int64[2] s) => (float[A,B] y) { e = Exp(x) y = Reshape(e, s) }"
+
+
+def test_strings_are_given_by_comma(write) -> None:
+    model = write(CONCAT)
+    done = headrace("run", model, "--input", "x=2xstring=a,b", "--input", "y=1xstring=,!")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "z: string 2\n  a,!\n  b,!\n"
+    done = headrace("run", model, "--input", "x=3xstring=a,b", "--input", "y=1xstring=!")
+    assert done.returncode == 1
+    assert "expected 3 strings for shape 3, got 2" in done.stderr
+
+
+def test_a_sequence_takes_one_option_for_each_element(write) -> None:
+    model = write(LENGTH)
+    done = headrace("run", model, "--input", "xs=2xf32=1,2", "--input", "xs=1xf32=3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ys[1]: f32 1\n[3.0]" in done.stdout
+    done = headrace("run", model)
+    assert done.returncode == 1
+    assert "input 'xs' is missing: expected sequence(f32)" in done.stderr
+
+
+def test_stages_answer_like_the_reference_and_are_written(write, tmp_path: Path) -> None:
+    model, given = write(RESHAPE), ("--random", "0", "--input", "s=2xi64=3,2")
+    assert headrace("run", model, *given, "--reference", "--output", tmp_path / "o").returncode == 0
+    done = headrace("run", model, *given, "--expect", tmp_path / "o")
+    assert done.returncode == 0
+    assert "y matches" in done.stdout
+
+
+def test_explain_names_what_runs_on_the_host(write) -> None:
+    done = headrace("explain", write(LENGTH))
+    assert done.returncode == 0
+    assert "runs in stages" in done.stdout
+    assert "SequenceLength node of output 'n'" in done.stdout
+
+
+def test_packages_are_refused_in_one_sentence(write, tmp_path: Path) -> None:
+    done = headrace("compile", write(RESHAPE), "-o", tmp_path / "model.hrpkg")
+    assert done.returncode == 1
+    assert "runs in stages" in done.stderr
+    assert done.stderr.count("\n") == 1
