@@ -1,5 +1,7 @@
 #include "driver/staged/host/HostOperators.h"
 
+#include "frontend/onnx/read/TensorReader.h"
+
 #include <map>
 
 namespace headrace::staged {
@@ -23,9 +25,10 @@ HostFunction findHostOperator(const onnx::Node &node, int64_t opset) {
 }
 
 bool yieldsStrings(const onnx::Node &node) {
-  constexpr int64_t stringType = 8;
-  if (node.opType == "Cast")
-    return node.getInt("to", 0) == stringType;
+  if (node.opType == "Cast") {
+    const onnx::Attribute *to = node.find("to");
+    return to && to->kind == onnx::Attribute::Int && to->i == onnx::kStringCode;
+  }
   return node.opType == "Constant" && (node.find("value_string") || node.find("value_strings"));
 }
 

@@ -220,6 +220,8 @@ Known where(NodeContext &c) {
 
 /// Free sizes keep their value in any type that holds sizes.
 Known cast(NodeContext &c) {
+  if (const Attribute *to = c.node.find("to"); to && to->kind == Attribute::String)
+    return std::nullopt; // a name, in versions before 6
   auto dtype =
       dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(c.node.getInt("to", 0), 0, 99)));
   SymbolicValue value = *c.known(0);
