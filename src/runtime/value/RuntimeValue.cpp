@@ -9,6 +9,9 @@ std::string describe(const RuntimeValue &value) {
     return "strings of " + shapeString(strings->shape);
   if (const std::vector<RuntimeValue> *sequence = value.sequence())
     return "a sequence of " + std::to_string(sequence->size());
+  if (const MapValue *map = value.map())
+    return "a map of " + std::to_string(map->keys.tensor() ? map->keys.tensor()->elements()
+                                                           : map->keys.strings()->shape[0]);
   return "nothing";
 }
 

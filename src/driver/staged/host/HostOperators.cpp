@@ -9,7 +9,7 @@ using Key = std::pair<std::string, std::string>; // domain, operator
 static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
   for (HostFamily family : {controlFlowOperators(), sequenceOperators(), selectionOperators(),
-                            stringOperators(), encodingOperators()})
+                            stringOperators(), encodingOperators(), mapOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;

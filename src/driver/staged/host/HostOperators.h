@@ -23,6 +23,7 @@ HostFamily sequenceOperators();
 HostFamily selectionOperators();
 HostFamily stringOperators();
 HostFamily encodingOperators();
+HostFamily mapOperators();
 
 /// Null where there is none.
 HostFunction findHostOperator(const onnx::Node &node, int64_t opset);
