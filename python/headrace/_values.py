@@ -73,7 +73,9 @@ def to_any_value(value: Any, name: str) -> Any:
     return element_type, to_input(array, name, element_type)
 
 
-def to_strings(value: Any, name: str, _type: str = "string") -> tuple[str, tuple[int, ...], list[str]]:
+def to_strings(
+    value: Any, name: str, _type: str = "string"
+) -> tuple[str, tuple[int, ...], list[str]]:
     array = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
     elements = [
         item.decode() if isinstance(item, bytes) else item for item in array.ravel().tolist()

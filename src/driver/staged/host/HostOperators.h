@@ -24,6 +24,7 @@ HostFamily selectionOperators();
 HostFamily stringOperators();
 HostFamily encodingOperators();
 HostFamily mapOperators();
+HostFamily stringShapeOperators();
 
 /// Null where there is none.
 HostFunction findHostOperator(const onnx::Node &node, int64_t opset);

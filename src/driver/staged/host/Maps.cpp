@@ -36,8 +36,8 @@ static RuntimeValue names(HostCall &c, const char *strings, const char *integers
     return listOf(std::move(found));
   if (std::vector<int64_t> found = c.node.getInts(integers); !found.empty())
     return listOf(found);
-  c.fail(ErrorKind::InvalidModel, std::string("expected an attribute ") + strings + " or " +
-                                      integers + ", found neither");
+  c.fail(ErrorKind::InvalidModel,
+         std::string("expected an attribute ") + strings + " or " + integers + ", found neither");
 }
 
 /// A map of labels and scores for each row; a list is one row.
@@ -52,8 +52,7 @@ static Values zipMap(HostCall &c) {
     scores = scores.reshaped({1, scores.shape()[0]});
   if (scores.shape().size() != 2 || scores.shape()[1] != count)
     c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(0) + ": expected rows of " +
-                                         std::to_string(count) + ", found " +
-                                         describe(c.input(0)));
+                                         std::to_string(count) + ", found " + describe(c.input(0)));
   Values maps;
   const auto *data = std::as_const(scores).as<float>();
   for (int64_t i = 0; i < scores.shape()[0]; ++i) {
@@ -217,8 +216,8 @@ static Values oneHotEncoder(HostCall &c) {
   Shape shape = given.shape;
   shape.push_back(count);
   if (elementCount(shape) > kMostElements * 16)
-    c.fail(ErrorKind::OutOfRange, "expected a result that fits in memory, found " +
-                                      shapeString(shape));
+    c.fail(ErrorKind::OutOfRange,
+           "expected a result that fits in memory, found " + shapeString(shape));
   Tensor result = Tensor::allocate(DType::F32, shape);
   auto *data = result.as<float>();
   std::fill(data, data + result.elements(), 0.0F);

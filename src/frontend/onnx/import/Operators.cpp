@@ -30,8 +30,8 @@ static Table buildTable() {
            gridOperators(),         regionOperators(),        transposedWindowOperators(),
            poolPlaceOperators(),    signalOperators(),        recurrentOperators(),
            determinantOperators()});
-  add("ai.onnx.ml", {featureOperators(), linearModelOperators(), supportVectorOperators(),
-                     treeOperators()});
+  add("ai.onnx.ml",
+      {featureOperators(), linearModelOperators(), supportVectorOperators(), treeOperators()});
   add("ai.onnx.preview", {previewOperators()});
   add("ai.onnx.preview.training", {trainingOperators()});
   add("com.microsoft", {microsoftFusedOperators(), microsoftNormalizationOperators(),

@@ -8,29 +8,21 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// Fails where a list is neither one number nor one for each feature of input 0.
-static void checkPerFeature(NodeContext &c, const char *attribute, size_t count) {
-  if (count == 1)
-    return;
-  if (c.rank(0) == 0 || !sameSize(c.shape(0).back(), c.dim(count)))
-    c.fail(ErrorKind::InvalidModel,
-           "attribute '{0}': expected 1 number or one for each feature of {1}, found {2}",
-           attribute, c.text(c.shape(0)), count);
-}
-
-static Value perFeature(NodeContext &c, const char *attribute, double otherwise, Type type) {
+/// A list of one number, or of one for each feature that the rows then have.
+static Value perFeature(NodeContext &c, const char *attribute, double otherwise, Value &rows) {
   std::vector<double> numbers = floatsAttribute(c, attribute);
   if (numbers.empty())
     numbers = {otherwise};
-  checkPerFeature(c, attribute, numbers.size());
+  if (numbers.size() > 1)
+    rows = withFeatures(c, rows, numbers.size());
+  Type type = elementTypeOf(rows);
   return floatConstant(c, numbers, {static_cast<int64_t>(numbers.size())}, type);
 }
 
 static void importScaler(NodeContext &c) {
-  Type type = c.builder.getF32Type();
-  Value input = c.cast(c.input(0, Accepts::Numbers), type);
-  Value moved = subtract(c, input, perFeature(c, "offset", 0, type));
-  c.result(multiply(c, moved, perFeature(c, "scale", 1, type)));
+  Value input = c.cast(c.input(0, Accepts::Numbers), c.builder.getF32Type());
+  Value offset = perFeature(c, "offset", 0, input), scale = perFeature(c, "scale", 1, input);
+  c.result(multiply(c, subtract(c, input, offset), scale));
 }
 
 /// A row whose norm is 0 stays as it is.
@@ -71,7 +63,7 @@ static void importImputer(NodeContext &c) {
   if (isa<FloatType>(type)) {
     if (!c.node.find("imputed_value_floats"))
       c.fail(ErrorKind::InvalidModel, "attribute 'imputed_value_floats' is missing");
-    Value values = perFeature(c, "imputed_value_floats", 0, type);
+    Value values = perFeature(c, "imputed_value_floats", 0, input);
     double replaced = c.node.getFloat("replaced_value_float", 0);
     return c.result(c.map({input, values}, [&](ScalarMath &m, ValueRange x) {
       Value isMissing = std::isnan(replaced)
@@ -83,7 +75,8 @@ static void importImputer(NodeContext &c) {
   std::vector<int64_t> numbers = c.node.getInts("imputed_value_int64s");
   if (numbers.empty())
     c.fail(ErrorKind::InvalidModel, "attribute 'imputed_value_int64s' is missing");
-  checkPerFeature(c, "imputed_value_int64s", numbers.size());
+  if (numbers.size() > 1)
+    input = withFeatures(c, input, numbers.size());
   Type wide = c.builder.getI64Type();
   int64_t replaced = c.node.getInt("replaced_value_int64", 0);
   Value result =
@@ -135,10 +128,7 @@ static void importFeatureVectorizer(NodeContext &c) {
       part = c.reshape(part, {c.dim(1), c.shape(i)[0]});
     else
       c.checkRank(i, 2);
-    if (!widths.empty() && !sameSize(shapeOf(part)[1], c.dim(widths[i])))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, found {2}", c.nameOfInput(i),
-             widths[i], c.text(c.shape(i)));
-    parts.push_back(part);
+    parts.push_back(widths.empty() ? part : withFeatures(c, part, widths[i], i));
   }
   c.result(parts.size() == 1 ? parts[0] : concat(c, parts, 1));
 }
@@ -155,8 +145,7 @@ static void importArrayFeatureExtractor(NodeContext &c) {
   }
   Value columns = c.reshape(indices(c, 1), {c.product(c.shape(1))});
   auto last = static_cast<int64_t>(shape.size()) - 1;
-  c.result(
-      c.infer<hr::GatherOp>(input, c.checkedIndices(columns, c.dim(0), shape.back()), last));
+  c.result(c.infer<hr::GatherOp>(input, c.checkedIndices(columns, c.dim(0), shape.back()), last));
 }
 
 OperatorFamily featureOperators() {

@@ -28,6 +28,8 @@ public:
       write(static_cast<int64_t>(i));
     checkCount();
     forest.nodes = static_cast<int64_t>(nodes.size());
+    for (int64_t i = 0; i < forest.nodes; ++i)
+      depthFrom({false, i}); // also those that no root leads to must not be in cycles
     for (TreePlace root : roots)
       forest.depth = std::max(forest.depth, depthFrom(root));
     flatten(roots);

@@ -17,10 +17,7 @@ static Value linearScores(NodeContext &c, Value rows, int64_t targets) {
     c.fail(ErrorKind::InvalidModel,
            "attribute 'coefficients': expected a multiple of {0} elements, found {1}", targets,
            count);
-  AffineExpr features = shapeOf(rows)[1];
-  if (!sameSize(features, c.dim(count / targets)))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, found {2}", c.nameOfInput(0),
-           count / targets, c.text({features}));
+  rows = withFeatures(c, rows, count / targets);
   Type type = elementTypeOf(rows);
   Value weights = floatConstant(c, coefficients, {targets, count / targets}, type);
   Value scores = contract(c, rows, weights, "mk", "nk", "mn");

@@ -41,26 +41,22 @@ public:
     Value p = step.state, q = step.weights[0];
     AffineExpr k = c.dim(classes);
     SmallVector<AffineExpr> d = dimensions(c, 0, 3);
-    Compute product{
-        {rows, k, k}, 1, hr::ReduceKind::Sum, {{q, d}, {p, {d[0], d[2]}}}, {}};
+    Compute product{{rows, k, k}, 1, hr::ReduceKind::Sum, {{q, d}, {p, {d[0], d[2]}}}, {}};
     auto times = [](PointMath &m) { return m.mul(m.read(0), m.read(1)); };
     Value qp = writeCompute(c, product, times);
     Compute total{{rows, k}, 1, hr::ReduceKind::Sum, {{p, {d[0], d[1]}}, {qp, {d[0], d[1]}}}, {}};
     Value value = writeCompute(c, total, times);
     Compute farthest{{rows, k}, 1, hr::ReduceKind::Max, {{qp, {d[0], d[1]}}, {value, {row}}}, {}};
-    Value error = writeCompute(
-        c, farthest, [](PointMath &m) { return m.abs(m.sub(m.read(0), m.read(1))); });
+    Value error =
+        writeCompute(c, farthest, [](PointMath &m) { return m.abs(m.sub(m.read(0), m.read(1))); });
     Value moving = joined(p, qp, value);
     for (int64_t i = 0; i < classes; ++i)
       moving = moved(moving, q, i);
-    Compute chosen{{rows, k},
-                   0,
-                   {},
-                   {{p, {d[0], d[1]}}, {moving, {d[0], d[1]}}, {error, {row}}},
-                   {}};
+    Compute chosen{{rows, k}, 0, {}, {{p, {d[0], d[1]}}, {error, {row}}}, {moving}};
     return writeCompute(c, chosen, [&](PointMath &m) {
-      Value limit = m.number(m.read(2), 0.005 / static_cast<double>(classes));
-      return m.select(m.less(m.read(2), limit), m.read(0), m.read(1));
+      Value limit = m.number(m.read(1), 0.005 / static_cast<double>(classes));
+      Value changed = m.element(0, {m.position(0), m.position(1)});
+      return m.select(m.less(m.read(1), limit), m.read(0), changed);
     });
   }
 
@@ -133,12 +129,6 @@ private:
 
 Value classProbabilities(NodeContext &c, Value pairs, int64_t classes) {
   constexpr int64_t kRounds = 100, kMostClasses = 64;
-  if (classes == 2) {
-    Value second = c.map({pairs}, [](ScalarMath &m, ValueRange x) {
-      return m.sub(m.number(x[0], 1), x[0]);
-    });
-    return concat(c, {pairs, second}, 1);
-  }
   if (classes > kMostClasses)
     c.fail(ErrorKind::Unsupported, "expected at most {0} classes with probabilities, found {1}",
            kMostClasses, classes);
@@ -149,9 +139,8 @@ Value classProbabilities(NodeContext &c, Value pairs, int64_t classes) {
   Value even =
       c.broadcast(c.scalar(1.0 / static_cast<double>(classes), type), {rows, c.dim(classes)});
   Value rounds = positions(c, c.dim(kRounds));
-  Value states = writeRecurrence(c, rounds, even, q, [&](const RecurrenceStep &step) {
-    return coupling.next(step);
-  });
+  Value states = writeRecurrence(c, rounds, even, q,
+                                 [&](const RecurrenceStep &step) { return coupling.next(step); });
   Value last = c.slice(states, {c.dim(kRounds - 1), zero, zero}, {one, rows, c.dim(classes)},
                        SmallVector<int64_t>(3, 1));
   return c.reshape(last, {rows, c.dim(classes)});

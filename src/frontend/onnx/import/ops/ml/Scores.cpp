@@ -20,6 +20,21 @@ Value featureRows(NodeContext &c, Type type) {
   return c.cast(input, type);
 }
 
+Value withFeatures(NodeContext &c, Value tensor, int64_t count, size_t i) {
+  SymbolicShape shape = shapeOf(tensor);
+  if (shape.empty() || constantValue(shape.back()).value_or(count) != count)
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, found {2}", c.nameOfInput(i),
+           count, c.text(shape));
+  if (constantValue(shape.back()))
+    return tensor;
+  AffineExpr free = shape.back();
+  c.requireNonNegative(free - count, "features less those of the model");
+  c.requireNonNegative(c.dim(count) - free, "features of the model less those of the rows");
+  shape.back() = c.dim(count);
+  SymbolicShape starts(shape.size(), c.dim(0));
+  return c.slice(tensor, starts, shape, SmallVector<int64_t>(shape.size(), 1));
+}
+
 template <class T>
 static Tensor listOf(DType dtype, const std::vector<T> &numbers, const Shape &shape) {
   Tensor result = Tensor::allocate(dtype, shape);
@@ -28,8 +43,7 @@ static Tensor listOf(DType dtype, const std::vector<T> &numbers, const Shape &sh
 }
 
 Value floatConstant(NodeContext &c, const std::vector<double> &numbers, Shape shape, Type type) {
-  return c.OperatorBuilder::constant(
-      listOf(DType::F64, numbers, shape).converted(toDType(type)));
+  return c.OperatorBuilder::constant(listOf(DType::F64, numbers, shape).converted(toDType(type)));
 }
 
 Value integerConstant(NodeContext &c, const std::vector<int64_t> &numbers) {

@@ -8,6 +8,10 @@ namespace headrace::onnx {
 /// Input 0 as rows of features of this type; a list is one row.
 mlir::Value featureRows(NodeContext &c, mlir::Type type);
 
+/// Input `i` or what it became, with exactly `count` features on its last axis: another number is
+/// an Error, a free one is restricted to it.
+mlir::Value withFeatures(NodeContext &c, mlir::Value tensor, int64_t count, size_t i = 0);
+
 /// A constant of floats (f32 or f64), of i64, or of i32.
 mlir::Value floatConstant(NodeContext &c, const std::vector<double> &numbers, Shape shape,
                           mlir::Type type);

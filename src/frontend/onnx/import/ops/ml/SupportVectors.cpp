@@ -1,12 +1,11 @@
 // Support vector machines, in the form of libsvm and of liblinear.
+#include "dialect/scalar/Formulas.h"
 #include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/PairwiseProbabilities.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
-
-#include "dialect/scalar/Formulas.h"
 
 using namespace mlir;
 
@@ -53,17 +52,14 @@ static Value kernel(NodeContext &c, Value rows, Value vectors) {
   });
 }
 
-/// The attribute as `count` vectors of as many features as the rows have.
-static Value vectorsOf(NodeContext &c, const char *attribute, int64_t count, Value rows) {
+/// The attribute as `count` vectors, of as many features as the rows then have.
+static Value vectorsOf(NodeContext &c, const char *attribute, int64_t count, Value &rows) {
   std::vector<double> numbers = floatsAttribute(c, attribute);
   auto total = static_cast<int64_t>(numbers.size());
   if (total == 0 || total % count != 0)
     c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} vectors, found {2} numbers",
            attribute, count, total);
-  AffineExpr features = shapeOf(rows)[1];
-  if (!sameSize(features, c.dim(total / count)))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, found {2}", c.nameOfInput(0),
-           total / count, c.text({features}));
+  rows = withFeatures(c, rows, total / count);
   return floatConstant(c, numbers, {count, total / count}, elementTypeOf(rows));
 }
 
@@ -86,11 +82,13 @@ static void importSVMRegressor(NodeContext &c) {
   if (supports > 0) {
     std::vector<double> coefficients = floatsAttribute(c, "coefficients");
     checkLength(c, "coefficients", coefficients.size(), supports);
-    Value similar = kernel(c, rows, vectorsOf(c, "support_vectors", supports, rows));
+    Value supporting = vectorsOf(c, "support_vectors", supports, rows);
+    Value similar = kernel(c, rows, supporting);
     Value weights = floatConstant(c, coefficients, {1, supports}, elementTypeOf(rows));
     scores = contract(c, similar, weights, "mk", "nk", "mn");
   } else {
-    scores = contract(c, rows, vectorsOf(c, "coefficients", 1, rows), "mk", "nk", "mn");
+    Value weights = vectorsOf(c, "coefficients", 1, rows);
+    scores = contract(c, rows, weights, "mk", "nk", "mn");
   }
   scores = shifted(c, scores, offset(c));
   if (c.node.getInt("one_class", 0) != 0)
@@ -130,7 +128,8 @@ public:
     Type type = elementTypeOf(rows);
     std::vector<double> rho = floatsAttribute(c, "rho");
     checkLength(c, "rho", rho.size(), pairs);
-    Value similar = kernel(c, rows, vectorsOf(c, "support_vectors", vectors, rows));
+    Value supporting = vectorsOf(c, "support_vectors", vectors, rows);
+    Value similar = kernel(c, rows, supporting);
     Value weights = floatConstant(c, pairWeights(), {pairs, vectors}, type);
     Value sums = contract(c, similar, weights, "mk", "nk", "mn");
     return add(c, sums, floatConstant(c, rho, {1, pairs}, type));
@@ -161,7 +160,8 @@ public:
 
   Value probabilities(Value scores) {
     Type type = elementTypeOf(scores);
-    std::vector<double> slopes = floatsAttribute(c, "prob_a"), shifts = floatsAttribute(c, "prob_b");
+    std::vector<double> slopes = floatsAttribute(c, "prob_a"),
+                        shifts = floatsAttribute(c, "prob_b");
     checkLength(c, "prob_a", slopes.size(), pairs);
     checkLength(c, "prob_b", shifts.size(), pairs);
     Value a = floatConstant(c, slopes, {1, pairs}, type);

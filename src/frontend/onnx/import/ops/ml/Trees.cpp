@@ -6,6 +6,7 @@
 #include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 
+#include <bit>
 #include <limits>
 #include <set>
 
@@ -20,8 +21,7 @@ namespace {
 class Ensemble {
 public:
   Ensemble(NodeContext &c, WeightedForest source, int64_t targets, Aggregate aggregate, Type type)
-      : c(c), forest(std::move(source.forest)), aggregate(aggregate), type(type),
-        targets(targets) {
+      : c(c), forest(std::move(source.forest)), aggregate(aggregate), type(type), targets(targets) {
     constexpr int64_t kMostWeights = int64_t(1) << 27;
     if (targets < 1 || targets > kMostWeights / std::max<int64_t>(forest.leaves, 1))
       c.fail(ErrorKind::InvalidModel,
@@ -52,8 +52,7 @@ private:
       if (isSum)
         sum += each.weight;
       else
-        sum = aggregate == Aggregate::Min ? std::min(sum, each.weight)
-                                          : std::max(sum, each.weight);
+        sum = aggregate == Aggregate::Min ? std::min(sum, each.weight) : std::max(sum, each.weight);
     }
   }
 
@@ -72,14 +71,9 @@ private:
   Value leaves(Value rows) {
     auto trees = static_cast<int64_t>(forest.roots.size());
     auto places = static_cast<int64_t>(forest.features.size());
-    int64_t ways = forest.treatsNaN ? Forest::kWays : Forest::kWays - 1;
-    std::vector<int32_t> next;
-    for (int64_t i = 0; i < places; ++i)
-      next.insert(next.end(), &forest.next[i * Forest::kWays],
-                  &forest.next[i * Forest::kWays] + ways);
-    SmallVector<Value> tables{rows, indexConstant(c, forest.features, {places}),
-                              floatConstant(c, forest.thresholds, {places}, type),
-                              indexConstant(c, next, {places * ways})};
+    SmallVector<Value> tables{rows, nodeTable()};
+    if (!isPacked())
+      tables.push_back(floatConstant(c, forest.thresholds, {places}, type));
     // Deep trees take several loops, so that none is too long to compile.
     constexpr int64_t kMostSteps = 32;
     AffineExpr tree = getAffineDimExpr(0, c.context);
@@ -90,7 +84,7 @@ private:
       here = writeCompute(c, compute, [&](PointMath &m) {
         Value place = m.read(0);
         for (int64_t i = done; i < std::min(forest.depth, done + kMostSteps); ++i)
-          place = stepFrom(m, place, ways);
+          place = stepFrom(m, place);
         return place;
       });
       at = dimensions(c, 0, 2);
@@ -98,18 +92,37 @@ private:
     return here;
   }
 
-  Value stepFrom(PointMath &m, Value place, int64_t ways) {
+  /// Thresholds of single precision stand among the integers of their node, as bits.
+  bool isPacked() const { return type.isF32(); }
+  int64_t ways() const { return forest.treatsNaN ? Forest::kWays : Forest::kWays - 1; }
+  static constexpr int64_t kFirstWay = 2;
+
+  /// A row for each node, so that a step reads one line of memory: its feature, its threshold, and
+  /// where to go.
+  Value nodeTable() {
+    auto places = static_cast<int64_t>(forest.features.size());
+    std::vector<int32_t> table;
+    for (int64_t i = 0; i < places; ++i) {
+      table.push_back(forest.features[i]);
+      table.push_back(std::bit_cast<int32_t>(static_cast<float>(forest.thresholds[i])));
+      const int32_t *next = &forest.next[i * Forest::kWays];
+      table.insert(table.end(), next, next + ways());
+    }
+    return indexConstant(c, table, {places, kFirstWay + ways()});
+  }
+
+  Value stepFrom(PointMath &m, Value place) {
     Type index = c.builder.getI64Type();
     Value node = m.convert(place, index);
-    Value feature = m.convert(m.element(1, {node}), index);
+    Value feature = m.convert(m.element(1, {node, m.integer(0)}), index);
     Value value = m.element(0, {m.position(1), feature});
-    Value isAtMost =
-        m.compare(ScalarMath::Compare::LessOrEqual, value, m.element(2, {node}));
-    Value above = m.integer(1);
+    Value threshold = isPacked() ? m.op<arith::BitcastOp>(type, m.element(1, {node, m.integer(1)}))
+                                 : m.element(2, {node});
+    Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
+    Value above = m.integer(kFirstWay + 1);
     if (forest.treatsNaN)
-      above = m.select(m.isNaN(value), m.integer(2), above);
-    Value way = m.select(isAtMost, m.integer(0), above);
-    return m.element(3, {m.add(m.mul(node, m.integer(ways)), way)});
+      above = m.select(m.isNaN(value), m.integer(kFirstWay + 2), above);
+    return m.element(1, {node, m.select(isAtMost, m.integer(kFirstWay), above)});
   }
 
   Value combined(Value reached) {
