@@ -1,5 +1,6 @@
 #include "driver/staged/StagedProgram.h"
 
+#include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/system/Text.h"
@@ -124,8 +125,13 @@ private:
     auto typeOf = [](const RuntimeValue &list) {
       return list.tensor() ? std::string(nameOf(list.tensor()->dtype())) : "string";
     };
+    auto lengthOf = [](const RuntimeValue &list) {
+      const Shape *shape = shapeOf(list);
+      return shape && shape->size() == 1 ? shape->front() : -1;
+    };
     const MapValue *map = value.map();
-    if (!map)
+    bool isMap = map && lengthOf(map->keys) >= 0 && lengthOf(map->keys) == lengthOf(map->values);
+    if (!isMap)
       refuse(ErrorKind::TypeMismatch, declared.typeText(), value);
     std::string type = "map(" + typeOf(map->keys) + ", " + typeOf(map->values) + ")";
     if (type != declared.typeText())

@@ -10,8 +10,9 @@ std::string describe(const RuntimeValue &value) {
   if (const std::vector<RuntimeValue> *sequence = value.sequence())
     return "a sequence of " + std::to_string(sequence->size());
   if (const MapValue *map = value.map())
-    return "a map of " + std::to_string(map->keys.tensor() ? map->keys.tensor()->elements()
-                                                           : map->keys.strings()->shape[0]);
+    return "a map of " + std::to_string(map->keys.tensor()
+                                            ? static_cast<size_t>(map->keys.tensor()->elements())
+                                            : map->keys.strings()->elements.size());
   return "nothing";
 }
 
