@@ -44,6 +44,9 @@ def onnx_type(element_type: str) -> str:
     for outer, name in (("sequence", "seq"), ("optional", "optional")):
         if (element := inner(element_type, outer)) is not None:
             return f"{name}({onnx_type(element)})"
+    if (pair := inner(element_type, "map")) is not None:
+        key, value = pair.split(", ")
+        return f"map({ONNX_NAMES.get(key, key)},{onnx_type(value)})"
     return f"tensor({ONNX_NAMES.get(element_type, element_type)})"
 
 

@@ -10,10 +10,13 @@ namespace nb = nanobind;
 
 namespace headrace::python {
 
-static RuntimeValue tensorOf(const nb::tuple &parts) {
+static RuntimeValue tensorOrMapOf(const nb::tuple &parts) {
   auto type = nb::cast<std::string>(parts[0]);
   if (type == "string")
     return StringTensor{nb::cast<Shape>(parts[1]), nb::cast<std::vector<std::string>>(parts[2])};
+  if (type == "map")
+    return std::make_shared<const MapValue>(
+        MapValue{valueFromPython(parts[1]), valueFromPython(parts[2])});
   std::optional<DType> dtype = parseDType(type);
   if (!dtype)
     throw InternalError("'" + type + "' is no element type");
@@ -26,7 +29,7 @@ RuntimeValue valueFromPython(nb::handle value) {
   if (value.is_none())
     return {};
   if (nb::isinstance<nb::tuple>(value))
-    return tensorOf(nb::borrow<nb::tuple>(value));
+    return tensorOrMapOf(nb::borrow<nb::tuple>(value));
   std::vector<RuntimeValue> elements;
   for (nb::handle element : nb::borrow<nb::list>(value))
     elements.push_back(valueFromPython(element));
@@ -43,6 +46,8 @@ nb::object valueToPython(RuntimeValue value) {
       list.append(valueToPython(element));
     return list;
   }
+  if (const MapValue *map = value.map())
+    return nb::make_tuple("map", valueToPython(map->keys), valueToPython(map->values));
   if (!value.tensor())
     return nb::none();
   Tensor tensor = *value.tensor();

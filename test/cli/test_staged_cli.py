@@ -76,3 +76,32 @@ def test_packages_are_refused_in_one_sentence(write, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "runs in stages" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_maps_are_shown_and_given_as_keys_and_values(tmp_path: Path) -> None:
+    zip_map, cast_map = tmp_path / "zip.onnx", tmp_path / "cast.onnx"
+    helper = onnx.helper
+    types = [helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)]
+    types.append(helper.make_map_type_proto(onnx.TensorProto.STRING, types[0]))
+    types.append(helper.make_sequence_type_proto(types[1]))
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)]
+
+    def save(path: Path, op: str, given, found, **attributes) -> None:
+        node = helper.make_node(op, ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+        values = [helper.make_value_info(n, t) for n, t in (("x", given), ("y", found))]
+        graph = helper.make_graph([node], "m", values[:1], values[1:])
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        path.write_bytes(model.SerializeToString())
+
+    save(zip_map, "ZipMap", types[0], types[2], classlabels_strings=["no", "yes"])
+    found = headrace("run", zip_map, "--input", "x=1x2xf32=0.25,0.75")
+    assert found.returncode == 0, found.stderr
+    assert "y[0]: a map of 2" in found.stdout
+    assert "yes" in found.stdout and "0.75" in found.stdout
+
+    save(cast_map, "DictVectorizer", types[1], types[0], string_vocabulary=["b", "a"])
+    given = ("--input", "x=2xstring=a,b", "--input", "x=2xf32=3,4")
+    found = headrace("run", cast_map, *given)
+    assert found.returncode == 0, found.stderr
+    assert "y: f32 1x2" in found.stdout
+    assert headrace("run", cast_map, *given[:2], "--input", "x=3xf32=1,2,3").returncode != 0

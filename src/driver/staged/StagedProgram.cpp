@@ -1,5 +1,6 @@
 #include "driver/staged/StagedProgram.h"
 
+#include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/system/Text.h"
@@ -23,7 +24,7 @@ bool StagedProgram::isNeededFor(const onnx::Model &file) {
       return true;
   for (const onnx::ValueInfo &output : file.graph.outputs)
     if (output.isString || output.kind == onnx::ValueInfo::Sequence ||
-        output.kind == onnx::ValueInfo::Optional)
+        output.kind == onnx::ValueInfo::Optional || output.kind == onnx::ValueInfo::Map)
       return true;
   for (const onnx::Initializer &initializer : file.graph.initializers)
     if (initializer.strings)
@@ -111,11 +112,31 @@ private:
           checkValue(*declared.element, element);
       isElement = false;
       return;
+    case onnx::ValueInfo::Map:
+      return checkMap(declared, value);
     case onnx::ValueInfo::Tensor:
       return checkTensor(declared, value);
     case onnx::ValueInfo::Unknown:
       return;
     }
+  }
+
+  void checkMap(const onnx::ValueInfo &declared, const RuntimeValue &value) {
+    auto typeOf = [](const RuntimeValue &list) {
+      return list.tensor() ? std::string(nameOf(list.tensor()->dtype())) : "string";
+    };
+    auto lengthOf = [](const RuntimeValue &list) {
+      const Shape *shape = shapeOf(list);
+      return shape && shape->size() == 1 ? shape->front() : -1;
+    };
+    const MapValue *map = value.map();
+    bool isMap = map && lengthOf(map->keys) >= 0 && lengthOf(map->keys) == lengthOf(map->values);
+    if (!isMap)
+      refuse(ErrorKind::TypeMismatch, declared.typeText(), value);
+    std::string type = "map(" + typeOf(map->keys) + ", " + typeOf(map->values) + ")";
+    if (type != declared.typeText())
+      throw Error(ErrorKind::TypeMismatch,
+                  what + "expected " + declared.typeText() + ", got " + type);
   }
 
   void checkTensor(const onnx::ValueInfo &declared, const RuntimeValue &value) {

@@ -9,6 +9,10 @@ std::string describe(const RuntimeValue &value) {
     return "strings of " + shapeString(strings->shape);
   if (const std::vector<RuntimeValue> *sequence = value.sequence())
     return "a sequence of " + std::to_string(sequence->size());
+  if (const MapValue *map = value.map())
+    return "a map of " + std::to_string(map->keys.tensor()
+                                            ? static_cast<size_t>(map->keys.tensor()->elements())
+                                            : map->keys.strings()->elements.size());
   return "nothing";
 }
 

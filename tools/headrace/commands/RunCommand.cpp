@@ -50,6 +50,10 @@ void printValue(const std::string &name, const RuntimeValue &value) {
     fmt::print("{}: {}\n", title, describe(value));
     for (size_t i = 0; i < elements->size(); ++i)
       printValue(fmt::format("{}[{}]", name, i), (*elements)[i]);
+  } else if (const MapValue *map = value.map()) {
+    fmt::print("{}: {}\n", title, describe(value));
+    printValue(name + " keys", map->keys);
+    printValue(name + " values", map->values);
   } else {
     fmt::print("{}: nothing\n", title);
   }

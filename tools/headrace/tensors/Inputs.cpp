@@ -87,6 +87,8 @@ public:
       const std::string &type = types[i].type;
       if (tensors[i])
         values.emplace_back(tensors[i]);
+      else if (type.starts_with("map(") && others[i].size() == 2)
+        values.emplace_back(std::make_shared<const MapValue>(MapValue{others[i][0], others[i][1]}));
       else if (!others[i].empty())
         values.push_back(type.find("sequence(") == std::string::npos ? others[i].front()
                                                                      : RuntimeValue(others[i]));
@@ -117,8 +119,10 @@ private:
 
   void take(const std::string &text) {
     auto [index, value] = findInput(text);
-    bool isList = types[index].type.find("sequence(") != std::string::npos;
-    if (!isTensor(index) && (isList || others[index].empty())) {
+    const std::string &type = types[index].type;
+    bool isList = type.find("sequence(") != std::string::npos;
+    size_t most = type.starts_with("map(") ? 2 : 1; // its keys and its values
+    if (!isTensor(index) && (isList || others[index].size() < most)) {
       others[index].push_back(parseValue(value, text));
       return;
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 namespace headrace::staged {
 
@@ -68,8 +69,9 @@ static std::vector<std::string> keysOf(const RuntimeValue &value) {
   return keys;
 }
 
-static Values labelEncoder(HostCall &c) {
-  RuntimeValue keys = listAttribute(c, "keys"), values = listAttribute(c, "values");
+/// Each element of input 0 as the value of its key, or the default.
+static Values lookedUp(HostCall &c, const RuntimeValue &keys, const RuntimeValue &values,
+                       const RuntimeValue &otherwise) {
   const Shape *shape = shapeOf(c.input(0));
   if (!shape || keys.kind() != c.input(0).kind() ||
       (keys.tensor() && keys.tensor()->dtype() != c.tensor(0).dtype()))
@@ -83,7 +85,7 @@ static Values labelEncoder(HostCall &c) {
   std::map<std::string, int64_t> positions;
   for (int64_t i = 0; i < count; ++i)
     positions.emplace(names[i], i);
-  std::optional<RuntimeValue> choices = concatenate({values, defaultLabel(c, values)}, 0);
+  std::optional<RuntimeValue> choices = concatenate({values, otherwise}, 0);
   if (!choices)
     c.fail(ErrorKind::InvalidModel, "expected a default of the type of its values");
   std::vector<int64_t> chosen;
@@ -94,7 +96,32 @@ static Values labelEncoder(HostCall &c) {
   return {reshaped(take(*choices, 0, chosen), *shape)};
 }
 
-/// Columns of a table.
+/// Two lists in step; the input's type tells which of them are the keys.
+static Values lookedUpEitherWay(HostCall &c, std::vector<std::string> strings,
+                                const std::vector<int64_t> &numbers) {
+  RuntimeValue words = StringTensor{{static_cast<int64_t>(strings.size())}, std::move(strings)};
+  RuntimeValue counted = listOf(DType::I64, numbers);
+  bool isOfStrings = c.input(0).strings() != nullptr;
+  const RuntimeValue &values = isOfStrings ? counted : words;
+  return lookedUp(c, isOfStrings ? words : counted, values, defaultLabel(c, values));
+}
+
+/// Version 1 has strings alone, whose positions are the numbers.
+static Values labelEncoder(HostCall &c) {
+  if (std::vector<std::string> classes = c.node.getStrings("classes_strings"); !classes.empty()) {
+    std::vector<int64_t> positions(classes.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    return lookedUpEitherWay(c, std::move(classes), positions);
+  }
+  RuntimeValue values = listAttribute(c, "values");
+  return lookedUp(c, listAttribute(c, "keys"), values, defaultLabel(c, values));
+}
+
+static Values categoryMapper(HostCall &c) {
+  return lookedUpEitherWay(c, c.node.getStrings("cats_strings"), c.node.getInts("cats_int64s"));
+}
+
+/// Columns of a table of strings; those of numbers are taken in compiled code.
 static Values arrayFeatureExtractor(HostCall &c) {
   const Shape *given = shapeOf(c.input(0));
   if (!given || given->empty())
@@ -109,15 +136,6 @@ static Values arrayFeatureExtractor(HostCall &c) {
   RuntimeValue result = take(c.input(0), last, columns);
   // A list is one row of a table.
   return {given->size() == 1 ? withAxis(result, 0) : result};
-}
-
-static Values binarizer(HostCall &c) {
-  const Tensor &given = c.tensor(0);
-  double threshold = c.node.getFloat("threshold", 0);
-  Tensor wide = given.converted(DType::F64);
-  for (int64_t i = 0; i < wide.elements(); ++i)
-    wide.as<double>()[i] = wide.as<double>()[i] > threshold ? 1 : 0;
-  return {wide.converted(given.dtype())};
 }
 
 //===--------------------------------------------------------------------------===//
@@ -236,9 +254,9 @@ static Values tfIdfVectorizer(HostCall &c) {
 HostFamily encodingOperators() {
   static const HostOperator table[] = {
       {"", "TfIdfVectorizer", 9, tfIdfVectorizer},
-      {"ai.onnx.ml", "LabelEncoder", 2, labelEncoder},
+      {"ai.onnx.ml", "LabelEncoder", 1, labelEncoder},
       {"ai.onnx.ml", "ArrayFeatureExtractor", 1, arrayFeatureExtractor},
-      {"ai.onnx.ml", "Binarizer", 1, binarizer},
+      {"ai.onnx.ml", "CategoryMapper", 1, categoryMapper},
   };
   return table;
 }

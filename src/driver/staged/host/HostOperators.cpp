@@ -10,8 +10,9 @@ using Key = std::pair<std::string, std::string>; // domain, operator
 
 static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
-  for (HostFamily family : {controlFlowOperators(), sequenceOperators(), selectionOperators(),
-                            stringOperators(), encodingOperators()})
+  for (HostFamily family :
+       {controlFlowOperators(), sequenceOperators(), selectionOperators(), stringOperators(),
+        encodingOperators(), mapOperators(), stringShapeOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;

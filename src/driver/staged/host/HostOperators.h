@@ -23,6 +23,8 @@ HostFamily sequenceOperators();
 HostFamily selectionOperators();
 HostFamily stringOperators();
 HostFamily encodingOperators();
+HostFamily mapOperators();
+HostFamily stringShapeOperators();
 
 /// Null where there is none.
 HostFunction findHostOperator(const onnx::Node &node, int64_t opset);

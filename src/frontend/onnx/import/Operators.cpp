@@ -1,6 +1,7 @@
 #include "frontend/onnx/import/Operators.h"
 
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/ops/ml/MachineLearning.h"
 
 #include <map>
 
@@ -29,6 +30,8 @@ static Table buildTable() {
            gridOperators(),         regionOperators(),        transposedWindowOperators(),
            poolPlaceOperators(),    signalOperators(),        recurrentOperators(),
            determinantOperators()});
+  add("ai.onnx.ml",
+      {featureOperators(), linearModelOperators(), supportVectorOperators(), treeOperators()});
   add("ai.onnx.preview", {previewOperators()});
   add("ai.onnx.preview.training", {trainingOperators()});
   add("com.microsoft", {microsoftFusedOperators(), microsoftNormalizationOperators(),

@@ -36,6 +36,8 @@ std::string ValueInfo::typeText() const {
     return "sequence(" + inner + ")";
   case Optional:
     return "optional(" + inner + ")";
+  case Map:
+    return "map(" + keyType + ", " + inner + ")";
   default:
     return isString ? "string" : dtype ? std::string(nameOf(*dtype)) : "?";
   }
@@ -76,6 +78,16 @@ std::vector<int64_t> Node::getInts(std::string_view attribute,
                                    std::vector<int64_t> otherwise) const {
   const Attribute *found = findOfKind(*this, attribute, Attribute::Ints);
   return found ? found->ints : otherwise;
+}
+
+std::vector<float> Node::getFloats(std::string_view attribute) const {
+  const Attribute *found = findOfKind(*this, attribute, Attribute::Floats);
+  return found ? found->floats : std::vector<float>();
+}
+
+std::vector<std::string> Node::getStrings(std::string_view attribute) const {
+  const Attribute *found = findOfKind(*this, attribute, Attribute::Strings);
+  return found ? found->strings : std::vector<std::string>();
 }
 
 std::string Node::describe() const {

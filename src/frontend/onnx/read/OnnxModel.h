@@ -26,16 +26,18 @@ struct Dim {
 /// A value's declared type. A tensor without `dtype` is of strings, or of a type that Headrace does
 /// not have; without `shape` its rank is unknown.
 struct ValueInfo {
-  enum Kind { Unknown, Tensor, Sequence, Optional };
+  enum Kind { Unknown, Tensor, Sequence, Optional, Map };
 
   std::string name;
   std::optional<DType> dtype;
   std::optional<std::vector<Dim>> shape;
   Kind kind = Unknown;
   bool isString = false;
-  std::shared_ptr<const ValueInfo> element; // of a sequence or an optional, where it is declared
+  std::shared_ptr<const ValueInfo> element; // of all but tensors, where it is declared
+  std::string keyType;                      // of a map: "string" or an element type
 
-  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where nothing is declared.
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))", "map(string, f32)"; "?" where
+  /// nothing is declared.
   std::string typeText() const;
 };
 
@@ -76,6 +78,8 @@ struct Node {
   std::string getString(std::string_view attribute, std::string otherwise) const;
   std::vector<int64_t> getInts(std::string_view attribute,
                                std::vector<int64_t> otherwise = {}) const;
+  std::vector<float> getFloats(std::string_view attribute) const;
+  std::vector<std::string> getStrings(std::string_view attribute) const;
 
   /// For messages: "node 'conv1' (Conv)", or by its output where it has no name.
   std::string describe() const;

@@ -2,6 +2,7 @@
 
 #include "frontend/onnx/read/FunctionLibrary.h"
 #include "frontend/onnx/read/GraphReader.h"
+#include "frontend/onnx/read/StringLabels.h"
 #include "frontend/onnx/read/Wire.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/MappedFile.h"
@@ -100,6 +101,7 @@ static Model readParts(const EncodedModel &encoded, TensorSource &source) {
   result.opsets = readOpsets(encoded);
   result.graph = readGraph(encoded.graphs.front(), source);
   FunctionLibrary(encoded.functions, source).inlineCalls(result.graph);
+  separateStringLabels(result.graph.nodes);
   if (result.graph.nodes.empty())
     throw Error(ErrorKind::InvalidModel, "expected a graph with nodes, found none");
   if (result.graph.outputs.empty())

@@ -68,6 +68,26 @@ static void readElementType(wire::Bytes message, ValueInfo &value, ValueInfo::Ki
     value.element = std::make_shared<const ValueInfo>(readTypeAt(reader.get_view(), depth + 1));
 }
 
+static void readMapType(wire::Bytes message, ValueInfo &value, int depth) {
+  value.kind = ValueInfo::Map;
+  value.keyType = "?";
+  wire::Reader reader(message);
+  while (reader.next())
+    switch (reader.tag_and_type()) {
+    case wire::varint(wire::mapType::keyType): {
+      int32_t code = reader.get_int32();
+      auto dtype = dtypeOfCode(code);
+      value.keyType = code == kStringCode ? "string" : dtype ? std::string(nameOf(*dtype)) : "?";
+      break;
+    }
+    case wire::bytes(wire::mapType::valueType):
+      value.element = std::make_shared<const ValueInfo>(readTypeAt(reader.get_view(), depth + 1));
+      break;
+    default:
+      reader.skip();
+    }
+}
+
 static ValueInfo readTypeAt(wire::Bytes message, int depth) {
   if (depth > deepestType)
     throw Error(ErrorKind::InvalidModel, "expected types nested at most " +
@@ -82,6 +102,9 @@ static ValueInfo readTypeAt(wire::Bytes message, int depth) {
       break;
     case wire::bytes(wire::type::sequence):
       readElementType(reader.get_view(), result, ValueInfo::Sequence, depth);
+      break;
+    case wire::bytes(wire::type::map):
+      readMapType(reader.get_view(), result, depth);
       break;
     case wire::bytes(wire::type::optional):
       readElementType(reader.get_view(), result, ValueInfo::Optional, depth);

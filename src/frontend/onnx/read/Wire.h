@@ -120,10 +120,13 @@ namespace valueInfo {
 enum : uint32_t { name = 1, type = 2 };
 }
 namespace type {
-enum : uint32_t { tensor = 1, sequence = 4, optional = 9 };
+enum : uint32_t { tensor = 1, sequence = 4, map = 5, optional = 9 };
 }
 namespace elementType { // of a sequence or an optional
 enum : uint32_t { type = 1 };
+}
+namespace mapType {
+enum : uint32_t { keyType = 1, valueType = 2 };
 }
 namespace tensorType {
 enum : uint32_t { elemType = 1, shape = 2 };

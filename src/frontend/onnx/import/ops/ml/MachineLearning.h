@@ -1,0 +1,15 @@
+// The operators of domain ai.onnx.ml that are compositions of level-1 operators: what exporters of
+// scikit-learn and of boosted trees write. Those on strings and maps run on the host
+// (driver/staged/host).
+#pragma once
+
+#include "frontend/onnx/import/Operators.h"
+
+namespace headrace::onnx {
+
+OperatorFamily featureOperators();
+OperatorFamily linearModelOperators();
+OperatorFamily supportVectorOperators();
+OperatorFamily treeOperators();
+
+} // namespace headrace::onnx

@@ -1,0 +1,256 @@
+// Ensembles of decision trees. All rows walk all trees at once, step by step, over arrays of nodes;
+// then the leaves that they end in are combined.
+#include "frontend/common/Compute.h"
+#include "frontend/onnx/import/ops/Composing.h"
+#include "frontend/onnx/import/ops/ml/Forest.h"
+#include "frontend/onnx/import/ops/ml/MachineLearning.h"
+#include "frontend/onnx/import/ops/ml/Scores.h"
+
+#include <bit>
+#include <limits>
+#include <set>
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+enum class Aggregate { Average, Sum, Min, Max };
+
+namespace {
+
+class Ensemble {
+public:
+  Ensemble(NodeContext &c, WeightedForest source, int64_t targets, Aggregate aggregate, Type type)
+      : c(c), forest(std::move(source.forest)), aggregate(aggregate), type(type), targets(targets) {
+    constexpr int64_t kMostWeights = int64_t(1) << 27;
+    if (targets < 1 || targets > kMostWeights / std::max<int64_t>(forest.leaves, 1))
+      c.fail(ErrorKind::InvalidModel,
+             "expected 1 target or more, and at most 2^27 weights of leaves, found {0} targets and "
+             "{1} leaves",
+             targets, forest.leaves);
+    fillWeights(source.weights);
+  }
+
+  /// [rows, targets]
+  Value scores(Value rows) {
+    checkFeatures(shapeOf(rows)[1]);
+    return combined(leaves(rows));
+  }
+
+private:
+  /// A table of leaves and targets; what a leaf says nothing of does not count.
+  void fillWeights(const std::vector<LeafWeight> &given) {
+    bool isSum = aggregate == Aggregate::Sum || aggregate == Aggregate::Average;
+    double infinity = std::numeric_limits<double>::infinity();
+    unset = isSum ? 0 : aggregate == Aggregate::Min ? infinity : -infinity;
+    weights.assign(std::max<int64_t>(forest.leaves, 1) * targets, unset);
+    for (const LeafWeight &each : given) {
+      if (each.target < 0 || each.target >= targets)
+        c.fail(ErrorKind::InvalidModel, "expected targets from 0 to {0}, found {1}", targets - 1,
+               each.target);
+      double &sum = weights[each.leaf * targets + each.target];
+      if (isSum)
+        sum += each.weight;
+      else
+        sum = aggregate == Aggregate::Min ? std::min(sum, each.weight) : std::max(sum, each.weight);
+    }
+  }
+
+  void checkFeatures(AffineExpr features) {
+    int64_t needed = forest.largestFeature + 1;
+    auto known = constantValue(features);
+    if (known && *known < needed)
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features or more, found {2}",
+             c.nameOfInput(0), needed, *known);
+    if (!known)
+      c.requireNonNegative(features - needed, "features less those that trees ask for");
+  }
+
+  /// The leaf that each row reaches in each tree: [trees, rows], for one tree's nodes stay in the
+  /// cache.
+  Value leaves(Value rows) {
+    auto trees = static_cast<int64_t>(forest.roots.size());
+    auto places = static_cast<int64_t>(forest.features.size());
+    SmallVector<Value> tables{rows, nodeTable()};
+    if (!isPacked())
+      tables.push_back(floatConstant(c, forest.thresholds, {places}, type));
+    // Deep trees take several loops, so that none is too long to compile.
+    constexpr int64_t kMostSteps = 32;
+    AffineExpr tree = getAffineDimExpr(0, c.context);
+    Value here = indexConstant(c, forest.roots, {trees});
+    SmallVector<AffineExpr> at{tree};
+    for (int64_t done = 0; done < forest.depth || done == 0; done += kMostSteps) {
+      Compute compute{{c.dim(trees), shapeOf(rows)[0]}, 0, {}, {{here, at}}, tables};
+      here = writeCompute(c, compute, [&](PointMath &m) {
+        Value place = m.read(0);
+        for (int64_t i = done; i < std::min(forest.depth, done + kMostSteps); ++i)
+          place = stepFrom(m, place);
+        return place;
+      });
+      at = dimensions(c, 0, 2);
+    }
+    return here;
+  }
+
+  /// Thresholds of single precision stand among the integers of their node, as bits.
+  bool isPacked() const { return type.isF32(); }
+  int64_t ways() const { return forest.treatsNaN ? Forest::kWays : Forest::kWays - 1; }
+  static constexpr int64_t kFirstWay = 2;
+
+  /// A row for each node, so that a step reads one line of memory: its feature, its threshold, and
+  /// where to go.
+  Value nodeTable() {
+    auto places = static_cast<int64_t>(forest.features.size());
+    std::vector<int32_t> table;
+    for (int64_t i = 0; i < places; ++i) {
+      table.push_back(forest.features[i]);
+      table.push_back(std::bit_cast<int32_t>(static_cast<float>(forest.thresholds[i])));
+      const int32_t *next = &forest.next[i * Forest::kWays];
+      table.insert(table.end(), next, next + ways());
+    }
+    return indexConstant(c, table, {places, kFirstWay + ways()});
+  }
+
+  Value stepFrom(PointMath &m, Value place) {
+    Type index = c.builder.getI64Type();
+    Value node = m.convert(place, index);
+    Value feature = m.convert(m.element(1, {node, m.integer(0)}), index);
+    Value value = m.element(0, {m.position(1), feature});
+    Value threshold = isPacked() ? m.op<arith::BitcastOp>(type, m.element(1, {node, m.integer(1)}))
+                                 : m.element(2, {node});
+    Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
+    Value above = m.integer(kFirstWay + 1);
+    if (forest.treatsNaN)
+      above = m.select(m.isNaN(value), m.integer(kFirstWay + 2), above);
+    return m.element(1, {node, m.select(isAtMost, m.integer(kFirstWay), above)});
+  }
+
+  Value combined(Value reached) {
+    auto trees = static_cast<int64_t>(forest.roots.size());
+    Value table = floatConstant(c, weights, {std::max<int64_t>(forest.leaves, 1), targets}, type);
+    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
+    hr::ReduceKind kind = aggregate == Aggregate::Min   ? hr::ReduceKind::Min
+                          : aggregate == Aggregate::Max ? hr::ReduceKind::Max
+                                                        : hr::ReduceKind::Sum;
+    Compute compute{{shapeOf(reached)[1], c.dim(targets), c.dim(trees)},
+                    1,
+                    kind,
+                    {{reached, {d[2], d[0]}}},
+                    {table}};
+    Value result = writeCompute(c, compute, [&](PointMath &m) {
+      Value leaf = m.sub(m.convert(m.read(0), c.builder.getI64Type()), m.integer(forest.nodes));
+      return m.element(0, {leaf, m.position(1)});
+    });
+    if (aggregate == Aggregate::Average)
+      return scaled(c, result, 1.0 / static_cast<double>(trees));
+    if (aggregate == Aggregate::Sum)
+      return result;
+    return c.map({result}, [&](ScalarMath &m, ValueRange x) {
+      Value isUnset = m.compare(ScalarMath::Compare::Equal, x[0], m.number(x[0], unset));
+      return m.select(isUnset, m.number(x[0], 0), x[0]);
+    });
+  }
+
+  NodeContext &c;
+  Forest forest;
+  const Aggregate aggregate;
+  const Type type;
+  const int64_t targets;
+  std::vector<double> weights;
+  double unset = 0;
+};
+
+} // namespace
+
+/// Thresholds are compared in double precision where rows or thresholds are such.
+static Type comparedType(NodeContext &c) {
+  const Attribute *values = c.node.find("nodes_values_as_tensor");
+  bool isDouble = c.type(0).getElementType().isF64() ||
+                  (values && values->tensor && values->tensor.dtype() == DType::F64);
+  return isDouble ? Type(c.builder.getF64Type()) : Type(c.builder.getF32Type());
+}
+
+/// One base value serves a single target.
+static Value withBase(NodeContext &c, Value scores, const std::vector<double> &base) {
+  if (base.empty())
+    return scores;
+  auto targets = constantValue(shapeOf(scores)[1]);
+  checkLength(c, "base_values", base.size(), *targets);
+  return add(c, scores, floatConstant(c, base, {1, *targets}, elementTypeOf(scores)));
+}
+
+static void importTreeRegressor(NodeContext &c) {
+  constexpr const char *kNames[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+  std::string name = oneOf(c, "aggregate_function", "SUM", kNames);
+  auto aggregate = static_cast<Aggregate>(llvm::find(kNames, name) - std::begin(kNames));
+  c.input(0, Accepts::Numbers);
+  Type type = comparedType(c);
+  Value rows = featureRows(c, type);
+  Ensemble trees(c, readForest(c, "target", type), c.node.getInt("n_targets", 1), aggregate, type);
+  Value scores = withBase(c, trees.scores(rows), floatsAttribute(c, "base_values"));
+  c.result(c.cast(transformed(c, scores, postTransform(c)), c.builder.getF32Type()));
+}
+
+/// Two classes may have one score: that of weights which all name the first class, though they
+/// speak for the second. Weights that are all positive add up to its probability.
+static void importTreeClassifier(NodeContext &c) {
+  c.input(0, Accepts::Numbers);
+  Type type = comparedType(c), result = c.builder.getF32Type();
+  Value rows = featureRows(c, type);
+  std::vector<int64_t> labels = classLabels(c, "classlabels_int64s");
+  WeightedForest source = readForest(c, "class", type);
+  PostTransform transform = postTransform(c);
+  std::vector<double> base = floatsAttribute(c, "base_values");
+  std::set<int64_t> classes;
+  bool isPositive = true;
+  for (const LeafWeight &each : source.weights) {
+    classes.insert(each.target);
+    isPositive &= each.weight >= 0;
+  }
+  bool isSingle = labels.size() == 2 && classes == std::set<int64_t>{0};
+  int64_t targets = isSingle ? 1 : labels.size();
+  if (isSingle && base.size() == 2)
+    base.pop_back();
+  Ensemble trees(c, std::move(source), targets, Aggregate::Sum, type);
+  Value scores = withBase(c, trees.scores(rows), base);
+  if (isSingle) {
+    FirstClass first = isPositive ? FirstClass::Complement : FirstClass::Negated;
+    c.result(labelAbove(c, scores, isPositive ? 0.5 : 0, labels), 0);
+    return c.result(c.cast(scorePair(c, scores, first, transform), result), 1);
+  }
+  if (labels.size() == 2 && classes == std::set<int64_t>{1}) {
+    Value second = part(c, scores, 1, c.dim(1), c.dim(1));
+    c.result(labelAbove(c, second, isPositive ? 0.5 : 0, labels), 0);
+  } else {
+    c.result(labelOfLargest(c, scores, labels), 0);
+  }
+  c.result(c.cast(transformed(c, scores, transform), result), 1);
+}
+
+static void importTreeEnsemble(NodeContext &c) {
+  auto choice = [&](const char *attribute, int64_t otherwise, int64_t count) {
+    int64_t number = c.node.getInt(attribute, otherwise);
+    if (number < 0 || number >= count)
+      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected 0 to {1}, found {2}", attribute,
+             count - 1, number);
+    return number;
+  };
+  auto aggregate = static_cast<Aggregate>(choice("aggregate_function", 1, 4));
+  auto transform = static_cast<PostTransform>(choice("post_transform", 0, 5));
+  c.input(0, Accepts::Floats);
+  Type given = c.type(0).getElementType(), type = innerType(given);
+  Value rows = featureRows(c, type);
+  Ensemble trees(c, readIndexedForest(c, type), c.node.getInt("n_targets", 1), aggregate, type);
+  c.result(c.cast(transformed(c, trees.scores(rows), transform), given));
+}
+
+OperatorFamily treeOperators() {
+  static const Operator table[] = {
+      {"TreeEnsembleRegressor", 1, importTreeRegressor},
+      {"TreeEnsembleClassifier", 1, importTreeClassifier},
+      {"TreeEnsemble", 5, importTreeEnsemble},
+  };
+  return table;
+}
+
+} // namespace headrace::onnx
