@@ -38,7 +38,7 @@ class Exported:
         return self.small_sizes if small else self.full_sizes
 
     def inputs(self, small: bool, sizes: Sizes) -> Feeds:
-        return self.feeds(np.random.default_rng(sum(sizes)), small, sizes)
+        return self.feeds(np.random.default_rng(1 + sum(sizes)), small, sizes)
 
     def build(self, small: bool) -> nn.Module:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
