@@ -208,7 +208,11 @@ class Suppression(torch.autograd.Function):
         most = g.op("Constant", value_t=torch.tensor([Suppression.MOST]))
         numbers = (torch.tensor([n]) for n in (Suppression.OVERLAP, Suppression.LEAST_SCORE))
         return g.op(
-            "NonMaxSuppression", boxes, scores, most, *(g.op("Constant", value_t=n) for n in numbers)
+            "NonMaxSuppression",
+            boxes,
+            scores,
+            most,
+            *(g.op("Constant", value_t=n) for n in numbers),
         )
 
 
@@ -242,7 +246,9 @@ class Detector(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         x = self.features(x)
-        rows = torch.arange(x.shape[2], dtype=torch.float32).view(1, -1, 1).expand(1, -1, x.shape[3])
+        rows = (
+            torch.arange(x.shape[2], dtype=torch.float32).view(1, -1, 1).expand(1, -1, x.shape[3])
+        )
         columns = torch.arange(x.shape[3], dtype=torch.float32).view(1, 1, -1)
         columns = columns.expand(1, x.shape[2], -1)
         middle = torch.stack([rows, columns], dim=1)

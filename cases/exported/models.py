@@ -53,7 +53,9 @@ class Exported:
         arguments = tuple(torch.from_numpy(feed) for feed in feeds.values())
         options: dict = {"input_names": list(feeds), "output_names": list(self.outputs)}
         if exporter == "dynamo":
-            dims = {n: torch.export.Dim(n) for axes in self.open_sizes.values() for n in axes.values()}
+            dims = {
+                n: torch.export.Dim(n) for axes in self.open_sizes.values() for n in axes.values()
+            }
             shapes = [
                 {axis: dims[n] for axis, n in self.open_sizes.get(feed, {}).items()}
                 for feed in feeds
@@ -110,13 +112,18 @@ def gpt_feeds(random: np.random.Generator, small: bool, sizes: Sizes) -> Feeds:
 
 
 def gpt_open(depth: int) -> dict[str, dict[int, str]]:
-    cache = {f"{kind}{i}": {0: "batch", 2: "past"} for i in range(depth) for kind in ("keys", "values")}
+    cache = {
+        f"{kind}{i}": {0: "batch", 2: "past"} for i in range(depth) for kind in ("keys", "values")
+    }
     return {"ids": {0: "batch", 1: "new"}} | cache
 
 
 def dlrm_feeds(random: np.random.Generator, small: bool, sizes: Sizes) -> Feeds:
     tables, rows = (4, 50) if small else (26, 10000)
-    return {"dense": noise(random, *sizes, 13), "sparse": random.integers(0, rows, (*sizes, tables))}
+    return {
+        "dense": noise(random, *sizes, 13),
+        "sparse": random.integers(0, rows, (*sizes, tables)),
+    }
 
 
 def tagger_feeds(random: np.random.Generator, small: bool, sizes: Sizes) -> Feeds:
@@ -221,9 +228,9 @@ MODELS = {
         ),
         Exported(
             "wavenet",
-            lambda small: sequences.WaveNet(8, 16, 2, 4)
-            if small
-            else sequences.WaveNet(64, 256, 3, 10),
+            lambda small: (
+                sequences.WaveNet(8, 16, 2, 4) if small else sequences.WaveNet(64, 256, 3, 10)
+            ),
             sound_feeds,
             {"sound": {0: "batch", 2: "length"}},
             ((2, 40), (1, 33), (1, 100)),
@@ -231,7 +238,9 @@ MODELS = {
         ),
         Exported(
             "tagger",
-            lambda small: sequences.Tagger(100, 16, 5) if small else sequences.Tagger(10000, 256, 17),
+            lambda small: (
+                sequences.Tagger(100, 16, 5) if small else sequences.Tagger(10000, 256, 17)
+            ),
             tagger_feeds,
             {"ids": {0: "batch", 1: "length"}},
             ((2, 9), (1, 5), (3, 21)),

@@ -112,7 +112,9 @@ class Dlrm(nn.Module):
     def forward(self, dense: Tensor, sparse: Tensor) -> Tensor:
         x = self.bottom(dense)
         # one category in each column: the sum of a bag of one
-        looked_up = [functional.embedding(sparse[:, i], t.weight) for i, t in enumerate(self.tables)]
+        looked_up = [
+            functional.embedding(sparse[:, i], t.weight) for i, t in enumerate(self.tables)
+        ]
         together = torch.stack([x, *looked_up], dim=1)
         products = torch.bmm(together, together.transpose(1, 2)).flatten(1)
         return self.top(torch.cat([x, products[:, self.pairs]], dim=1))
@@ -125,7 +127,9 @@ class WaveNet(nn.Module):
         super().__init__()
         self.dilations = [1 << layer for _ in range(blocks) for layer in range(layers)]
         self.first = nn.Conv1d(1, width, 1)
-        self.gates = nn.ModuleList(nn.Conv1d(width, 2 * width, 2, dilation=d) for d in self.dilations)
+        self.gates = nn.ModuleList(
+            nn.Conv1d(width, 2 * width, 2, dilation=d) for d in self.dilations
+        )
         self.on = nn.ModuleList(nn.Conv1d(width, width, 1) for _ in self.dilations)
         self.out = nn.ModuleList(nn.Conv1d(width, width, 1) for _ in self.dilations)
         self.end = nn.Sequential(

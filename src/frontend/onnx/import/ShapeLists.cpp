@@ -65,8 +65,8 @@ static std::vector<int64_t> sliced(int64_t size, int64_t from, int64_t to, int64
   };
   bool forward = step > 0;
   int64_t start = clamped(from, 0, forward ? size : size - 1);
-  int64_t end = to < -size ? (forward ? 0 : -1)
-                           : clamped(to, forward ? 0 : -1, forward ? size : size - 1);
+  int64_t end =
+      to < -size ? (forward ? 0 : -1) : clamped(to, forward ? 0 : -1, forward ? size : size - 1);
   std::vector<int64_t> result;
   for (int64_t i = start; forward ? i < end : i > end; i += step)
     result.push_back(i);

@@ -25,7 +25,8 @@ public:
 
   bool has(const std::string &value) const;
   void addConstant(const std::string &name, const Tensor &tensor);
-  /// A size that is given, or open: a multiple of `step`, with a name that it shares with its equals.
+  /// A size that is given, or open: a multiple of `step`, with a name that it shares with its
+  /// equals.
   struct Size {
     std::optional<int64_t> value;
     std::string symbol;

@@ -103,8 +103,8 @@ static Tensor floatRange(NodeContext &c) {
   return range;
 }
 
-/// Positions by free sizes: start and limit are expressions of them. Null where one is not known, or
-/// all are numbers.
+/// Positions by free sizes: start and limit are expressions of them. Null where one is not known,
+/// or all are numbers.
 static Value rangeOverSizes(NodeContext &c) {
   const SymbolicValue *start = c.known(0), *limit = c.known(1), *step = c.known(2);
   for (const SymbolicValue *number : {start, limit, step})
