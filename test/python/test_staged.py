@@ -379,3 +379,73 @@ def test_a_tensor_of_unknown_rank_is_taken_as_it_comes(tmp_path: Path) -> None:
     assert loaded.inputs[0].shape is None
     for shape in ((), (3,), (2, 3)):
         same(loaded(np.zeros(shape, np.float32)), np.ones(shape, np.float32))
+
+
+# Sizes that a program is made for
+
+
+def test_a_range_over_free_sizes_is_part_of_one_program(load) -> None:
+    model = load(
+        "m (float[N,M] x) => (int64[K] up, int64[K] down, int64[L] even)"
+        "<int64 zero = {0}, int64 one = {1}, int64 minus = {-1}, int64 two = {2}> {"
+        "  sizes = Shape(x)  n = Gather(sizes, zero)  m = Gather(sizes, one)  end = Add(n, m)"
+        "  up = Range(n, end, one)  down = Range(m, zero, minus)  even = Range(zero, end, two)"
+        "}"
+    )
+    assert not model.staged
+    for n, m in ((2, 3), (5, 1), (1, 0), (4, 4)):
+        up, down, even = model(np.zeros((n, m), np.float32))
+        same(up, np.arange(n, n + m))
+        same(down, np.arange(m, 0, -1))
+        same(even, np.arange(0, n + m, 2))
+
+
+def test_sizes_that_fit_as_multiples_alone_share_a_program(load) -> None:
+    model = load(
+        "m (float[1,1,H,W] x) => (float[1,1,A,B] y) {"
+        "  half = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
+        "  back = Concat<axis=2>(half, half)  wide = Concat<axis=3>(back, back)"
+        "  y = Add(x, wide)"
+        "}"
+    )
+    assert model.staged  # x has the size of `wide` where both sizes are even
+    random = np.random.default_rng(0)
+    for rows, columns in ((4, 8), (8, 4), (12, 16), (16, 4), (2, 6)):
+        x = random.standard_normal((1, 1, rows, columns), dtype=np.float32)
+        half = x.reshape(1, 1, rows // 2, 2, columns // 2, 2).max(axis=(3, 5))
+        same(model(x), x + np.tile(half, (1, 1, 2, 2)))
+    assert model.compiled_versions <= 4
+    with pytest.raises(hr.ShapeMismatchError, match="do not broadcast"):
+        model(np.zeros((1, 1, 5, 4), np.float32))
+
+
+def test_open_sizes_of_different_names_may_be_equal(load) -> None:
+    model = load("m (float[N] x, float[M] y) => (float[K] z) { z = Add(x, y) }")
+    for n in (3, 1, 7):
+        same(model(np.full(n, 2, np.float32), np.ones(n, np.float32)), np.full(n, 3, np.float32))
+    with pytest.raises(hr.ShapeMismatchError, match="do not broadcast"):
+        model(np.zeros(3, np.float32), np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize("end", [10**9, 2**31 - 1, 2**31, 2**63 - 1])
+def test_a_slice_to_a_far_end_takes_any_size(load, end: int) -> None:
+    model = load(
+        f"m (float[N] x) => (float[M] y) <int64[1] one = {{1}}, int64[1] end = {{{end}}},"
+        " int64[1] zero = {0}> { y = Slice(x, one, end, zero) }"
+    )
+    for n in (1, 2, 9):
+        x = np.arange(n, dtype=np.float32)
+        same(model(x), x[1:])
+
+
+def test_pads_of_several_axes_are_known_where_shapes_are(load) -> None:
+    model = load(
+        "m (float[N,C] x) => (float[A,B] y) <int64[4] given = {1, 2, 3, 0}, int64[2] pairs = {-1, 2},"
+        " int64[1] last = {-1}, int64[1] far = {-9223372036854775807}, int64[1] zero = {0}> {"
+        "  apart = Reshape(given, pairs)  turned = Slice(apart, last, far, zero, last)"
+        "  columns = Transpose<perm=[1, 0]>(turned)  pads = Reshape(columns, last)  y = Pad(x, pads)"
+        "}"
+    )
+    assert not model.staged
+    x = np.ones((2, 3), np.float32)
+    same(model(x), np.pad(x, ((3, 0), (1, 2))))

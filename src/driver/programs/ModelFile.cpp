@@ -12,13 +12,15 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) 
   checkSettings(settings);
   std::string name = path.filename().string();
   onnx::Model file = onnx::readModel(path);
+  std::string reason;
   if (!staged::StagedProgram::isNeededFor(file))
     try {
       return {importModel(file, name, settings), nullptr};
-    } catch (const onnx::DataDependentError &) {
-      // Its values come with the data: in stages, then.
+    } catch (const onnx::DataDependentError &error) {
+      reason = error.what(); // its values or sizes come with the data: in stages, then
     }
-  return {std::nullopt, std::make_shared<staged::StagedProgram>(name, std::move(file), settings)};
+  return {std::nullopt,
+          std::make_shared<staged::StagedProgram>(name, std::move(file), settings, reason)};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

@@ -40,6 +40,8 @@ Explanation StagedProgram::explain() const {
 std::string StagedProgram::text() const {
   std::string text = escaped(model.name) +
                      " runs in stages, because its shapes, control flow or values depend on data\n";
+  if (!reason.empty())
+    text += "  no single program: " + escaped(reason) + "\n";
   auto [compiled, host] = plan->nodesByPlace();
   text += "  compiled: " + std::to_string(compiled.size()) +
           " nodes, in programs that are made as it runs\n";

@@ -134,7 +134,7 @@ static bool fits(const Stage &stage, const GraphPlan::Frame &frame, bool whateve
         found->shape().size() != stage.sizes[i].size())
       return false;
     for (size_t d = 0; !whateverSizes && d < found->shape().size(); ++d)
-      if (!stage.isOpen[i][d] && found->shape()[d] != stage.sizes[i][d])
+      if (stage.steps[i][d] == 0 && found->shape()[d] != stage.sizes[i][d])
         return false;
     tensors.push_back(*found);
   }

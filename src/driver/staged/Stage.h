@@ -16,9 +16,10 @@ struct Stage {
   std::vector<int> inputs, outputs; // values of the plan, by number
   /// Values that it was made for, and holds for alone.
   std::vector<std::pair<int, Tensor>> fixed;
-  /// For each input the sizes that it was made with, and which of them may be others.
+  /// For each input the sizes that it was made with, and which of them may be others: multiples of
+  /// these, 0 for a size that may not.
   std::vector<Shape> sizes;
-  std::vector<std::vector<bool>> isOpen;
+  std::vector<Shape> steps;
   std::shared_ptr<Model> model;
 };
 

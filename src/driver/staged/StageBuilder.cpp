@@ -6,6 +6,7 @@
 #include "runtime/system/Interruption.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace headrace::staged {
@@ -17,22 +18,28 @@ bool isSame(const Tensor &a, const Tensor &b) {
 }
 
 std::shared_ptr<const Stage> StageBuilder::build() {
-  if (similar)
-    try {
-      std::shared_ptr<Stage> open = import(similar);
-      std::vector<Tensor> inputs;
-      for (int input : open->inputs)
-        inputs.push_back(*frame.tensor(input));
-      open->model->bind(inputs);
+  for (Opening opening : {Opening::Any, Opening::Multiples})
+    if (auto open = similar ? buildOpen(opening) : nullptr)
       return open;
-    } catch (const Error &) {
-      // Operators that need their sizes, or that these sizes are outside of: as numbers, then.
-    }
-  return import(nullptr);
+  return import(Opening::None);
 }
 
-std::shared_ptr<Stage> StageBuilder::import(const Stage *from) {
-  sizesFrom = from;
+/// Null where operators need their sizes, or these sizes are outside of what they take.
+std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
+  try {
+    std::shared_ptr<Stage> open = import(opening);
+    std::vector<Tensor> inputs;
+    for (int input : open->inputs)
+      inputs.push_back(*frame.tensor(input));
+    open->model->bind(inputs);
+    return open;
+  } catch (const Error &) {
+    return nullptr;
+  }
+}
+
+std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
+  opening = asked;
   stage = std::make_shared<Stage>();
   computed.clear();
   constants.clear();
@@ -79,38 +86,45 @@ void StageBuilder::provide(int value) {
     constants.push_back(tensor);
     return importer->addConstant(name, tensor);
   }
-  std::vector<bool> isOpen;
-  importer->addInput(name, tensor.dtype(), dimsOf(value, tensor, isOpen));
-  stage->inputs.push_back(value);
-  stage->sizes.push_back(tensor.shape());
-  stage->isOpen.push_back(std::move(isOpen));
+  addInput(value, tensor);
+}
+
+/// The largest power of two that divides both: sizes of images are multiples of one.
+static int64_t commonStep(int64_t a, int64_t b) {
+  uint64_t bits = static_cast<uint64_t>(a) | static_cast<uint64_t>(b);
+  return bits == 0 ? 1 : int64_t(1) << std::countr_zero(bits);
 }
 
 /// Sizes that are open are equal where they were so at both times.
-std::vector<onnx::Dim> StageBuilder::dimsOf(int value, const Tensor &tensor,
-                                            std::vector<bool> &isOpen) const {
-  std::vector<onnx::Dim> dims;
-  const Shape *before = nullptr;
-  const std::vector<bool> *wasOpen = nullptr;
-  if (sizesFrom) {
-    auto found = std::find(sizesFrom->inputs.begin(), sizesFrom->inputs.end(), value);
-    if (found != sizesFrom->inputs.end()) {
-      size_t index = found - sizesFrom->inputs.begin();
-      before = &sizesFrom->sizes[index];
-      wasOpen = &sizesFrom->isOpen[index];
+void StageBuilder::addInput(int value, const Tensor &tensor) {
+  const Shape *before = nullptr, *stepsBefore = nullptr;
+  if (opening != Opening::None) {
+    auto found = std::find(similar->inputs.begin(), similar->inputs.end(), value);
+    if (found != similar->inputs.end()) {
+      before = &similar->sizes[found - similar->inputs.begin()];
+      stepsBefore = &similar->steps[found - similar->inputs.begin()];
     }
   }
+  std::vector<onnx::StageImporter::Size> sizes;
+  Shape steps;
   for (size_t i = 0; i < tensor.shape().size(); ++i) {
     int64_t size = tensor.shape()[i];
-    bool open = before && before->size() > i && ((*wasOpen)[i] || (*before)[i] != size);
-    isOpen.push_back(open);
-    onnx::Dim &dim = dims.emplace_back();
-    if (open)
-      dim.symbol = "n" + std::to_string((*before)[i]) + "_" + std::to_string(size);
-    else
-      dim.value = size;
+    bool isOpen = before && before->size() > i && ((*stepsBefore)[i] != 0 || (*before)[i] != size);
+    auto &added = sizes.emplace_back();
+    if (isOpen) {
+      if (opening == Opening::Multiples)
+        added.step = commonStep((*stepsBefore)[i] > 1 ? (*stepsBefore)[i] : (*before)[i], size);
+      added.symbol = "n" + std::to_string((*before)[i]) + "_" + std::to_string(size) + "_" +
+                     std::to_string(added.step);
+    } else {
+      added.value = size;
+    }
+    steps.push_back(isOpen ? added.step : 0);
   }
-  return dims;
+  importer->addInput(plan.names[value], tensor.dtype(), sizes);
+  stage->inputs.push_back(value);
+  stage->sizes.push_back(tensor.shape());
+  stage->steps.push_back(std::move(steps));
 }
 
 /// A node that needs a value gets it, if it is there; one that needs what this stage computes

@@ -59,8 +59,9 @@ static int64_t mostIterations(const Settings &settings) {
   return number;
 }
 
-StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings &settings)
-    : model{std::move(name), std::move(file), 0, settings} {
+StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings &settings,
+                             std::string reason)
+    : model{std::move(name), std::move(file), 0, settings}, reason(std::move(reason)) {
   if (!settings.recipe.empty())
     throw Error(ErrorKind::Unsupported,
                 model.name + ": expected no recipe for a model that runs in stages, because its "

@@ -11,8 +11,10 @@ public:
   /// Whether the operators and types of a model say that it can be no single program.
   static bool isNeededFor(const onnx::Model &file);
 
-  /// Throws Error where an operator is not supported.
-  StagedProgram(std::string name, onnx::Model file, const Settings &settings);
+  /// `reason` is what kept it from being one program, where it was tried. Throws Error where an
+  /// operator is not supported.
+  StagedProgram(std::string name, onnx::Model file, const Settings &settings,
+                std::string reason = "");
 
   const std::string &name() const { return model.name; }
   const Settings &settings() const { return model.settings; }
@@ -40,6 +42,7 @@ private:
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
   StagedModel model;
+  std::string reason;
   std::vector<onnx::ValueInfo> declaredInputs;
   std::unique_ptr<GraphPlan> plan;
 };

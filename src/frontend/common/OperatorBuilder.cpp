@@ -164,8 +164,7 @@ bool OperatorBuilder::tryRequireNonNegative(AffineExpr expr) {
 void OperatorBuilder::requireNonNegative(AffineExpr expr, const char *what) {
   expr = normalized(expr);
   if (!tryRequireNonNegative(expr))
-    fail(constantValue(expr) ? ErrorKind::ShapeMismatch : ErrorKind::Unsupported,
-         "{0}: expected {1} to be 0 or more", what, text({expr}));
+    fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
 }
 
 void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {

@@ -1,6 +1,7 @@
 #include "runtime/program/BindInputs.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/tensor/DimExprNodes.h"
 
 #include <algorithm>
 
@@ -71,9 +72,9 @@ private:
   void bindPlainSymbols(size_t i) {
     const std::vector<DimExpr> &dims = program.inputs[i].dims;
     for (size_t d = 0; d < dims.size(); ++d)
-      if (std::optional<unsigned> symbol = dims[d].asSymbol())
-        if (symbols[*symbol] == unbound)
-          symbols[*symbol] = inputs[i].shape()[d];
+      if (std::optional<DecidedSymbol> decided = decidedBy(dims[d]))
+        if (symbols[decided->symbol] == unbound)
+          symbols[decided->symbol] = inputs[i].shape()[d] / decided->factor;
   }
 
   void checkSizes(size_t i) const {
@@ -120,6 +121,16 @@ private:
 };
 
 } // namespace
+
+std::optional<DecidedSymbol> decidedBy(const DimExpr &size) {
+  if (size.constantPart() != 0 || size.terms().size() != 1)
+    return std::nullopt;
+  const DimExpr::Term &term = size.terms()[0];
+  if (term.coefficient < 1 || term.factors.size() != 1 ||
+      term.factors[0]->kind != DimExpr::Atom::Kind::Symbol)
+    return std::nullopt;
+  return DecidedSymbol{term.factors[0]->symbol, term.coefficient};
+}
 
 bool bindInputs(const Program &program, std::span<const Tensor> inputs,
                 std::vector<int64_t> &symbols) {

@@ -12,6 +12,14 @@ namespace headrace {
 bool bindInputs(const Program &program, std::span<const Tensor> inputs,
                 std::vector<int64_t> &symbols);
 
+/// The symbol that an input of this size decides, as the size over `factor`: the size is the symbol
+/// or a multiple of it; nullopt where it is neither.
+struct DecidedSymbol {
+  unsigned symbol;
+  int64_t factor;
+};
+std::optional<DecidedSymbol> decidedBy(const DimExpr &size);
+
 /// Says which size this program does not serve, for symbols that bindInputs refused.
 std::string describeGuardFailure(const Program &program, std::span<const int64_t> symbols);
 

@@ -1,6 +1,7 @@
 #include "runtime/program/Program.h"
 
 #include "runtime/library/Library.h"
+#include "runtime/program/BindInputs.h"
 #include "runtime/system/Error.h"
 
 namespace headrace {
@@ -36,9 +37,10 @@ private:
     std::vector<bool> bound(program.symbols.size());
     for (const TensorSpec &input : program.inputs)
       for (const DimExpr &dim : input.dims)
-        if (std::optional<unsigned> symbol = dim.asSymbol()) {
-          require(*symbol < bound.size(), "input '" + input.name + "' uses an unknown symbol");
-          bound[*symbol] = true;
+        if (std::optional<DecidedSymbol> decided = decidedBy(dim)) {
+          require(decided->symbol < bound.size(),
+                  "input '" + input.name + "' uses an unknown symbol");
+          bound[decided->symbol] = true;
         }
     for (size_t i = 0; i < bound.size(); ++i) {
       const Symbol &symbol = program.symbols[i];

@@ -79,6 +79,7 @@ private:
   void addInputs();
   RankedTensorType inputType(const ValueInfo &input);
   void addOutputs();
+  bool readsOpenSizes(const Node &node) const;
 
   const Graph &graph;
   MLIRContext &context;
@@ -98,13 +99,23 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     try {
       importNode(*node, state);
     } catch (const Error &error) {
-      if (state.unknown.empty() || error.kind() != ErrorKind::Unsupported)
+      bool needsValue = !state.unknown.empty() && error.kind() == ErrorKind::Unsupported;
+      bool needsSizes = error.kind() == ErrorKind::ShapeMismatch && readsOpenSizes(*node);
+      if (!needsValue && !needsSizes)
         throw;
       throw DataDependentError(error.kind(), error.what());
     }
   }
   addOutputs();
   return writer.finish();
+}
+
+/// Whether sizes that the node does not take might be others that it takes, when they are known.
+bool GraphImporter::readsOpenSizes(const Node &node) const {
+  return llvm::any_of(node.inputs, [&](const std::string &input) {
+    const ImportedValue *value = input.empty() ? nullptr : values.find(input);
+    return value && (!value->type.hasStaticShape() || (value->known && !value->known->constants()));
+  });
 }
 
 void GraphImporter::addInitializers() {

@@ -10,8 +10,8 @@
 
 namespace headrace::onnx {
 
-/// A node needs the value of something that the model computes or is given: the model is no single
-/// program.
+/// A node needs the value of something that the model computes or is given, or holds for some sizes
+/// alone that no range tells apart: the model is no single program.
 class DataDependentError : public Error {
 public:
   using Error::Error;

@@ -25,6 +25,7 @@ Known cast(NodeContext &);
 Known concat(NodeContext &);
 Known gather(NodeContext &);
 Known slice(NodeContext &);
+Known transpose(NodeContext &);
 Known expand(NodeContext &);
 Known range(NodeContext &);
 Known reduceProd(NodeContext &);

@@ -57,30 +57,84 @@ Known gather(NodeContext &c) {
 
 static bool isFactor(int64_t number) { return number >= -kMostFactor && number <= kMostFactor; }
 
-/// A list by constant bounds; anything else is left to the operator on data.
-Known slice(NodeContext &c) {
-  const SymbolicValue &data = *c.known(0);
-  int64_t size = data.elements.size();
-  auto starts = c.integersOf("starts", 1), ends = c.integersOf("ends", 2);
-  auto axes = c.integersOf("axes", 3).value_or(std::vector<int64_t>{0});
-  int64_t step = c.has(4) && !c.integers(4).empty() ? c.integers(4)[0] : 1;
-  if (data.shape.size() != 1 || !starts || starts->size() != 1 || !ends || ends->size() != 1 ||
-      axes.size() != 1 || (axes[0] != 0 && axes[0] != -1) || step == 0 || !isFactor(step))
-    return std::nullopt;
+/// The positions that a slice takes along an axis.
+static std::vector<int64_t> sliced(int64_t size, int64_t from, int64_t to, int64_t step) {
   auto clamped = [&](int64_t at, int64_t low, int64_t high) {
     // Backwards over an empty list `high` lies below `low`, and holds.
     return std::min(std::max(at < 0 && at >= -size ? at + size : at, low), high);
   };
   bool forward = step > 0;
-  int64_t start = clamped((*starts)[0], 0, forward ? size : size - 1);
-  int64_t end = (*ends)[0] < -size
-                    ? (forward ? 0 : -1)
-                    : clamped((*ends)[0], forward ? 0 : -1, forward ? size : size - 1);
-  SymbolicValue result{data.dtype, {}, {}};
+  int64_t start = clamped(from, 0, forward ? size : size - 1);
+  int64_t end =
+      to < -size ? (forward ? 0 : -1) : clamped(to, forward ? 0 : -1, forward ? size : size - 1);
+  std::vector<int64_t> result;
   for (int64_t i = start; forward ? i < end : i > end; i += step)
-    result.elements.push_back(data.elements[i]);
-  result.shape = {static_cast<int64_t>(result.elements.size())};
+    result.push_back(i);
   return result;
+}
+
+/// The elements at all combinations of positions, one list for each axis of the result; `axes` are
+/// those of the data that they belong to.
+static SymbolicValue picked(const SymbolicValue &data, ArrayRef<std::vector<int64_t>> positions,
+                            ArrayRef<int64_t> axes) {
+  std::vector<int64_t> strides(data.shape.size(), 1);
+  for (size_t i = strides.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * data.shape[i];
+  SymbolicValue result{data.dtype, {}, {}};
+  std::vector<int64_t> offsets = {0};
+  for (auto [axis, list] : llvm::zip(axes, positions)) {
+    result.shape.push_back(list.size());
+    std::vector<int64_t> next;
+    for (int64_t offset : offsets)
+      for (int64_t position : list)
+        next.push_back(offset + position * strides[axis]);
+    offsets = std::move(next);
+  }
+  for (int64_t offset : offsets)
+    result.elements.push_back(data.elements[offset]);
+  return result;
+}
+
+static std::vector<int64_t> upTo(int64_t size) {
+  auto all = llvm::seq<int64_t>(0, size);
+  return {all.begin(), all.end()};
+}
+
+/// By constant bounds; anything else is left to the operator on data.
+Known slice(NodeContext &c) {
+  const SymbolicValue &data = *c.known(0);
+  auto starts = c.integersOf("starts", 1), ends = c.integersOf("ends", 2);
+  auto given = c.integersOf("axes", 3);
+  if (!starts || !ends || starts->size() != ends->size() ||
+      (given ? given->size() != starts->size() : starts->size() > data.shape.size()))
+    return std::nullopt;
+  auto axes = c.axes(given.value_or(upTo(starts->size())), data.shape.size());
+  auto steps = c.has(4) ? c.integers(4) : std::vector<int64_t>(axes.size(), 1);
+  if (steps.size() != axes.size())
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> positions;
+  for (int64_t size : data.shape)
+    positions.push_back(upTo(size));
+  for (auto [axis, start, end, step] : llvm::zip(axes, *starts, *ends, steps)) {
+    if (step == 0 || !isFactor(step))
+      return std::nullopt;
+    positions[axis] = sliced(data.shape[axis], start, end, step);
+  }
+  return picked(data, positions, upTo(data.shape.size()));
+}
+
+Known transpose(NodeContext &c) {
+  const SymbolicValue &data = *c.known(0);
+  std::vector<int64_t> reversed = upTo(data.shape.size());
+  std::reverse(reversed.begin(), reversed.end());
+  std::vector<int64_t> order = c.node.getInts("perm", reversed), sorted = order;
+  llvm::sort(sorted);
+  if (sorted != upTo(data.shape.size()))
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> positions;
+  for (int64_t axis : order)
+    positions.push_back(upTo(data.shape[axis]));
+  return picked(data, positions, order);
 }
 
 Known range(NodeContext &c) {

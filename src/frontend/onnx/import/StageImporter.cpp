@@ -41,13 +41,13 @@ void StageImporter::addConstant(const std::string &name, const Tensor &tensor) {
   impl->values.define(name, tensor);
 }
 
-void StageImporter::addInput(const std::string &name, DType dtype, const std::vector<Dim> &dims) {
+void StageImporter::addInput(const std::string &name, DType dtype, const std::vector<Size> &sizes) {
   MLIRContext *context = impl->writer.builder.getContext();
-  SymbolicShape sizes;
-  for (const Dim &dim : dims)
-    sizes.push_back(dim.value ? constantDim(*dim.value, context)
-                              : impl->writer.symbols.get(dim.symbol));
-  RankedTensorType type = tensorType(sizes, toElementType(dtype, context));
+  SymbolicShape dims;
+  for (const Size &size : sizes)
+    dims.push_back(size.value ? constantDim(*size.value, context)
+                              : impl->writer.symbols.get(size.symbol) * size.step);
+  RankedTensorType type = tensorType(dims, toElementType(dtype, context));
   impl->values.define(name, impl->writer.addInput(name, type));
 }
 

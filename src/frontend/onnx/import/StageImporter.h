@@ -25,8 +25,14 @@ public:
 
   bool has(const std::string &value) const;
   void addConstant(const std::string &name, const Tensor &tensor);
-  /// An open dimension has a name that it shares with its equals.
-  void addInput(const std::string &name, DType dtype, const std::vector<Dim> &dims);
+  /// A size that is given, or open: a multiple of `step`, with a name that it shares with its
+  /// equals.
+  struct Size {
+    std::optional<int64_t> value;
+    std::string symbol;
+    int64_t step = 1;
+  };
+  void addInput(const std::string &name, DType dtype, const std::vector<Size> &sizes);
   /// What the program is made for: from here on the input has this value.
   void fixInput(const std::string &name, const Tensor &tensor);
 

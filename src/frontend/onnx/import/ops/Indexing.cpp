@@ -40,6 +40,10 @@ static constexpr int64_t kFar = int64_t(1) << 31;
 
 static bool isFar(int64_t distance) { return distance < -kFar || distance > kFar; }
 
+// Exporters write numbers from here on for the same, 10^9 and 2^31 - 1 among them. An axis may be
+// longer, so they hold for free sizes up to that number.
+static constexpr int64_t kProbablyFar = 1'000'000'000;
+
 /// A position along an axis of size `dim`, counted from the end when negative, moved into
 /// [low, high]. With a free size that takes a condition on it.
 static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, AffineExpr low,
@@ -54,6 +58,10 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
     return high;
   if (number && *number <= -kFar)
     return low;
+  if (number && *number >= kProbablyFar) {
+    c.requireNonNegative(at - high, "a slice's end less the free size");
+    return high;
+  }
   if (number && *number < 0)
     at = dim + *number;
   if (sameSize(at, high))

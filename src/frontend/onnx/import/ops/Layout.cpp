@@ -227,7 +227,7 @@ OperatorFamily layoutOperators() {
       {"Flatten", 7, reshapeBy<flattenedShape>, evaluateBy<flattenedShape>},
       {"Squeeze", 7, reshapeBy<squeezedShape>, evaluateBy<squeezedShape>},
       {"Unsqueeze", 7, reshapeBy<unsqueezedShape>, evaluateBy<unsqueezedShape>},
-      {"Transpose", 7, importTranspose},
+      {"Transpose", 7, importTranspose, shapes::transpose},
       {"DepthToSpace", 7, importDepthToSpace},
       {"SpaceToDepth", 7, importSpaceToDepth},
       {"Expand", 8, importExpand, shapes::expand},

@@ -1,4 +1,5 @@
 // Values from nowhere: constants, shapes as data, and operators that pass their input on.
+#include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
 
 #include <cmath>
@@ -102,14 +103,40 @@ static Tensor floatRange(NodeContext &c) {
   return range;
 }
 
-/// Numbers in arithmetic progression; all three parameters must be constants.
+/// Positions by free sizes: start and limit are expressions of them. Null where one is not known,
+/// or all are numbers.
+static Value rangeOverSizes(NodeContext &c) {
+  const SymbolicValue *start = c.known(0), *limit = c.known(1), *step = c.known(2);
+  for (const SymbolicValue *number : {start, limit, step})
+    if (!number || number->elements.size() != 1)
+      return {};
+  AffineExpr first = start->elements[0], last = limit->elements[0];
+  auto by = constantValue(step->elements[0]);
+  bool isNumbers = constantValue(first) && constantValue(last);
+  if (isNumbers || !by || *by == 0 || std::abs(*by) > kMostInRange)
+    return {};
+  AffineExpr distance = normalized(*by > 0 ? last - first : first - last);
+  if (!isNonNegative(distance))
+    c.requireNonNegative(distance, "a range's length");
+  Compute compute{{distance.ceilDiv(std::abs(*by))}, 0, {}, {}, {}};
+  Type type = c.type(0).getElementType();
+  return writeCompute(c, compute, [&](PointMath &m) {
+    Value walked = m.mul(m.position(0), m.integer(*by));
+    return m.convert(m.add(m.size(first), walked), type);
+  });
+}
+
+/// Numbers in arithmetic progression.
 static void importRange(NodeContext &c) {
   for (size_t i : {0, 1, 2}) {
     c.input(i, Accepts::Numbers);
     c.checkSameType(0, i);
+  }
+  if (Value range = rangeOverSizes(c))
+    return c.result(range);
+  for (size_t i : {0, 1, 2})
     if (!c.constant(i) || c.constant(i).elements() != 1)
       c.fail(ErrorKind::Unsupported, "{0}: expected one constant", c.nameOfInput(i));
-  }
   if (numberOf<double>(c, 2, DType::F64) == 0)
     c.fail(ErrorKind::InvalidModel, "{0}: expected a step other than 0", c.nameOfInput(2));
   Tensor range = isa<IntegerType>(c.type(0).getElementType()) ? integerRange(c) : floatRange(c);

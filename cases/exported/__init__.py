@@ -1,0 +1,1 @@
+"""Networks as users export them from PyTorch: modules of their own, with random weights."""

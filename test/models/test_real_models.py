@@ -1,0 +1,68 @@
+"""Real models agree with ONNX Runtime at several sizes, within the numeric policy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+hr = pytest.importorskip("headrace")
+pytest.importorskip("onnxruntime")
+
+import real_models  # noqa: E402
+
+LARGE = os.environ.get("HEADRACE_LARGE_TESTS") == "1"
+# One of each kind in every run; the others take minutes.
+ALWAYS = {
+    "magika/model",
+    "silero_vad/silero_vad",
+    "silero_vad/silero_vad_op18_ifless",
+    "unet/torchscript",
+    "detector/torchscript",
+    "bert/torchscript",
+    "gpt/torchscript",
+    "dlrm/torchscript",
+    "dlrm/torchscript-static",
+    "mixer/torchscript-dynamic",
+    "tagger/torchscript",
+    "wavenet/torchscript",
+}
+REFUSED = {
+    "tagger/torchscript-dynamic": "com.microsoft.DynamicQuantizeLSTM",
+    "tagger/dynamo-dynamic": "com.microsoft.DynamicQuantizeLSTM",
+}
+CASES = real_models.wheel_cases() + real_models.exported_cases(small=True)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("exported")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_model_agrees_with_onnx_runtime_at_every_size(case: real_models.Case, folder: Path) -> None:
+    if case.missing:
+        pytest.skip(case.missing)
+    if case.name not in ALWAYS and not LARGE:
+        pytest.skip("HEADRACE_LARGE_TESTS=1 runs it")
+    path = case.make(folder)
+    if case.quantized and real_models.has_infinite_scale(path):
+        pytest.skip("ONNX Runtime's quantizer gave it an infinite scale")
+    if case.name in REFUSED:
+        with pytest.raises(hr.UnsupportedError, match=REFUSED[case.name]):
+            hr.load(path)
+        return
+    model, session = hr.load(path), real_models.open_session(path)
+    for number, feeds in enumerate(case.feeds()):
+        expected = session.run(None, feeds)
+        found = real_models.as_list(model(**feeds))
+        exact = [None] * len(expected)
+        if number == 0:
+            exact = real_models.as_list(model.reference(**feeds, keep_double=True))
+        assert len(found) == len(expected)
+        for output, ours, theirs, true in zip(session.get_outputs(), found, expected, exact):
+            wrong = real_models.disagreement(np.asarray(ours), theirs, true, case.quantized)
+            shapes = {name: feed.shape for name, feed in feeds.items()}
+            assert not wrong, f"{case.name} at {shapes}: {output.name}: {wrong}"
