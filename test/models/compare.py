@@ -57,7 +57,7 @@ def examine(case: real_models.Case, folder: Path, threads: list[int]) -> tuple[s
     for count in threads:
         headrace.set_threads(count)
         session = real_models.open_session(path, count)
-        found = ratio(lambda f: model(**f), lambda f: session.run(None, f), feeds)
+        found = ratio(lambda f: model(**f), lambda f, session=session: session.run(None, f), feeds)
         ratios.append(f"{found:.2f}")
     staged = ", in stages" if model.staged else ""
     return f"agrees{staged}, {worst:.0e}", ratios

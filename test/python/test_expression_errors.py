@@ -118,6 +118,6 @@ def test_when_compiled():
         ),
         (hr.InvalidArgumentError, "expected a computed tensor", lambda: X),
         (hr.TypeMismatchError, "got int", lambda: 5),
-        (hr.UnsupportedError, "0 or more", lambda: hr.compute((n - m,), lambda i: i, name="C")),
+        (hr.ShapeMismatchError, "0 or more", lambda: hr.compute((n - m,), lambda i: i, name="C")),
     ]:
         refused(error, match, make)
