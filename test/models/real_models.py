@@ -219,7 +219,7 @@ def disagreement(found, expected, exact, quantized: bool) -> str:
     # Runtime's error, on some three times as much.
     if exact is None or found.size < 64:
         return ""
-    allowed = max(3 * root_mean_square(theirs - exact), (0.3 if quantized else 5e-6) * scale)
+    allowed = max(3 * root_mean_square(theirs - exact), (0.3 if quantized else 1e-6) * scale)
     error = root_mean_square(ours - exact)
     return f"error {error:.2e}, allowed {allowed:.2e}" if error > allowed else ""
 
