@@ -33,7 +33,7 @@ REFUSED = {
     "tagger/torchscript-dynamic": "com.microsoft.DynamicQuantizeLSTM",
     "tagger/dynamo-dynamic": "com.microsoft.DynamicQuantizeLSTM",
 }
-# Errors of 1.3 to 8 times ONNX Runtime's, by input, at some 6e-6 of the values.
+# Errors of 1.3 to 9 times ONNX Runtime's, by input, at some 7e-6 of the values.
 LESS_EXACT = {"rapidocr_onnxruntime/ch_PP-OCRv4_rec_infer"}
 CASES = real_models.wheel_cases() + real_models.exported_cases(small=True)
 
