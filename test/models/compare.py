@@ -8,10 +8,13 @@ Times are taken in turns; the table has them as ONNX Runtime's over Headrace's, 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import multiprocessing
 import re
 import statistics
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -30,37 +33,40 @@ def ratio(ours, theirs, feeds: real_models.Feeds, rounds: int = 15) -> float:
     return statistics.median(times[1]) / statistics.median(times[0])
 
 
-def examine(case: real_models.Case, folder: Path, threads: list[int]) -> tuple[str, list[str]]:
-    """What it did, and the ratio of times for each number of threads, at the last size."""
+def listed(full: bool) -> list[real_models.Case]:
+    return real_models.wheel_cases() + real_models.exported_cases(small=not full)
+
+
+def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, str]:
+    """What the model did, and the ratio of times at the last size. Runs in a process of its own for each number of
+    threads, which cannot be another one later."""
     import headrace
 
+    headrace.set_threads(threads)
+    case = next(case for case in listed(full) if case.name == name)
     if case.missing:
-        return case.missing, [""] * len(threads)
+        return case.missing, ""
+    path = case.make(Path(folder))
+    if case.quantized and real_models.has_infinite_scale(path):
+        return "the quantizer's scales are infinite", ""
+    session = real_models.open_session(path, threads)
+    worst = 0.0
     try:
-        path = case.make(folder)
-        if case.quantized and real_models.has_infinite_scale(path):
-            return "the quantizer's scales are infinite", [""] * len(threads)
-        model, session = headrace.load(path), real_models.open_session(path)
-        worst = 0.0
+        model = headrace.load(path)
         for feeds in case.feeds():
             expected = session.run(None, feeds)
             for ours, theirs in zip(real_models.as_list(model(**feeds)), expected):
                 wrong = real_models.disagreement(np.asarray(ours), theirs, None, case.quantized)
                 if wrong:
-                    return f"differs: {wrong}", [""] * len(threads)
+                    return f"differs: {wrong}", ""
                 if theirs.dtype.kind == "f" and theirs.size:
                     scale = max(real_models.root_mean_square(theirs), 1e-3)
                     worst = max(worst, real_models.root_mean_square(ours - theirs) / scale)
     except headrace.Error as error:
-        return f"refused: {' '.join(str(error).split())[:120]}", [""] * len(threads)
-    ratios = []
-    for count in threads:
-        headrace.set_threads(count)
-        session = real_models.open_session(path, count)
-        found = ratio(lambda f: model(**f), lambda f, session=session: session.run(None, f), feeds)
-        ratios.append(f"{found:.2f}")
+        return f"refused: {' '.join(str(error).split())[:120]}", ""
+    found = ratio(lambda f: model(**f), lambda f, session=session: session.run(None, f), feeds)
     staged = ", in stages" if model.staged else ""
-    return f"agrees{staged}, {worst:.0e}", ratios
+    return f"agrees{staged}, {worst:.0e}", f"{found:.2f}"
 
 
 def main() -> None:
@@ -73,13 +79,21 @@ def main() -> None:
     heads = " | ".join(f"{n} thread{'s' if n > 1 else ''}" for n in arguments.threads)
     lines = [f"| model | result | {heads} |", "|---|---|" + "---|" * len(arguments.threads)]
     print(*lines, sep="\n")
-    cases = real_models.wheel_cases() + real_models.exported_cases(small=not arguments.full)
-    with tempfile.TemporaryDirectory() as folder:
-        for case in cases:
-            if re.search(arguments.filter, case.name):
-                told, ratios = examine(case, Path(folder), arguments.threads)
-                lines.append(f"| {case.name} | {told} | {' | '.join(ratios)} |")
-                print(lines[-1], flush=True)
+    names = [c.name for c in listed(arguments.full) if re.search(arguments.filter, c.name)]
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        workers = [
+            stack.enter_context(ProcessPoolExecutor(1, mp_context=context))
+            for _ in arguments.threads
+        ]
+        for name in names:
+            results = [
+                worker.submit(examine, name, folder, arguments.full, threads).result()
+                for worker, threads in zip(workers, arguments.threads)
+            ]
+            ratios = " | ".join(found for _, found in results)
+            lines.append(f"| {name} | {results[0][0]} | {ratios} |")
+            print(lines[-1], flush=True)
     if arguments.write:
         before, begin, rest = arguments.write.read_text().partition(BEGIN)
         _, end, after = rest.partition(END)

@@ -215,9 +215,11 @@ def disagreement(found, expected, exact, quantized: bool) -> str:
     # equal, and where one goes the other way a deep network of random weights makes a tenth of it.
     if root_mean_square(ours - theirs) > (0.3 if quantized else 1e-4) * max(scale, 1e-3):
         return f"differs by {root_mean_square(ours - theirs):.2e} where values are {scale:.2e}"
-    if exact is None:
+    # A root mean square of a few numbers is chance: over many inputs silero_vad's one probability has half of ONNX
+    # Runtime's error, on some three times as much.
+    if exact is None or found.size < 64:
         return ""
-    allowed = max(3 * root_mean_square(theirs - exact), (0.3 if quantized else 5e-6) * scale)
+    allowed = max(3 * root_mean_square(theirs - exact), (0.3 if quantized else 1e-6) * scale)
     error = root_mean_square(ours - exact)
     return f"error {error:.2e}, allowed {allowed:.2e}" if error > allowed else ""
 

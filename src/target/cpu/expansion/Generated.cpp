@@ -10,8 +10,8 @@ namespace {
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
-/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and where loops come
-/// back to them: weights for each of `rowCells` parts of the rows.
+/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and where loops
+/// come back to them: weights for each of `rowCells` parts of the rows.
 Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
