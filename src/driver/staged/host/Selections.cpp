@@ -54,17 +54,26 @@ static const Shape &shapeOfInput(HostCall &c, size_t i) {
   return *shape;
 }
 
+/// The first input and the axis that the node names; without one, the flat tensor.
+struct AlongAxis {
+  RuntimeValue data;
+  Shape shape;
+  int64_t axis = 0;
+};
+static AlongAxis alongAxis(HostCall &c) {
+  AlongAxis result{c.input(0), shapeOfInput(c, 0)};
+  if (c.node.find("axis")) {
+    result.axis = c.axis(c.node.getInt("axis", 0), static_cast<int64_t>(result.shape.size()));
+  } else {
+    result.shape = {elementCount(result.shape)};
+    result.data = reshaped(result.data, result.shape);
+  }
+  return result;
+}
+
 /// The positions along an axis where the condition holds; without an axis, of the flat tensor.
 static Values compress(HostCall &c) {
-  RuntimeValue data = c.input(0);
-  Shape shape = shapeOfInput(c, 0);
-  int64_t axis = 0;
-  if (c.node.find("axis")) {
-    axis = c.axis(c.node.getInt("axis", 0), static_cast<int64_t>(shape.size()));
-  } else {
-    shape = {elementCount(shape)};
-    data = reshaped(data, shape);
-  }
+  auto [data, shape, axis] = alongAxis(c);
   if (c.tensor(1).dtype() != DType::Bool)
     c.fail(ErrorKind::TypeMismatch,
            c.nameOfInput(1) + ": expected booleans, found " + describe(c.input(1)));
@@ -172,15 +181,7 @@ private:
 
 /// The distinct slices, where each is first, which of them each slice is, and how often.
 static Values unique(HostCall &c) {
-  RuntimeValue data = c.input(0);
-  Shape shape = shapeOfInput(c, 0);
-  int64_t axis = 0;
-  if (c.node.find("axis")) {
-    axis = c.axis(c.node.getInt("axis", 0), static_cast<int64_t>(shape.size()));
-  } else {
-    shape = {elementCount(shape)};
-    data = reshaped(data, shape);
-  }
+  auto [data, shape, axis] = alongAxis(c);
   Slices slices(data, shape, axis);
   std::vector<int64_t> order(slices.count());
   std::iota(order.begin(), order.end(), 0);
