@@ -43,14 +43,11 @@ class Outcome:
     runtime_refusals: dict[int, str] = field(default_factory=dict)
 
 
-def start_child() -> Child:
-    # One thread each: the jobs share the cores. Kernels are not kept, because none comes again.
-    environment = {
-        **os.environ,
-        "HEADRACE_THREADS": "1",
-        "HEADRACE_CACHE_DIR": "",
-        "OMP_NUM_THREADS": "1",
-    }
+def start_child(keeps_kernels: bool) -> Child:
+    # One thread each: the jobs share the cores.
+    environment = {**os.environ, "HEADRACE_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if not keeps_kernels:
+        environment["HEADRACE_CACHE_DIR"] = ""
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve"],
         stdin=subprocess.PIPE,
@@ -72,7 +69,8 @@ def serve() -> None:
         print(json.dumps(dataclasses.astuple(verdict)), flush=True)
 
 
-def run_seeds(seeds, jobs: int) -> Outcome:
+def run_seeds(seeds, jobs: int, keeps_kernels: bool = False) -> Outcome:
+    """Keeping kernels in the cache pays where the same seeds come again."""
     outcome, waiting = Outcome(), iter(seeds)
     selector = selectors.DefaultSelector()
 
@@ -101,7 +99,7 @@ def run_seeds(seeds, jobs: int) -> Outcome:
             outcome.refusals[message.split(": ", 2)[-1]] += 1
 
     for _ in range(jobs):
-        give_next(start_child())
+        give_next(start_child(keeps_kernels))
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
         hung = [key.data for key in selector.get_map().values()] if not ready else []
@@ -115,7 +113,7 @@ def run_seeds(seeds, jobs: int) -> Outcome:
             child.process.kill()
             status = child.process.wait()
             note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
-            give_next(start_child())
+            give_next(start_child(keeps_kernels))
     return outcome
 
 

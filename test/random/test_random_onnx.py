@@ -48,7 +48,7 @@ def test_a_seed_is_a_program() -> None:
 
 
 def test_random_graphs() -> None:
-    outcome = run_seeds(range(COUNT), jobs=os.cpu_count() or 1)
+    outcome = run_seeds(range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True)
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.
     assert outcome.kinds["refused"] < COUNT // 20

@@ -4,7 +4,6 @@
 #include "runtime/cuda/CudaEngine.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/FileCache.h"
 #include "runtime/system/ThreadPool.h"
 
 #include <algorithm>
@@ -25,7 +24,6 @@ DeviceProgram::DeviceProgram(Device &device, const Program &program,
         for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
           loaded[i] = std::make_unique<LoadedImage>(device, images[i]);
       });
-  FileCache::user("cubin").trim();
   std::unordered_map<std::string, const LoadedImage *> byName;
   for (size_t i = 0; i < images.size(); ++i)
     byName.emplace(images[i].name, loaded[i].get());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sys/stat.h>
@@ -106,9 +107,19 @@ void FileCache::store(const std::string &key, std::string_view content) const {
   } catch (const Error &) { // NOLINT(bugprone-empty-catch)
     // A full or read-only disk costs time on the next run, nothing else.
   }
+  if (isTurnToTrim(key, head.size() + content.size()))
+    trim();
 }
 
-void FileCache::trim(uintmax_t bytes) const {
+// Trimming looks at every file, of which there may be ten thousands: once for each sixty-fourth of
+// the limit that is written, on average. The key is the coin, so that processes that share the
+// folder need no count of what they all wrote.
+bool FileCache::isTurnToTrim(const std::string &key, size_t bytes) const {
+  double drawn = std::ldexp(static_cast<double>(XXH3_64bits(key.data(), key.size())), -64);
+  return drawn * static_cast<double>(limit / 64) < static_cast<double>(bytes);
+}
+
+void FileCache::trim() const {
   if (!folder)
     return;
   struct Entry {
@@ -131,7 +142,7 @@ void FileCache::trim(uintmax_t bytes) const {
   std::sort(entries.begin(), entries.end(),
             [](const Entry &a, const Entry &b) { return a.used < b.used; });
   for (const Entry &entry : entries) {
-    if (total <= bytes)
+    if (total <= limit)
       return;
     fs::remove(entry.path, error);
     total -= entry.size;

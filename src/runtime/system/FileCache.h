@@ -14,8 +14,8 @@ namespace headrace {
 /// may write to. An existing folder or file is never changed.
 bool makePrivateFolder(const std::filesystem::path &folder);
 
-/// A folder of files by key. They are written atomically and checked when read: a damaged or
-/// foreign one counts as absent. A failure here never fails the caller.
+/// A folder of files by key, of about `limit` bytes in all. They are written atomically and checked
+/// when read: a damaged or foreign one counts as absent. A failure here never fails the caller.
 class FileCache {
 public:
   /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or
@@ -23,8 +23,9 @@ public:
   /// switches it off, and so does a folder that is not the user's own. `extension` keeps kinds of
   /// files apart.
   static FileCache user(std::string extension);
-  FileCache(std::optional<std::filesystem::path> folder, std::string extension)
-      : folder(std::move(folder)), extension(std::move(extension)) {}
+  FileCache(std::optional<std::filesystem::path> folder, std::string extension,
+            uintmax_t limit = uintmax_t{256} << 20)
+      : folder(std::move(folder)), extension(std::move(extension)), limit(limit) {}
 
   /// The key of a result: a hash of everything that it was made from.
   static std::string key(std::initializer_list<std::string_view> parts);
@@ -32,15 +33,18 @@ public:
   std::optional<std::string> find(const std::string &key) const;
   /// Whether there is a file of that key which is not what `store` wrote.
   bool isDamaged(const std::string &key) const;
+  /// Trims now and then: the files exceed the limit by a sixteenth or so at most.
   void store(const std::string &key, std::string_view content) const;
-  /// Removes the files not used for longest until at most `bytes` remain.
-  void trim(uintmax_t bytes = uintmax_t{256} << 20) const;
+  /// Removes the files not used for longest until at most `limit` bytes remain.
+  void trim() const;
 
 private:
+  bool isTurnToTrim(const std::string &key, size_t bytes) const;
   std::filesystem::path fileOf(const std::string &key) const;
 
   std::optional<std::filesystem::path> folder;
   std::string extension;
+  uintmax_t limit;
 };
 
 } // namespace headrace

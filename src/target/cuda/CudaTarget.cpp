@@ -176,7 +176,6 @@ private:
                                          kernels[i] = compileKernel(modules[i], cache);
                                        }
                                      });
-    cache.trim();
     return kernels;
   }
 

@@ -56,13 +56,36 @@ TEST_F(FileCacheTest, DamagedFilesCountAsAbsent) {
 }
 
 TEST_F(FileCacheTest, TrimKeepsWhatWasUsedLast) {
-  FileCache cache(folder, "o");
+  FileCache cache(folder, "o", 1500);
   cache.store("old", std::string(1000, 'a'));
   fs::last_write_time(onlyFile(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   cache.store("new", std::string(1000, 'b'));
-  cache.trim(1500);
+  cache.trim();
   EXPECT_EQ(cache.find("old"), std::nullopt);
   EXPECT_NE(cache.find("new"), std::nullopt);
+}
+
+TEST_F(FileCacheTest, StoringKeepsTheLimit) {
+  constexpr uintmax_t limit = 64 << 10;
+  FileCache cache(folder, "o", limit);
+  for (int i = 0; i < 3000; ++i)
+    cache.store(FileCache::key({"object", std::to_string(i)}), std::string(100, 'a'));
+  uintmax_t total = 0;
+  for (const fs::directory_entry &file : fs::directory_iterator(folder))
+    total += file.file_size();
+  EXPECT_LT(total, limit + limit / 8);
+  EXPECT_GT(total, limit / 2);
+}
+
+// Trimming lists the whole folder.
+TEST_F(FileCacheTest, ASmallFileSeldomTrims) {
+  FileCache(folder, "o").store("large", std::string(2 << 20, 'a'));
+  FileCache full(folder, "o", 1 << 20);
+  for (std::string_view key : {"a", "b", "c", "d"})
+    full.store(FileCache::key({key}), "small");
+  EXPECT_NE(full.find("large"), std::nullopt);
+  full.store("another", std::string(1 << 20, 'b'));
+  EXPECT_EQ(full.find("large"), std::nullopt);
 }
 
 TEST_F(FileCacheTest, AnUnwritableOrAbsentFolderIsNoError) {

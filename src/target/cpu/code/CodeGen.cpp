@@ -164,7 +164,6 @@ compileModules(ArrayRef<ModuleOp> modules, const Processor &processor, Runs runs
           objects[i] = findOrCompile(modules[i], *machine, processor, cache, runs);
         }
       });
-  cache.trim();
   return objects;
 }
 
