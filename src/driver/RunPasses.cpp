@@ -6,10 +6,18 @@
 #include "runtime/system/Text.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
 namespace headrace {
+
+// Each pass would take a quarter of the compile time; a phase is verified in any build.
+#ifdef NDEBUG
+constexpr bool verifiesEachPass = false;
+#else
+constexpr bool verifiesEachPass = true;
+#endif
 
 /// The user's operator a diagnostic speaks of, if its place names one.
 static std::string nameOf(Location location) {
@@ -31,10 +39,11 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
       broken = diagnostic.str();
     return success();
   });
-  manager.enableVerifier(true);
+  manager.enableVerifier(verifiesEachPass);
   LogicalResult result = [&] {
     CompilerSection section;
-    return manager.run(program);
+    return success(succeeded(manager.run(program)) &&
+                   (verifiesEachPass || succeeded(verify(program))));
   }();
   pollInterruption(); // what was skipped is no result
   if (succeeded(result))
