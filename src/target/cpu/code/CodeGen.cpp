@@ -114,7 +114,9 @@ std::string keyOf(const std::string &code, const Processor &processor) {
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
-std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetMachine &machine,
+/// Makes the code generator where no object was found: its tables take longer than a kernel found.
+std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module,
+                                                  std::unique_ptr<llvm::TargetMachine> &machine,
                                                   const Processor &processor,
                                                   const FileCache &cache, Runs runs) {
   std::string text;
@@ -125,8 +127,10 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module, llvm::TargetM
     key += "-checked";
   if (std::optional<std::string> object = cache.find(key))
     return llvm::MemoryBuffer::getMemBufferCopy(*object, key);
+  if (!machine)
+    machine = makeTargetMachine(processor);
   std::unique_ptr<llvm::MemoryBuffer> object =
-      compileModule(module, machine, processor.machine, runs);
+      compileModule(module, *machine, processor.machine, runs);
   cache.store(key, std::string_view(object->getBuffer()));
   return object;
 }
@@ -157,11 +161,11 @@ compileModules(ArrayRef<ModuleOp> modules, const Processor &processor, Runs runs
   ThreadPool::global().parallelFor(
       static_cast<int64_t>(modules.size()), 1, [&](int64_t begin, int64_t end, int) {
         CompilerSection section;
-        std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(processor);
+        std::unique_ptr<llvm::TargetMachine> machine;
         for (int64_t i = begin; i < end; ++i) {
           pollInterruption();
           CompilerSection::yieldToFork();
-          objects[i] = findOrCompile(modules[i], *machine, processor, cache, runs);
+          objects[i] = findOrCompile(modules[i], machine, processor, cache, runs);
         }
       });
   return objects;
