@@ -144,3 +144,23 @@ def test_the_least_cost_is_that_of_egglog(tmp_path):
         assert best.cost == float(cost), term
         improved += best.cost < len(re.findall(r"\w+", term))
     assert improved >= 5
+
+
+def test_the_derivation_is_replayed_step_by_step(tmp_path):
+    term = written(tmp_path / "fc1.term", FC1)
+    machine = EXAMPLES / "vector-64.json"
+    done = rewrite(term, "--accelerator", machine, "--replay", "--seed", 5)
+    assert done.returncode == 0, done.stderr
+    assert "    1 dense-is-product-and-bias " in done.stdout
+    assert "dense(w, x, b) => zip[add](mv(w, x), b)\n" in done.stdout
+    assert "replayed: every step follows by its rule" in done.stdout
+    report = json.loads(rewrite(term, "--accelerator", machine, "--replay", "--json").stdout)
+    assert report["replay_error"] < 1e-9
+    assert report["derivation"][0] == {
+        "rule": "dense-is-product-and-bias",
+        "level": "language",
+        "backwards": False,
+        "change": "dense(w, x, b) => zip[add](mv(w, x), b)",
+    }
+    levels = [step["level"] for step in report["derivation"]]
+    assert set(levels) == {"language", "algorithm", "hardware"}

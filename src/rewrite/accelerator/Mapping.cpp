@@ -2,6 +2,7 @@
 
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/accelerator/Memories.h"
+#include "rewrite/derivation/Replay.h"
 
 #include <algorithm>
 
@@ -124,7 +125,7 @@ Array roundedProducts(const Array &a, const Array &b, const Shape &result, int64
 } // namespace
 
 Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, const RuleSet &rules,
-                     const SaturationLimits &limits, const ExtractionLimits &extraction) {
+                     const MappingOptions &options) {
   Vocabulary &vocabulary = terms.vocabulary();
   Mapping mapping;
   mapping.usefulProducts = usefulProductsOf(terms, term, TermShapes(terms, allOperators()));
@@ -133,17 +134,33 @@ Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, cons
   EGraph graph(vocabulary);
   graph.attach(shapes);
   graph.attach(memories);
+  Proof proof(terms);
+  if (options.derives)
+    graph.attach(proof);
   MachineFacts facts(graph, shapes, memories, machine);
-  ClassId root = graph.add(terms, terms.add(vocabulary.op("toOutput"), {term}));
-  mapping.saturation = saturate(graph, machine.instancesOf(rules, vocabulary), facts, limits);
+  mapping.start = terms.add(vocabulary.op("toOutput"), {term});
+  ClassId root = graph.add(terms, mapping.start);
+  std::vector<RuleInstance> instances = machine.instancesOf(rules, vocabulary);
+  mapping.saturation =
+      saturate(graph, instances, facts, options.limits, options.derives ? &proof : nullptr);
   mapping.classes = graph.classCount();
   mapping.nodes = graph.nodeCount();
-  Extraction best = extract(graph, root, MachineCost(facts, machine), terms, extraction);
+  Extraction best = extract(graph, root, MachineCost(facts, machine), terms, options.extraction);
   mapping.term = best.term;
   mapping.cost = best.cost;
   mapping.method = best.method;
   countOperations(mapping, terms, machine);
+  if (options.derives) {
+    proof.chosen(graph, root, best.term, best.chosen);
+    mapping.derivation = derive(proof, mapping.start, mapping.term, instances);
+  }
   return mapping;
+}
+
+double replay(Terms &terms, const Mapping &mapping, const Accelerator &machine, uint64_t seed) {
+  return replay(terms, mapping.start, mapping.term, mapping.derivation,
+                MachineTermFacts(terms, allOperators(), machine), allOperators(),
+                randomInputs(terms, mapping.start, seed));
 }
 
 Array runOnMachine(const Terms &terms, TermId term, const Accelerator &machine,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rewrite/accelerator/Accelerator.h"
+#include "rewrite/derivation/Derivation.h"
 #include "rewrite/egraph/Saturation.h"
 #include "rewrite/extract/Extraction.h"
 #include "rewrite/tensor/Interpreter.h"
@@ -9,7 +10,8 @@
 namespace headrace::rewrite {
 
 struct Mapping {
-  TermId term = 0; ///< of operators of the machine, movement, and what is left over
+  TermId start = 0; ///< the term given, written to the output
+  TermId term = 0;  ///< of operators of the machine, movement, and what is left over
   double cost = 0;
   ExtractionMethod method = ExtractionMethod::Greedy;
   Saturation saturation;
@@ -19,11 +21,23 @@ struct Mapping {
   int64_t loadedBytes = 0, storedBytes = 0, outputBytes = 0; ///< to the chip and from it
   int64_t usefulProducts = 0, doneProducts = 0;              ///< of numbers, in products of tensors
   std::vector<std::string> leftOver; ///< operators of tensors that the machine cannot compute
+
+  std::vector<DerivationStep> derivation; ///< from `start` to `term`; only where asked for
+};
+
+struct MappingOptions {
+  SaturationLimits limits;
+  ExtractionLimits extraction;
+  bool derives = false; ///< keeps a proof, and gives the derivation
 };
 
 /// Throws Error where the term or a rule is wrong. Limits end the search with the best found.
 Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, const RuleSet &rules,
-                     const SaturationLimits &limits = {}, const ExtractionLimits &extraction = {});
+                     const MappingOptions &options = {});
+
+/// Applies the mapping's derivation step by step, each on random values, too. Throws Error at a
+/// step that is wrong; gives the largest difference of values.
+double replay(Terms &terms, const Mapping &mapping, const Accelerator &machine, uint64_t seed);
 
 /// The term computed as the machine does, with its numbers.
 Array runOnMachine(const Terms &terms, TermId term, const Accelerator &machine,

@@ -19,16 +19,18 @@ std::string_view nameOf(Memory memory) {
   return {};
 }
 
-Memory MemoryAnalysis::make(const EGraph &graph, NodeId node) const {
-  std::string_view name = graph.vocabulary().text(graph.opOf(node).name);
-  std::span<const ClassId> operands = graph.operandsOf(node);
+namespace {
+
+/// Where an operator's result lies, given where its operands do.
+Memory memoryOfResult(OperatorId op, const Vocabulary &vocabulary,
+                      std::span<const Memory> operands) {
+  std::string_view name = vocabulary.text(vocabulary[op].name);
   auto require = [&](Memory memory) {
-    for (ClassId operand : operands)
-      if (of(operand) != memory)
-        throw Error(ErrorKind::InvalidArgument, graph.vocabulary().print(graph.opId(node)) +
-                                                    ": expected an operand in " +
+    for (Memory operand : operands)
+      if (operand != memory)
+        throw Error(ErrorKind::InvalidArgument, vocabulary.print(op) + ": expected an operand in " +
                                                     std::string(nameOf(memory)) + ", got one in " +
-                                                    std::string(nameOf(of(operand))));
+                                                    std::string(nameOf(operand)));
     return memory;
   };
   if (resultRank(name))
@@ -45,7 +47,28 @@ Memory MemoryAnalysis::make(const EGraph &graph, NodeId node) const {
     return Memory::Output; // from either
   bool computes = std::ranges::find(computationOperators(), name, &TensorOperator::name) !=
                   computationOperators().end();
-  return computes || operands.empty() ? require(Memory::Dram) : require(of(operands[0]));
+  return computes || operands.empty() ? require(Memory::Dram) : require(operands[0]);
+}
+
+} // namespace
+
+Memory MemoryAnalysis::make(const EGraph &graph, NodeId node) const {
+  std::vector<Memory> operands;
+  for (ClassId operand : graph.operandsOf(node))
+    operands.push_back(of(operand));
+  return memoryOfResult(graph.opId(node), graph.vocabulary(), operands);
+}
+
+Memory MachineTermFacts::memoryOf(TermId root) const {
+  if (auto found = known.find(root); found != known.end())
+    return found->second;
+  for (TermId term : terms.reachableFrom(root)) {
+    std::vector<Memory> operands;
+    for (TermId operand : terms[term].operands)
+      operands.push_back(known.at(operand));
+    known[term] = memoryOfResult(terms[term].op, terms.vocabulary(), operands);
+  }
+  return known.at(root);
 }
 
 bool MemoryAnalysis::join(Memory &facts, const Memory &more) const {

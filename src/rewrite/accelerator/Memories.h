@@ -17,6 +17,27 @@ public:
   bool join(Memory &facts, const Memory &more) const override;
 };
 
+/// Facts of terms for an accelerator, as those of classes below.
+class MachineTermFacts : public TermShapes {
+public:
+  MachineTermFacts(const Terms &terms, const OperatorSet &operators, const Accelerator &machine)
+      : TermShapes(terms, operators), terms(terms), machine(machine) {}
+
+  /// Throws Error at a term whose operands lie elsewhere than it needs them.
+  Memory memoryOf(TermId term) const;
+
+protected:
+  bool isOnChip(TermId term) const override { return memoryOf(term) == Memory::Chip; }
+  bool fitsChip(TermId term) const override {
+    return elementCount(shapeOf(term)) * machine.element.bytes() <= machine.chipBytes;
+  }
+
+private:
+  const Terms &terms;
+  const Accelerator &machine;
+  mutable std::unordered_map<TermId, Memory> known;
+};
+
 /// Facts of classes for an accelerator: shapes, memories, and what fits on the chip.
 class MachineFacts : public ClassShapes {
 public:

@@ -20,6 +20,8 @@ public:
   virtual Joined joined(ClassId kept, ClassId gone) = 0;
   /// More is known of an operand of the node; whether more is known of its class in consequence.
   virtual bool reconsider(const EGraph &graph, ClassId owner, NodeId node) = 0;
+  /// Two nodes are one since their operands are equal; their classes are merged next.
+  virtual void congruent(NodeId node, NodeId twin) {}
   /// More is known of this class: the analysis may add what follows, as a constant that was found.
   virtual void modify(EGraph &graph, ClassId changed) {}
 };

@@ -19,13 +19,13 @@ NodeId EGraph::lookUp(uint64_t hash, OperatorId op, std::span<const ClassId> wan
   });
 }
 
-ClassId EGraph::add(OperatorId op, std::span<const ClassId> given) {
+NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
   std::vector<ClassId> wanted(given.begin(), given.end());
   for (ClassId &operand : wanted)
     operand = sets.find(operand);
   uint64_t hash = hashOf(op, wanted);
   if (NodeId known = lookUp(hash, op, wanted); known != NodeTable::none)
-    return sets.find(nodes[known].owner);
+    return known;
 
   auto node = static_cast<NodeId>(nodes.size());
   ClassId owner = sets.makeSet();
@@ -43,7 +43,7 @@ ClassId EGraph::add(OperatorId op, std::span<const ClassId> given) {
     analysis->made(*this, owner, node);
   if (!analyses.empty())
     toModify.push_back(owner);
-  return owner;
+  return node;
 }
 
 ClassId EGraph::add(const Terms &terms, TermId root) {
@@ -119,6 +119,8 @@ void EGraph::repair(NodeId node) {
     table.insert(hash, node);
     return;
   }
+  for (Analysis *analysis : analyses)
+    analysis->congruent(node, twin);
   nodes[node].live = false;
   --liveNodes;
   contents[sets.find(nodes[node].owner)].changed = true;

@@ -26,11 +26,16 @@ public:
   /// Facts to keep for every class; only before the first node. The caller keeps it alive.
   void attach(Analysis &analysis);
 
-  ClassId add(OperatorId op, std::span<const ClassId> operands);
+  ClassId add(OperatorId op, std::span<const ClassId> operands) {
+    return classOf(addNode(op, operands));
+  }
   ClassId add(OperatorId op, std::initializer_list<ClassId> operands) {
     return add(op, std::span(operands.begin(), operands.size()));
   }
   ClassId add(const Terms &terms, TermId root);
+  /// The node itself, which may have been there before. Its class is made for it, and has its
+  /// number until it is merged into another.
+  NodeId addNode(OperatorId op, std::span<const ClassId> operands);
 
   /// Whether they were different classes.
   bool merge(ClassId a, ClassId b);

@@ -32,6 +32,7 @@ void Matcher::compile() {
       known[attribute.slot] = true;
     }
     steps.push_back(step);
+    operators.push_back(pattern);
     registerCount += step.operandCount;
     for (uint32_t i = 0; i < step.operandCount; ++i) {
       const Pattern &operand = pattern->operands[i];
@@ -82,7 +83,9 @@ private:
         return;
       if (!takeNode(step, node))
         continue;
+      taken.push_back(node);
       runFrom(at + 1);
+      taken.pop_back();
     }
   }
 
@@ -109,7 +112,7 @@ private:
       bindings.subjects[slot] = registers[matcher.subjectRegisters[slot]];
     if (!clausesHold(rule, bindings, facts))
       return;
-    found.push_back({registers[0], bindings});
+    found.push_back({registers[0], bindings, taken});
     ended = found.size() >= limit;
   }
 
@@ -127,6 +130,7 @@ private:
   const std::function<bool()> &stop;
   std::vector<ClassId> registers;
   Bindings bindings;
+  std::vector<NodeId> taken;
   std::vector<Match> found;
   size_t visited = 0;
   bool ended = false;

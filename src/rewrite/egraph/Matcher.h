@@ -10,6 +10,7 @@ namespace headrace::rewrite {
 struct Match {
   ClassId root = 0;
   Bindings bindings;
+  std::vector<NodeId> nodes; ///< those that the operators of `Matcher::patterns` fit
 };
 
 class Matcher {
@@ -17,6 +18,8 @@ public:
   explicit Matcher(RuleInstance instance);
 
   const RuleInstance &instance() const { return rule; }
+  /// The operators of the left side, in the order in which they are matched.
+  const std::vector<const Pattern *> &patterns() const { return operators; }
 
   /// Matches whose conditions hold, in the order of classes and nodes, up to `limit`. The graph is
   /// rebuilt. `stop` is asked now and then, and ends the search.
@@ -45,6 +48,7 @@ private:
 
   RuleInstance rule;
   std::vector<Step> steps;
+  std::vector<const Pattern *> operators; // of the steps that bind
   std::vector<uint32_t> subjectRegisters; // by slot
   uint32_t registerCount = 1;             // the first is the root
 };

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 class Saturator {
 public:
   Saturator(EGraph &graph, std::span<const RuleInstance> instances, const Facts &facts,
-            const SaturationLimits &limits)
-      : graph(graph), facts(facts), limits(limits) {
+            const SaturationLimits &limits, Proof *proof)
+      : graph(graph), facts(facts), limits(limits), proof(proof) {
     for (const RuleInstance &instance : instances) {
       rules.push_back({Matcher(instance), limits.matches, limits.pause, 0});
       result.uses.push_back({instance.name(graph.vocabulary()), 0, 0});
@@ -117,10 +117,14 @@ private:
                                   [this](OperatorId op, std::span<const uint32_t> operands) {
                                     return graph.add(op, operands);
                                   });
-        if (graph.merge(match.root, made)) {
-          changed = true;
-          ++result.uses[index].merges;
-        }
+        if (graph.find(match.root) == graph.find(made))
+          continue;
+        if (proof)
+          proof->applied(graph, static_cast<uint32_t>(index), rules[index].matcher, match,
+                         *operators);
+        graph.merge(match.root, made);
+        changed = true;
+        ++result.uses[index].merges;
       } catch (const Error &error) { // an analysis found a contradiction
         throw Error(error.kind(),
                     rule.place.text() + ": rule '" + rule.name + "': " + error.what());
@@ -135,6 +139,7 @@ private:
   EGraph &graph;
   const Facts &facts;
   SaturationLimits limits;
+  Proof *proof;
   Clock::time_point start = Clock::now();
   std::vector<Scheduled> rules;
   Saturation result;
@@ -143,8 +148,8 @@ private:
 } // namespace
 
 Saturation saturate(EGraph &graph, std::span<const RuleInstance> rules, const Facts &facts,
-                    const SaturationLimits &limits) {
-  return Saturator(graph, rules, facts, limits).run();
+                    const SaturationLimits &limits, Proof *proof) {
+  return Saturator(graph, rules, facts, limits, proof).run();
 }
 
 } // namespace headrace::rewrite

@@ -3,7 +3,7 @@
 // extracted.
 #pragma once
 
-#include "rewrite/egraph/Matcher.h"
+#include "rewrite/egraph/Proof.h"
 
 namespace headrace::rewrite {
 
@@ -32,8 +32,9 @@ struct Saturation {
   std::vector<Use> uses; ///< by rule, in the order given
 };
 
-/// The same graph and rules give the same result, unless it is the clock that ends it.
+/// The same graph and rules give the same result, unless it is the clock that ends it. A proof is
+/// one that is attached to the graph.
 Saturation saturate(EGraph &graph, std::span<const RuleInstance> rules, const Facts &facts,
-                    const SaturationLimits &limits = {});
+                    const SaturationLimits &limits = {}, Proof *proof = nullptr);
 
 } // namespace headrace::rewrite

@@ -33,8 +33,8 @@ protected:
 
   Mapping map(const std::string &contents, const Accelerator &machine) {
     start = term(contents);
-    return mapToMachine(terms, start, machine, shippedRules(vocabulary), limits,
-                        {.exactSteps = 2'000});
+    return mapToMachine(terms, start, machine, shippedRules(vocabulary),
+                        {limits, {.exactSteps = 2'000}});
   }
 
   Inputs randomInputs() {

@@ -1,6 +1,7 @@
 // headrace rewrite: terms of tensors mapped to the operators of an accelerator; rules checked.
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/accelerator/Mapping.h"
+#include "rewrite/derivation/Replay.h"
 #include "rewrite/rules/ShippedRules.h"
 #include "rewrite/tensor/CheckRules.h"
 #include "rewrite/tensor/TensorLanguage.h"
@@ -22,7 +23,7 @@ using namespace headrace::rewrite;
 struct RewriteOptions {
   std::string term, accelerator;
   std::vector<std::string> rules;
-  bool check = false, json = false;
+  bool check = false, json = false, replay = false;
   CheckOptions checking;
   SaturationLimits limits;
 };
@@ -66,6 +67,28 @@ double usefulPercent(const Mapping &mapping) {
                                          static_cast<double>(mapping.doneProducts);
 }
 
+void printDerivation(const Mapping &mapping, const Terms &terms) {
+  TermShapes shapes(terms, allOperators());
+  fmt::print("derivation, {} steps\n", mapping.derivation.size());
+  for (size_t i = 0; i < mapping.derivation.size(); ++i) {
+    const DerivationStep &step = mapping.derivation[i];
+    fmt::print("{:>5} {:<32} {}\n", i + 1,
+               step.rule.name(terms.vocabulary()) + (step.backwards ? ", backwards" : ""),
+               textOf(step, terms, shapes));
+  }
+}
+
+nlohmann::ordered_json derivationJson(const Mapping &mapping, const Terms &terms) {
+  TermShapes shapes(terms, allOperators());
+  auto steps = nlohmann::ordered_json::array();
+  for (const DerivationStep &step : mapping.derivation)
+    steps.push_back({{"rule", step.rule.name(terms.vocabulary())},
+                     {"level", nameOf(step.rule.rule->level)},
+                     {"backwards", step.backwards},
+                     {"change", textOf(step, terms, shapes)}});
+  return steps;
+}
+
 void printReport(const Mapping &mapping, const Terms &terms) {
   fmt::print("{}\n", printLines(terms, mapping.term));
   for (const auto &[name, count] : mapping.operations)
@@ -78,9 +101,10 @@ void printReport(const Mapping &mapping, const Terms &terms) {
              mapping.classes, mapping.saturation.iterations, textOf(mapping.saturation.reason));
   for (const std::string &left : mapping.leftOver)
     fmt::print("{:<20} {}\n", "left over", left);
+  printDerivation(mapping, terms);
 }
 
-void printJson(const Mapping &mapping, const Terms &terms) {
+void printJson(const Mapping &mapping, const Terms &terms, std::optional<double> replayError) {
   nlohmann::ordered_json json = {{"term", printLines(terms, mapping.term)},
                                  {"operations", mapping.operations},
                                  {"useful_products", mapping.usefulProducts},
@@ -102,6 +126,9 @@ void printJson(const Mapping &mapping, const Terms &terms) {
     if (use.merges > 0)
       uses[use.rule] = use.merges;
   json["rules"] = std::move(uses);
+  json["derivation"] = derivationJson(mapping, terms);
+  if (replayError)
+    json["replay_error"] = *replayError;
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -113,11 +140,18 @@ int map(const RewriteOptions &options) {
   addRules(rules, options.rules, vocabulary);
   // Names of tensors are the user's: shapes are checked below, with the rest.
   TermId term = withPlaces([&] { return parseTerm(Source::read(options.term), terms, nullptr); });
-  Mapping mapping = mapToMachine(terms, term, machine, rules, options.limits);
-  if (options.json)
-    printJson(mapping, terms);
-  else
-    printReport(mapping, terms);
+  Mapping mapping = mapToMachine(terms, term, machine, rules, {options.limits, {}, true});
+  std::optional<double> replayError;
+  if (options.replay)
+    replayError = replay(terms, mapping, machine, options.checking.seed);
+  if (options.json) {
+    printJson(mapping, terms, replayError);
+    return 0;
+  }
+  printReport(mapping, terms);
+  if (replayError)
+    fmt::print("replayed: every step follows by its rule, and values agree within {:.1e}\n",
+               *replayError);
   return 0;
 }
 
@@ -164,6 +198,8 @@ void addRewriteCommand(CLI::App &app, Action &action) {
                    "Most seconds: ends the search with the best found")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--replay", options->replay,
+                    "Apply the derivation step by step, each checked on random data");
   command->add_flag("--json", options->json, "Report as JSON");
   command->footer(
       "Examples:\n"
