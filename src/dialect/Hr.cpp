@@ -1,6 +1,7 @@
 #include "dialect/Hr.h"
 
 #include "dialect/ConstantPool.h"
+#include "dialect/PatternSets.h"
 #include "dialect/SymbolicShape.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -38,7 +39,7 @@ void HrDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/HrOps.cpp.inc"
       >();
-  addInterfaces<ConstantPool>();
+  addInterfaces<ConstantPool, PatternSets>();
 }
 } // namespace hr
 

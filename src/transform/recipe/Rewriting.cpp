@@ -1,5 +1,6 @@
 #include "transform/recipe/Rewriting.h"
 
+#include "dialect/PatternSets.h"
 #include "runtime/system/Error.h"
 #include "transform/simplify/Patterns.h"
 
@@ -23,8 +24,8 @@ namespace {
   throw Error(ErrorKind::InvalidArgument, "stage '" + stageOf(op).str() + "' " + reason);
 }
 
-void applyAndMergeEqual(func::FuncOp kernel, RewritePatternSet &&patterns) {
-  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+void applyAndMergeEqual(func::FuncOp kernel, const FrozenRewritePatternSet &patterns) {
+  (void)applyPatternsAndFoldGreedily(kernel, patterns);
   IRRewriter rewriter(kernel.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
@@ -212,12 +213,13 @@ void tileCopies(RewriterBase &rewriter, func::FuncOp kernel) {
 }
 
 void cleanUp(func::FuncOp kernel) {
-  RewritePatternSet patterns(kernel.getContext());
-  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
-  tensor::populateFoldTensorEmptyPatterns(patterns);
-  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  populateCanonicalizations(patterns);
-  applyAndMergeEqual(kernel, std::move(patterns));
+  applyAndMergeEqual(
+      kernel, PatternSets::get(kernel.getContext(), "clean up", [](RewritePatternSet &patterns) {
+        scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+        tensor::populateFoldTensorEmptyPatterns(patterns);
+        tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+        populateCanonicalizations(patterns);
+      }));
 }
 
 void dropUnitDims(RewriterBase &, func::FuncOp kernel) {
@@ -262,16 +264,18 @@ void dropUnitDims(RewriterBase &, func::FuncOp kernel) {
     if (axes.size() == replacement.made.getNumLoops())
       replacement.made->setAttr(kAxesAttr, rewriter.getArrayAttr(axes));
   }
-  RewritePatternSet patterns(kernel.getContext());
-  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  populateCanonicalizations(patterns);
-  applyAndMergeEqual(kernel, std::move(patterns));
+  applyAndMergeEqual(
+      kernel, PatternSets::get(
+                  kernel.getContext(), "drop unit dimensions", [](RewritePatternSet &patterns) {
+                    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+                    populateCanonicalizations(patterns);
+                  }));
 }
 
 void sliceStridedOperands(func::FuncOp kernel) {
-  RewritePatternSet patterns(kernel.getContext());
-  populateSliceStridedOperandPatterns(patterns);
-  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+  (void)applyPatternsAndFoldGreedily(kernel,
+                                     PatternSets::get(kernel.getContext(), "slice strided operands",
+                                                      populateSliceStridedOperandPatterns));
 }
 
 void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
@@ -290,16 +294,18 @@ void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
     rewriter.setInsertionPoint(op);
     (void)linalg::vectorize(rewriter, op);
   }
-  MLIRContext *context = kernel.getContext();
-  RewritePatternSet patterns(context);
-  vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
-  vector::populateSinkVectorBroadcastPatterns(patterns);
-  patterns.add<linalg::LinalgCopyVTRForwardingPattern, linalg::LinalgCopyVTWForwardingPattern>(
-      context, /*benefit=*/2);
-  vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
-  vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
-  populateSliceTransferPatterns(patterns);
-  (void)applyPatternsAndFoldGreedily(kernel, std::move(patterns));
+  (void)applyPatternsAndFoldGreedily(
+      kernel, PatternSets::get(kernel.getContext(), "vectorize", [](RewritePatternSet &patterns) {
+        MLIRContext *context = patterns.getContext();
+        vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+        vector::populateSinkVectorBroadcastPatterns(patterns);
+        patterns
+            .add<linalg::LinalgCopyVTRForwardingPattern, linalg::LinalgCopyVTWForwardingPattern>(
+                context, /*benefit=*/2);
+        vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
+        vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
+        populateSliceTransferPatterns(patterns);
+      }));
 }
 
 } // namespace headrace

@@ -8,6 +8,7 @@
 // The order of these pattern sets is what makes it work; each was tried out on contractions,
 // convolutions and row reductions. Contractions must be recognized before anything folds the unit
 // reduction dimension away.
+#include "dialect/PatternSets.h"
 #include "target/cpu/Passes.h"
 #include "transform/simplify/Patterns.h"
 
@@ -41,23 +42,23 @@ struct CpuLiftAccumulatorsPass : impl::CpuLiftAccumulatorsPassBase<CpuLiftAccumu
 
 private:
   void recognizeContractions() {
-    RewritePatternSet patterns(&getContext());
-    vector::populateVectorReductionToContractPatterns(patterns);
-    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
-    populateSliceTransferPatterns(patterns);
-    populateCanonicalizations(patterns);
-    apply(std::move(patterns));
+    apply("recognize contractions", [](RewritePatternSet &patterns) {
+      vector::populateVectorReductionToContractPatterns(patterns);
+      vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+      populateSliceTransferPatterns(patterns);
+      populateCanonicalizations(patterns);
+    });
     bool contracts = getOperation()
                          .walk([](vector::ContractionOp) { return WalkResult::interrupt(); })
                          .wasInterrupted();
     if (contracts)
       return;
     // Leading unit dimensions would otherwise keep vectors out of machine registers.
-    RewritePatternSet units(&getContext());
-    vector::populateCastAwayVectorLeadingOneDimPatterns(units);
-    populateSliceTransferPatterns(units);
-    populateCanonicalizations(units);
-    apply(std::move(units));
+    apply("drop leading units", [](RewritePatternSet &units) {
+      vector::populateCastAwayVectorLeadingOneDimPatterns(units);
+      populateSliceTransferPatterns(units);
+      populateCanonicalizations(units);
+    });
   }
 
   void hoist() {
@@ -75,12 +76,12 @@ private:
   }
 
   void foldTransfers() {
-    RewritePatternSet patterns(&getContext());
-    populateSliceTransferPatterns(patterns);
-    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-    scf::populateSCFForLoopCanonicalizationPatterns(patterns);
-    populateCanonicalizations(patterns);
-    apply(std::move(patterns));
+    apply("fold transfers", [](RewritePatternSet &patterns) {
+      populateSliceTransferPatterns(patterns);
+      tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+      scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+      populateCanonicalizations(patterns);
+    });
   }
 
   void eliminateCommonSubexpressions() {
@@ -89,8 +90,9 @@ private:
     mlir::eliminateCommonSubExpressions(rewriter, dominance, getOperation());
   }
 
-  void apply(RewritePatternSet &&patterns) {
-    (void)applyPatternsAndFoldGreedily(getOperation(), std::move(patterns));
+  void apply(StringRef name, PatternSets::Populate populate) {
+    (void)applyPatternsAndFoldGreedily(getOperation(),
+                                       PatternSets::get(&getContext(), name, populate));
   }
 };
 

@@ -7,6 +7,7 @@
 //
 // Pattern sets in this order: a contraction lowered together with what follows it falls apart
 // into scalars.
+#include "dialect/PatternSets.h"
 #include "target/cpu/Passes.h"
 
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -79,37 +80,35 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
   }
 
   void runOnOperation() override {
-    MLIRContext *context = &getContext();
-    auto options = vector::VectorTransformsOptions().setVectorTransformsOptions(
-        vector::VectorContractLowering::OuterProduct);
-    RewritePatternSet products(context);
-    products.add<MultiplyWhatIsNotSummed>(context);
-    vector::populateVectorTransferPermutationMapLoweringPatterns(products);
-    apply(std::move(products));
-
-    RewritePatternSet contractions(context);
-    vector::populateVectorContractLoweringPatterns(contractions, options);
-    vector::ContractionOp::getCanonicalizationPatterns(contractions, context);
-    apply(std::move(contractions));
-
-    RewritePatternSet rest(context);
-    vector::populateVectorOuterProductLoweringPatterns(rest);
-    vector::populateVectorMultiReductionLoweringPatterns(
-        rest, vector::VectorMultiReductionLowering::InnerReduction);
-    vector::populateVectorTransferLoweringPatterns(rest, /*maxTransferRank=*/1);
-    populateVectorToSCFConversionPatterns(
-        rest, VectorTransferToSCFOptions().enableFullUnroll(true).setTargetRank(1));
-    vector::populateVectorTransposeLoweringPatterns(
-        rest, vector::VectorTransformsOptions().setVectorTransposeLowering(
-                  vector::VectorTransposeLowering::Shuffle16x16));
-    vector::populateVectorShapeCastLoweringPatterns(rest);
-    vector::populateVectorBroadcastLoweringPatterns(rest);
-    apply(std::move(rest));
+    apply("multiply what is not summed", [](RewritePatternSet &products) {
+      products.add<MultiplyWhatIsNotSummed>(products.getContext());
+      vector::populateVectorTransferPermutationMapLoweringPatterns(products);
+    });
+    apply("lower contractions", [](RewritePatternSet &contractions) {
+      vector::populateVectorContractLoweringPatterns(
+          contractions, vector::VectorTransformsOptions().setVectorTransformsOptions(
+                            vector::VectorContractLowering::OuterProduct));
+      vector::ContractionOp::getCanonicalizationPatterns(contractions, contractions.getContext());
+    });
+    apply("lower vectors", [](RewritePatternSet &rest) {
+      vector::populateVectorOuterProductLoweringPatterns(rest);
+      vector::populateVectorMultiReductionLoweringPatterns(
+          rest, vector::VectorMultiReductionLowering::InnerReduction);
+      vector::populateVectorTransferLoweringPatterns(rest, /*maxTransferRank=*/1);
+      populateVectorToSCFConversionPatterns(
+          rest, VectorTransferToSCFOptions().enableFullUnroll(true).setTargetRank(1));
+      vector::populateVectorTransposeLoweringPatterns(
+          rest, vector::VectorTransformsOptions().setVectorTransposeLowering(
+                    vector::VectorTransposeLowering::Shuffle16x16));
+      vector::populateVectorShapeCastLoweringPatterns(rest);
+      vector::populateVectorBroadcastLoweringPatterns(rest);
+    });
   }
 
 private:
-  void apply(RewritePatternSet &&patterns) {
-    (void)applyPatternsAndFoldGreedily(getOperation(), std::move(patterns));
+  void apply(StringRef name, PatternSets::Populate populate) {
+    (void)applyPatternsAndFoldGreedily(getOperation(),
+                                       PatternSets::get(&getContext(), name, populate));
   }
 };
 
