@@ -38,16 +38,19 @@ mlir::MLIRContext &contextForNext() {
   return *context;
 }
 
-/// A folder with a file that models may have their weights in.
-const std::filesystem::path &folderOfWeights() {
-  static const std::filesystem::path folder = [] {
+/// A folder with a file that models may have their weights in, for as long as the process lives.
+struct FolderOfWeights {
+  std::filesystem::path path;
+  FolderOfWeights() {
     std::string name = std::filesystem::temp_directory_path() / "fuzz-onnx-XXXXXX";
-    std::filesystem::path made = ::mkdtemp(name.data());
-    std::ofstream(made / "weights.bin", std::ios::binary) << std::string(256, '\1');
-    return made;
-  }();
-  return folder;
-}
+    path = ::mkdtemp(name.data());
+    std::ofstream(path / "weights.bin", std::ios::binary) << std::string(256, '\1');
+  }
+  ~FolderOfWeights() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
 
 /// Cheap, since its context is there already: what most inputs end in.
 bool canBeImported(const onnx::Model &file) {
@@ -90,9 +93,10 @@ void runBounded(onnx::Model file) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const FolderOfWeights folder;
   try {
-    onnx::Model file = onnx::readModel(std::as_bytes(std::span(data, size)), nullptr,
-                                       folderOfWeights(), "fuzz.onnx");
+    onnx::Model file =
+        onnx::readModel(std::as_bytes(std::span(data, size)), nullptr, folder.path, "fuzz.onnx");
     if (staged::StagedProgram::isNeededFor(file) || canBeImported(file))
       runBounded(std::move(file));
   } catch (const Error &) {       // NOLINT(bugprone-empty-catch): what most inputs end in
