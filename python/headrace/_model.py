@@ -156,6 +156,11 @@ class Model:
         return self._outputs
 
     @property
+    def metadata(self) -> dict[str, str]:
+        """What the writer of an ONNX file noted in it, such as the names of classes; a package has none."""
+        return self._core.metadata
+
+    @property
     def weights(self) -> tuple[TensorSpec, ...]:
         """The program's named constants of floating-point type; `headrace.grad` takes their names."""
         return tuple(TensorSpec(*spec) for spec in self._core.weights)

@@ -27,6 +27,13 @@ class SessionOptions:
     inter_op_num_threads: int = 0
 
 
+@dataclass(frozen=True)
+class ModelMetadata:
+    """What the writer of a model's file noted in it."""
+
+    custom_metadata_map: dict[str, str]
+
+
 class NodeArg:
     """An input or output as onnxruntime describes it."""
 
@@ -93,6 +100,9 @@ class InferenceSession:
 
     def get_outputs(self) -> list[NodeArg]:
         return [NodeArg(spec) for spec in self._model.outputs]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        return ModelMetadata(self._model.metadata)
 
     def get_providers(self) -> list[str]:
         return [PROVIDER]

@@ -10,6 +10,7 @@
 #include "Interpreter.h"
 #include "Values.h"
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -270,6 +271,7 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro(
           "weights",
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
+      .def_prop_ro("metadata", &Model::metadata)
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
       .def_prop_ro("on_device",

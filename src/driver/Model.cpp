@@ -51,6 +51,7 @@ struct Model::Impl {
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
   std::vector<std::string> symbols;
+  std::map<std::string, std::string> metadata;
 
   /// Versions compiled so far, most recently used first.
   std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
@@ -123,8 +124,10 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
                                                   ": expected a package to choose program '" +
                                                   settings.program + "' from");
     ModelFile file = loadFile(path, settings);
-    return file.staged ? std::make_shared<Model>(std::move(file.staged))
-                       : std::make_shared<Model>(std::move(*file.program), settings);
+    auto model = file.staged ? std::make_shared<Model>(std::move(file.staged))
+                             : std::make_shared<Model>(std::move(*file.program), settings);
+    model->impl->metadata = std::move(file.metadata);
+    return model;
   }
   return load(*Package::open(path), path.filename().string(), settings);
 }
@@ -169,6 +172,8 @@ std::vector<TensorSpec> Model::weights() const {
   return weightSpecs(entryFunction(*impl->sourceFor("its weights").module));
 }
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
+
+const std::map<std::string, std::string> &Model::metadata() const { return impl->metadata; }
 
 bool Model::isStaged() const { return impl->staged != nullptr; }
 

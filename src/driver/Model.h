@@ -10,6 +10,7 @@
 #include "runtime/value/RuntimeValue.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <variant>
 
@@ -80,6 +81,8 @@ public:
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
   const std::vector<TensorSpec> &outputs() const;
+  /// What the writer of a model's file noted in it, by its own keys; a package has none.
+  const std::map<std::string, std::string> &metadata() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
   /// The same inputs and outputs, whatever they are.

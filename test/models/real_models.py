@@ -15,8 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import fetch
 import numpy as np
+
+from examples.models import fetch
 
 Feeds = dict[str, np.ndarray]
 EXPORTERS = ("torchscript", "dynamo")

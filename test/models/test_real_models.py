@@ -33,8 +33,8 @@ REFUSED = {
     "tagger/torchscript-dynamic": "com.microsoft.DynamicQuantizeLSTM",
     "tagger/dynamo-dynamic": "com.microsoft.DynamicQuantizeLSTM",
 }
-# Errors of 1.3 to 9 times ONNX Runtime's, by input, at some 7e-6 of the values.
-LESS_EXACT = {"rapidocr_onnxruntime/ch_PP-OCRv4_rec_infer"}
+# Amplifies rounding by what the input happens to be: errors are half to 9 times ONNX Runtime's, and as large on average.
+JUDGED_ON_AVERAGE = {"rapidocr_onnxruntime/ch_PP-OCRv4_rec_infer"}
 CASES = real_models.wheel_cases() + real_models.exported_cases(small=True)
 
 
@@ -61,10 +61,31 @@ def test_model_agrees_with_onnx_runtime_at_every_size(case: real_models.Case, fo
         expected = session.run(None, feeds)
         found = real_models.as_list(model(**feeds))
         exact = [None] * len(expected)
-        if number == 0 and case.name not in LESS_EXACT:
+        if number == 0 and case.name not in JUDGED_ON_AVERAGE:
             exact = real_models.as_list(model.reference(**feeds, keep_double=True))
         assert len(found) == len(expected)
         for output, ours, theirs, true in zip(session.get_outputs(), found, expected, exact):
             wrong = real_models.disagreement(np.asarray(ours), theirs, true, case.quantized)
             shapes = {name: feed.shape for name, feed in feeds.items()}
             assert not wrong, f"{case.name} at {shapes}: {output.name}: {wrong}"
+
+
+@pytest.mark.parametrize("name", sorted(JUDGED_ON_AVERAGE))
+def test_errors_are_as_small_as_onnx_runtime_s_over_many_inputs(name: str, folder: Path) -> None:
+    (case,) = (case for case in CASES if case.name == name)
+    if case.missing:
+        pytest.skip(case.missing)
+    if not LARGE:
+        pytest.skip("HEADRACE_LARGE_TESTS=1 runs it")
+    path = case.make(folder)
+    model, session = hr.load(path), real_models.open_session(path)
+    shapes = {name: feed.shape for name, feed in case.feeds()[0].items()}
+    ratios = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        feeds = {n: random.standard_normal(s, dtype=np.float32) for n, s in shapes.items()}
+        exact = model.reference(**feeds, keep_double=True)
+        errors = (model(**feeds) - exact, session.run(None, feeds)[0] - exact)
+        ours, theirs = map(real_models.root_mean_square, errors)
+        ratios.append(ours / theirs)
+    assert np.exp(np.mean(np.log(ratios))) < 2, ratios

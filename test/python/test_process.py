@@ -243,6 +243,12 @@ INTERRUPTED = {
         session = hr.script("for (i in 1:1000000000) { x = x + 1 }", compile="never")
         work = lambda: session(x=np.ones((10, 10)))
     """,
+    "an operator of the reference": """
+        n = hr.var("n")
+        x, r = hr.placeholder((n, n), "f32"), hr.axis(n)
+        square = hr.compile(hr.compute((n, n), lambda i, j: hr.sum(x[i, r] * x[r, j], axis=r)))
+        work = lambda: square.reference(np.ones((5000, 5000), np.float32))
+    """,
     "a package": """
         work = lambda: hr.write_package(NETWORK, os.path.join(os.path.dirname(NETWORK), "p.hrpkg"))
     """,

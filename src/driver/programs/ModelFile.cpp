@@ -10,17 +10,21 @@ namespace headrace {
 
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
   checkSettings(settings);
-  std::string name = path.filename().string();
-  onnx::Model file = onnx::readModel(path);
+  return programOf(onnx::readModel(path), path.filename().string(), settings);
+}
+
+ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
   std::string reason;
   if (!staged::StagedProgram::isNeededFor(file))
     try {
-      return {importModel(file, name, settings), nullptr};
+      return {importModel(file, name, settings), nullptr, file.metadata};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
+  std::map<std::string, std::string> metadata = file.metadata;
   return {std::nullopt,
-          std::make_shared<staged::StagedProgram>(name, std::move(file), settings, reason)};
+          std::make_shared<staged::StagedProgram>(name, std::move(file), settings, reason),
+          std::move(metadata)};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

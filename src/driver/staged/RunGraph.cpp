@@ -17,6 +17,19 @@ const RuntimeValue *GraphPlan::Frame::find(const std::string &name) const {
   return nullptr;
 }
 
+std::vector<Tensor> GraphPlan::Frame::inputsOf(const Stage &stage) const {
+  std::vector<Tensor> tensors;
+  for (int input : stage.inputs) {
+    if (input >= 0) {
+      tensors.push_back(*tensor(input));
+      continue;
+    }
+    const NeededValue &needed = stage.needed[Stage::broughtBy(input)];
+    tensors.push_back(asSizes(*tensor(needed.value), needed.open));
+  }
+  return tensors;
+}
+
 /// Values that no node reads any more are let go.
 void GraphPlan::Frame::finish(size_t node) {
   done[node] = true;
@@ -108,9 +121,7 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
 
 void GraphPlan::runStage(Frame &frame, Call &call) {
   std::shared_ptr<const Stage> stage = stageFor(frame);
-  std::vector<Tensor> tensors;
-  for (int input : stage->inputs)
-    tensors.push_back(*frame.tensor(input));
+  std::vector<Tensor> tensors = frame.inputsOf(*stage);
   std::vector<Tensor> results = call.how == Evaluation::Compiled ? stage->model->run(tensors)
                                                                  : stage->model->reference(tensors);
   for (size_t i = 0; i < results.size(); ++i)
@@ -119,33 +130,64 @@ void GraphPlan::runStage(Frame &frame, Call &call) {
     frame.finish(node);
 }
 
-/// Whether the stage's values and sizes are those of this run.
-static bool fits(const Stage &stage, const GraphPlan::Frame &frame, bool whateverSizes) {
-  for (const auto &[value, tensor] : stage.fixed) {
-    const Tensor *found = frame.tensor(value);
-    if (!found || !isSame(*found, tensor))
+/// Whether the value is one that the stage holds for.
+static bool fits(const NeededValue &needed, const Tensor &found) {
+  if (needed.open.empty())
+    return isSame(found, needed.tensor);
+  if (found.dtype() != needed.tensor.dtype() || found.shape() != needed.tensor.shape())
+    return false;
+  for (int64_t i = 0; i < found.elements(); ++i) {
+    bool isOpen = std::find(needed.open.begin(), needed.open.end(), i) != needed.open.end();
+    int64_t number = integerAt(found, i);
+    if (isOpen ? number < 1 : number != integerAt(needed.tensor, i))
       return false;
   }
-  std::vector<Tensor> tensors;
+  return true;
+}
+
+/// Whether the stage's values and sizes are those of this run.
+static bool fits(const Stage &stage, const GraphPlan::Frame &frame) {
+  for (const NeededValue &needed : stage.needed) {
+    const Tensor *found = frame.tensor(needed.value);
+    if (!found || !fits(needed, *found))
+      return false;
+  }
   for (size_t i = 0; i < stage.inputs.size(); ++i) {
-    int value = stage.inputs[i];
-    const Tensor *found = frame.tensor(value);
+    if (stage.inputs[i] < 0)
+      continue;
+    const Tensor *found = frame.tensor(stage.inputs[i]);
     if (!found || found->dtype() != stage.model->inputs()[i].dtype ||
         found->shape().size() != stage.sizes[i].size())
       return false;
-    for (size_t d = 0; !whateverSizes && d < found->shape().size(); ++d)
+    for (size_t d = 0; d < found->shape().size(); ++d)
       if (stage.steps[i][d] == 0 && found->shape()[d] != stage.sizes[i][d])
         return false;
-    tensors.push_back(*found);
   }
-  if (whateverSizes)
-    return true;
   try {
-    stage.model->bind(tensors);
+    stage.model->bind(frame.inputsOf(stage));
     return true;
   } catch (const Error &) {
     return false; // open sizes that are not equal here, or outside of its range
   }
+}
+
+/// Whether it differs in sizes and numbers alone, so that those may be left open.
+static bool isSimilar(const Stage &stage, const GraphPlan::Frame &frame, bool whateverValues) {
+  for (const NeededValue &needed : stage.needed) {
+    const Tensor *found = frame.tensor(needed.value);
+    if (!found || (!whateverValues && !isSame(*found, needed.tensor)) ||
+        found->dtype() != needed.tensor.dtype() || found->shape() != needed.tensor.shape())
+      return false;
+  }
+  for (size_t i = 0; i < stage.inputs.size(); ++i) {
+    if (stage.inputs[i] < 0)
+      continue;
+    const Tensor *found = frame.tensor(stage.inputs[i]);
+    if (!found || found->dtype() != stage.model->inputs()[i].dtype ||
+        found->shape().size() != stage.sizes[i].size())
+      return false;
+  }
+  return true;
 }
 
 std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
@@ -156,7 +198,7 @@ std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
       known = found->second;
   }
   for (const std::shared_ptr<const Stage> &stage : known)
-    if (fits(*stage, frame, /*whateverSizes=*/false)) {
+    if (fits(*stage, frame)) {
       if (stage != known.front()) {
         std::lock_guard lock(cacheMutex);
         auto &list = cache[frame.done];
@@ -180,9 +222,10 @@ std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
     std::lock_guard guard(cacheMutex);
     known = cache[frame.done];
   }
-  for (const std::shared_ptr<const Stage> &stage : known)
-    if (!similar && fits(*stage, frame, /*whateverSizes=*/true))
-      similar = stage;
+  for (bool whateverValues : {false, true})
+    for (const std::shared_ptr<const Stage> &stage : known)
+      if (!similar && isSimilar(*stage, frame, whateverValues))
+        similar = stage;
   std::shared_ptr<const Stage> made = StageBuilder(*this, frame, similar.get()).build();
   decltype(known) dropped; // outside of the lock
   std::lock_guard guard(cacheMutex);

@@ -11,11 +11,22 @@ namespace headrace::staged {
 
 class GraphPlan;
 
+/// A value that a program was made for: it holds for these elements alone, but for those that are
+/// open, which may be any number of 1 or more.
+struct NeededValue {
+  int value; // of the plan, by number
+  Tensor tensor;
+  std::vector<size_t> open;
+};
+
 struct Stage {
   std::vector<size_t> nodes;
   std::vector<int> inputs, outputs; // values of the plan, by number
-  /// Values that it was made for, and holds for alone.
-  std::vector<std::pair<int, Tensor>> fixed;
+  std::vector<NeededValue> needed;
+  /// Of an input that brings the open elements of a needed value as its sizes: which that is, in
+  /// place of a value of the plan.
+  static int bringing(size_t needed) { return -1 - static_cast<int>(needed); }
+  static size_t broughtBy(int input) { return static_cast<size_t>(-1 - input); }
   /// For each input the sizes that it was made with, and which of them may be others: multiples of
   /// these, 0 for a size that may not.
   std::vector<Shape> sizes;
@@ -25,5 +36,9 @@ struct Stage {
 
 /// Whether two tensors are the same: type, shape and elements.
 bool isSame(const Tensor &a, const Tensor &b);
+/// An integer of a tensor of them.
+int64_t integerAt(const Tensor &tensor, size_t element);
+/// A tensor without elements that has open ones of a value as its sizes.
+Tensor asSizes(const Tensor &value, const std::vector<size_t> &open);
 
 } // namespace headrace::staged

@@ -17,8 +17,20 @@ bool isSame(const Tensor &a, const Tensor &b) {
           std::memcmp(a.data(), b.data(), a.bytes()) == 0);
 }
 
+int64_t integerAt(const Tensor &tensor, size_t element) {
+  return tensor.dtype() == DType::I32 ? tensor.as<int32_t>()[element]
+                                      : tensor.as<int64_t>()[element];
+}
+
+Tensor asSizes(const Tensor &value, const std::vector<size_t> &open) {
+  Shape shape{0};
+  for (size_t element : open)
+    shape.push_back(integerAt(value, element));
+  return Tensor::allocate(DType::U8, std::move(shape));
+}
+
 std::shared_ptr<const Stage> StageBuilder::build() {
-  for (Opening opening : {Opening::Any, Opening::Multiples})
+  for (Opening opening : {Opening::SizesAndValues, Opening::Sizes, Opening::Multiples})
     if (auto open = similar ? buildOpen(opening) : nullptr)
       return open;
   return import(Opening::None);
@@ -28,10 +40,7 @@ std::shared_ptr<const Stage> StageBuilder::build() {
 std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
   try {
     std::shared_ptr<Stage> open = import(opening);
-    std::vector<Tensor> inputs;
-    for (int input : open->inputs)
-      inputs.push_back(*frame.tensor(input));
-    open->model->bind(inputs);
+    open->model->bind(frame.inputsOf(*open));
     return open;
   } catch (const Error &) {
     return nullptr;
@@ -42,6 +51,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
   opening = asked;
   stage = std::make_shared<Stage>();
   computed.clear();
+  numbers.clear();
   constants.clear();
   LevelOneProgram program{
       plan.model.name, makeContext(findTarget(plan.model.settings.target)), {}, {}};
@@ -86,7 +96,8 @@ void StageBuilder::provide(int value) {
     constants.push_back(tensor);
     return importer->addConstant(name, tensor);
   }
-  addInput(value, tensor);
+  if (!addOpenValue(value, tensor))
+    addInput(value, tensor);
 }
 
 /// The largest power of two that divides both: sizes of images are multiples of one.
@@ -127,6 +138,57 @@ void StageBuilder::addInput(int value, const Tensor &tensor) {
   stage->steps.push_back(std::move(steps));
 }
 
+/// What was the same at both times has one symbol, sizes included; numbers that were equally far
+/// from each other, as begin and end of a slice, differ by a constant.
+onnx::StageImporter::Number StageBuilder::openNumber(int64_t then, int64_t now) {
+  auto nameOf = [](const Changed &number) {
+    return "n" + std::to_string(number.then) + "_" + std::to_string(number.now) + "_1";
+  };
+  for (const Changed &other : numbers)
+    if (int64_t more = 0; !__builtin_sub_overflow(now, other.now, &more) &&
+                          then - other.then == more && other.then != other.now)
+      return {nameOf(other), more};
+  numbers.push_back({then, now});
+  return {nameOf(numbers.back()), 0};
+}
+
+/// Elements that were others when the similar stage was made, or open then.
+std::map<size_t, onnx::StageImporter::Number> StageBuilder::openElements(int value,
+                                                                         const Tensor &tensor) {
+  constexpr int64_t most = 16; // what has more elements is hardly a shape
+  std::map<size_t, onnx::StageImporter::Number> open;
+  if (opening != Opening::SizesAndValues || tensor.elements() > most ||
+      (tensor.dtype() != DType::I64 && tensor.dtype() != DType::I32))
+    return open;
+  for (const NeededValue &before : similar->needed) {
+    if (before.value != value)
+      continue;
+    for (size_t i = 0; i < static_cast<size_t>(tensor.elements()); ++i) {
+      int64_t then = integerAt(before.tensor, i), now = integerAt(tensor, i);
+      bool wasOpen = std::find(before.open.begin(), before.open.end(), i) != before.open.end();
+      if ((wasOpen || then != now) && then >= 1 && now >= 1)
+        open[i] = openNumber(then, now);
+    }
+  }
+  return open;
+}
+
+/// Whether the value was made known to the importer by numbers, some of them open.
+bool StageBuilder::addOpenValue(int value, const Tensor &tensor) {
+  std::map<size_t, onnx::StageImporter::Number> open = openElements(value, tensor);
+  if (open.empty())
+    return false;
+  importer->addSizes(plan.names[value], tensor, open);
+  NeededValue needed{value, tensor, {}};
+  for (const auto &[element, number] : open)
+    needed.open.push_back(element);
+  stage->inputs.push_back(Stage::bringing(stage->needed.size()));
+  stage->sizes.push_back(asSizes(tensor, needed.open).shape());
+  stage->steps.push_back(Shape(needed.open.size() + 1, 1));
+  stage->needed.push_back(std::move(needed));
+  return true;
+}
+
 /// A node that needs a value gets it, if it is there; one that needs what this stage computes
 /// waits.
 void StageBuilder::importNode(size_t index) {
@@ -140,12 +202,12 @@ void StageBuilder::importNode(size_t index) {
     if (computed.contains(needed->second))
       return;
     const Tensor &tensor = *frame.tensor(needed->second);
-    bool isFixed = std::any_of(stage->fixed.begin(), stage->fixed.end(),
-                               [&](const auto &fixed) { return fixed.first == needed->second; });
-    if (isFixed || plan.constants[needed->second].tensor())
+    bool isGiven = std::any_of(stage->needed.begin(), stage->needed.end(),
+                               [&](const auto &given) { return given.value == needed->second; });
+    if (isGiven || plan.constants[needed->second].tensor())
       throw refusal->error;
     importer->fixInput(refusal->needed, tensor);
-    stage->fixed.emplace_back(needed->second, tensor);
+    stage->needed.push_back({needed->second, tensor, {}});
   }
   stage->nodes.push_back(index);
   for (size_t i = 0; i < node.outputs.size(); ++i)

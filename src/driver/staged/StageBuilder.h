@@ -2,33 +2,34 @@
 #pragma once
 
 #include "driver/staged/GraphPlan.h"
+#include "frontend/onnx/import/StageImporter.h"
 
 #include <set>
-
-namespace headrace::onnx {
-class StageImporter;
-}
 
 namespace headrace::staged {
 
 class StageBuilder {
 public:
-  /// `frame` holds what was computed so far. Sizes of inputs are fixed, but those that were others
-  /// when `similar` was made (null: none was) are left open, if the nodes can do with that; else
-  /// multiples of the power of two that divides the sizes of both times.
+  /// `frame` holds what was computed so far. Sizes of inputs and values that nodes need are fixed,
+  /// but those that were others when `similar` was made (null: none was) are left open, if the
+  /// nodes can do with that; else sizes alone; else multiples of the power of two that divides the
+  /// sizes of both times.
   StageBuilder(const GraphPlan &plan, const GraphPlan::Frame &frame, const Stage *similar)
       : plan(plan), frame(frame), similar(similar) {}
 
   std::shared_ptr<const Stage> build();
 
 private:
-  enum class Opening { None, Multiples, Any };
+  enum class Opening { None, Multiples, Sizes, SizesAndValues };
   std::shared_ptr<Stage> buildOpen(Opening opening);
   std::shared_ptr<Stage> import(Opening opening);
   bool isReady(const PlannedNode &node) const;
   void provide(int value);
   void importNode(size_t index);
   void addInput(int value, const Tensor &tensor);
+  bool addOpenValue(int value, const Tensor &tensor);
+  std::map<size_t, onnx::StageImporter::Number> openElements(int value, const Tensor &tensor);
+  onnx::StageImporter::Number openNumber(int64_t then, int64_t now);
   void chooseOutputs();
 
   const GraphPlan &plan;
@@ -40,6 +41,11 @@ private:
   onnx::StageImporter *importer = nullptr;
   std::shared_ptr<Stage> stage;
   std::set<int> computed; // values
+  /// A number that was another when the similar stage was made.
+  struct Changed {
+    int64_t then, now;
+  };
+  std::vector<Changed> numbers; // that values have
   std::vector<Tensor> constants;
 };
 

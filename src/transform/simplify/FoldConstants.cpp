@@ -148,6 +148,8 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
       try {
         if (ElementsAttr value = valueOf(op, room))
           replaceWithConstant(op, value);
+      } catch (const Interrupted &) {
+        return;
       } catch (const std::exception &error) {
         if (isa<hr::CheckOp>(op))
           continue; // stays, and fails when the program runs

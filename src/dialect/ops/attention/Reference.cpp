@@ -1,6 +1,8 @@
 // Reference evaluation of attention, a query at a time.
 #include "dialect/reference/Reference.h"
 
+#include "runtime/system/Interruption.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -23,6 +25,7 @@ Tensor AttentionOp::evaluate(Tensors inputs, Sizes) {
   std::vector<double> weights(keys);
   int64_t rows = product(resultShape) == 0 ? 0 : product(ArrayRef(resultShape).drop_back());
   for (int64_t row = 0; row < rows; ++row) {
+    pollInterruption();
     int64_t batch = row / queries, position = row % queries;
     const double *query = inputs[0].as<double>() + row * depth;
     double maximum = -infinity;

@@ -1,5 +1,6 @@
 // Reference evaluation of the general structured operator.
 #include "dialect/scalar/ScalarBody.h"
+#include "runtime/system/Interruption.h"
 
 using namespace mlir;
 using namespace headrace::reference;
@@ -26,8 +27,10 @@ public:
   Tensor run() {
     Tensor result = allocateResult(op.getResult(), symbols);
     Type element = cast<RankedTensorType>(op.getType()).getElementType();
-    for (int64_t begin = 0; begin < result.elements(); begin += kBlock)
+    for (int64_t begin = 0; begin < result.elements(); begin += kBlock) {
+      pollInterruption();
       storeLanes(block(begin, std::min(kBlock, result.elements() - begin)), element, result, begin);
+    }
     return result;
   }
 
@@ -48,6 +51,7 @@ private:
       return sum;
     SmallVector<int64_t> point(reduced.size(), 0);
     do {
+      pollInterruption();
       for (size_t d = 0; d < reduced.size(); ++d)
         positions[rank + d].integers.assign(count, point[d]);
       Lanes next = valuesAt(positions, count);

@@ -1,6 +1,8 @@
 // The product every contraction and convolution comes down to, in the wide types.
 #pragma once
 
+#include "runtime/system/Interruption.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -15,6 +17,7 @@ void addMatrixProduct(int64_t m, int64_t n, int64_t k, const T *a, const T *b, T
     int64_t count = std::min(width, n - begin);
     int64_t i = 0;
     for (; i + 4 <= m; i += 4) {
+      pollInterruption();
       T *c0 = c + i * n + begin, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
       for (int64_t p = 0; p < k; ++p) {
         const T *row = b + p * n + begin;
@@ -29,10 +32,12 @@ void addMatrixProduct(int64_t m, int64_t n, int64_t k, const T *a, const T *b, T
         }
       }
     }
-    for (; i < m; ++i)
+    for (; i < m; ++i) {
+      pollInterruption();
       for (int64_t p = 0; p < k; ++p)
         for (int64_t j = 0; j < count; ++j)
           c[i * n + begin + j] += a[i * k + p] * b[p * n + begin + j];
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Reference evaluation of maps.
 #include "dialect/scalar/ScalarBody.h"
+#include "runtime/system/Interruption.h"
 
 using namespace mlir;
 using namespace headrace::reference;
@@ -18,6 +19,7 @@ Tensor MapOp::evaluate(Tensors inputs, Sizes symbols) {
   Block &body = getBody().front();
   Type yielded = body.getTerminator()->getOperand(0).getType();
   for (int64_t begin = 0; begin < result.elements(); begin += kBlock) {
+    pollInterruption();
     int64_t count = std::min(kBlock, result.elements() - begin);
     std::vector<Lanes> arguments;
     for (auto [operand, argument] : llvm::zip(operands, body.getArguments()))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dialect/reference/Reference.h"
+#include "runtime/system/Interruption.h"
 
 namespace headrace::reference {
 
@@ -31,6 +32,7 @@ struct SlidingWindow {
 template <class Visitor> void forEachTap(const SlidingWindow &window, Visitor visit) {
   llvm::SmallVector<int64_t> tap(window.window.size(), 0);
   for (int64_t t = 0; t < window.taps(); ++t) {
+    pollInterruption();
     visit(t, window.elementsUnder(tap));
     advance(tap, window.window);
   }

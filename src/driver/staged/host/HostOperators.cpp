@@ -12,7 +12,7 @@ static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
   for (HostFamily family :
        {controlFlowOperators(), sequenceOperators(), selectionOperators(), stringOperators(),
-        encodingOperators(), mapOperators(), stringShapeOperators()})
+        encodingOperators(), mapOperators(), stringShapeOperators(), imageOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;

@@ -1,5 +1,5 @@
 // The operators of ONNX that are computed between compiled programs: control flow, sequences,
-// optionals, strings, and those whose result has as many elements as the data say. Adding one takes
+// optionals, strings, pictures, and those whose result has as many elements as the data say. Adding one takes
 // a function in the file of its family and a line in that family's table.
 #pragma once
 
@@ -25,6 +25,7 @@ HostFamily stringOperators();
 HostFamily encodingOperators();
 HostFamily mapOperators();
 HostFamily stringShapeOperators();
+HostFamily imageOperators();
 
 /// Null where there is none.
 HostFunction findHostOperator(const onnx::Node &node, int64_t opset);

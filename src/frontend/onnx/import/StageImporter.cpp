@@ -2,6 +2,7 @@
 
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/onnx/import/Operators.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 
@@ -53,6 +54,23 @@ void StageImporter::addInput(const std::string &name, DType dtype, const std::ve
 
 void StageImporter::fixInput(const std::string &name, const Tensor &tensor) {
   impl->values.redefine(name, tensor);
+}
+
+void StageImporter::addSizes(const std::string &name, const Tensor &tensor,
+                             const std::map<size_t, Number> &open) {
+  MLIRContext *context = impl->writer.builder.getContext();
+  std::optional<SymbolicValue> value = symbolicValue(tensor, context);
+  if (!value)
+    throw Error(ErrorKind::Unsupported, "value " + inQuotes(name) + " is no shape");
+  SymbolicShape sizes = {constantDim(0, context)};
+  for (const auto &[element, number] : open) {
+    AffineExpr size = impl->writer.symbols.get(number.symbol) + number.more;
+    if (!impl->writer.symbols.requireNonNegative(size - 1))
+      throw Error(ErrorKind::Unsupported, "value " + inQuotes(name) + " is of no size");
+    sizes.push_back(value->elements[element] = size);
+  }
+  impl->writer.addInput(name, tensorType(sizes, toElementType(DType::U8, context)));
+  impl->values.define(name, *value);
 }
 
 /// The last value that was asked for is the one that the import did not go on without.

@@ -10,6 +10,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 
 namespace headrace::onnx {
@@ -35,6 +36,16 @@ public:
   void addInput(const std::string &name, DType dtype, const std::vector<Size> &sizes);
   /// What the program is made for: from here on the input has this value.
   void fixInput(const std::string &name, const Tensor &tensor);
+
+  /// A number of 1 or more: a symbol and a constant.
+  struct Number {
+    std::string symbol;
+    int64_t more = 0;
+  };
+  /// A value of integers whose elements are known, but for those that are open. These come as the
+  /// sizes of an input without elements, behind a first size of 0.
+  void addSizes(const std::string &name, const Tensor &tensor,
+                const std::map<size_t, Number> &open);
 
   /// Why a node was not imported, which left no trace: the error, and the input whose value it
   /// would have needed, if any.

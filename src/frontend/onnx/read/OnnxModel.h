@@ -111,6 +111,7 @@ struct Model {
   int64_t irVersion = 0;
   std::string producer;
   std::map<std::string, int64_t> opsets; // domain to version; "" is the standard domain
+  std::map<std::string, std::string> metadata; // what the writer noted, by its own keys
   Graph graph;
 };
 

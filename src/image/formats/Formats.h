@@ -1,0 +1,16 @@
+// One function for each format: nothing where the file is damaged.
+#pragma once
+
+#include "image/Picture.h"
+
+namespace headrace::image {
+
+std::optional<Picture> decodeBmp(Bytes file);
+std::optional<Picture> decodeJpeg(Bytes file);
+std::optional<Picture> decodeJpeg2000(Bytes file);
+std::optional<Picture> decodePng(Bytes file);
+std::optional<Picture> decodePortableMap(Bytes file);
+std::optional<Picture> decodeTiff(Bytes file);
+std::optional<Picture> decodeWebP(Bytes file);
+
+} // namespace headrace::image
