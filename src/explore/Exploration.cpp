@@ -4,6 +4,7 @@
 #include "explore/Measures.h"
 
 #include <cmath>
+#include <tuple>
 
 namespace headrace::explore {
 
@@ -83,11 +84,14 @@ int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome) {
 
 const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
                          int processingElements) {
+  auto rank = [&](const Outcome &outcome) {
+    return std::tuple(cyclesOn(machine, outcome), outcome.offChip, outcome.buffers);
+  };
   const Outcome *chosen = nullptr;
   for (const Outcome &outcome : outcomes) {
     bool fits = outcome.processingElements() == processingElements &&
                 outcome.buffers <= machine.memory.value_or(outcome.buffers);
-    if (fits && (!chosen || cyclesOn(machine, outcome) < cyclesOn(machine, *chosen)))
+    if (fits && (!chosen || rank(outcome) < rank(*chosen)))
       chosen = &outcome;
   }
   return chosen;

@@ -58,7 +58,8 @@ struct ArrayMachine {
 
 /// The cycles on such a machine, whatever bounds them.
 int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome);
-/// The fastest outcome with so many processing elements whose buffers fit; null where none does.
+/// The fastest outcome with so many processing elements whose buffers fit, of equally fast ones the
+/// one that moves the least; null where none fits.
 const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
                          int processingElements);
 

@@ -78,7 +78,11 @@ private:
     Selection selection;
     for (const std::vector<const Outcome *> &outcomes : alone)
       selection.push_back(static_cast<size_t>(
-          std::ranges::min_element(outcomes, {}, [&](const Outcome *o) { return measure(*o); }) -
+          std::ranges::min_element(outcomes, {},
+                                   [&](const Outcome *o) {
+                                     return std::tuple(measure(*o), o->schedule.makespan,
+                                                       o->offChip, o->buffers);
+                                   }) -
           outcomes.begin()));
     return selection;
   }

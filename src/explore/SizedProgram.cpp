@@ -90,7 +90,7 @@ private:
         throw JsonFault("expected a vector (a view makes one), got " + text(shape));
       ContractionSizes sizes{integer(json, "outputs", 1, maxExtent), 1, shape[0]};
       shape = {sizes.m};
-      append(Kind::Contraction, sizes.points()).contraction = sizes;
+      append(Kind::Contraction, volumeOf({sizes.m, sizes.k})).contraction = sizes;
       return;
     }
     case Word::MaxPool: {
@@ -131,7 +131,7 @@ private:
     int64_t channels = shape[0];
     shape = {filters[0], shape[1] - filters[1] + 1, shape[2] - filters[2] + 1};
     ContractionSizes sizes{filters[0], shape[1] * shape[2], channels * filters[1] * filters[2]};
-    append(Kind::Convolution, volumeOf(shape) * sizes.k).contraction = sizes;
+    append(Kind::Convolution, volumeOf({volumeOf(shape), sizes.k})).contraction = sizes;
   }
 
   // The maximum of each row, powers, their sum, and the quotient.
