@@ -357,10 +357,13 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
 explore::OperatorGraph Model::operators(explore::Granularity granularity, const Sizes &sizes) {
   LevelOneProgram &source = impl->sourceFor("its task graphs");
   Sizes values = impl->checked(sizes);
+  std::string open;
   for (auto [name, value] : llvm::zip_equal(impl->symbols, values))
     if (!value)
-      throw Error(ErrorKind::InvalidArgument, impl->name + ": expected a value of size '" + name +
-                                                  "' for exploration, got none");
+      open += (open.empty() ? "'" : ", '") + name + "'";
+  if (!open.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                impl->name + ": expected values of all sizes for exploration, got none of " + open);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, values);

@@ -9,6 +9,7 @@
 #include "transform/choices/Choices.h"
 #include "transform/choices/OperatorNames.h"
 #include "transform/kernels/Partition.h"
+#include "transform/recipe/ProgramModel.h"
 
 using namespace mlir;
 
@@ -137,8 +138,12 @@ private:
     if (llvm::all_of(op->getOperands(), [&](Value value) { return isConstant(value); }))
       return;
     Value result = op->getResult(0);
-    StringRef name = names.of(op);
-    Operator node{name.empty() ? operatorName(op) : name.str(), Kind::Other, volumeOf(result)};
+    // The user's name, with what tells it from others of the same node ("/pad").
+    StringRef own = names.of(op);
+    std::string name = operatorName(op);
+    if (own.consume_front(plainName(name)))
+      name += own.str();
+    Operator node{name, Kind::Other, volumeOf(result)};
     node.names = {operatorName(op)};
     node.place = placeOf(op->getLoc());
     if (auto kernel = kernels.find(op); kernel != kernels.end())

@@ -1,4 +1,5 @@
-// The compiled parts of a script's blocks as models, for tools that look at programs. No MLIR.
+// The parts of a script's blocks that would be compiled, as models, for tools that look at
+// programs. No MLIR.
 #pragma once
 
 #include "driver/Model.h"
@@ -9,17 +10,20 @@
 
 namespace headrace::script {
 
-/// What a script's trial run starts from: `$name`s, variables, folders of function scripts.
-struct TrialInputs {
+/// What a run starts from: `$name`s, variables, folders of function scripts.
+struct RunInputs {
   std::map<std::string, std::string> arguments;
   std::map<std::string, Value> variables;
-  std::vector<std::string> outputs;
   std::vector<std::filesystem::path> scriptPath;
+};
+
+struct ScriptBlock {
+  std::shared_ptr<Model> model;
+  std::vector<std::optional<int64_t>> sizes; ///< of the model's symbols in that run
 };
 
 /// Runs the script on the host; nothing is printed or written. Throws Error, also where no part of
 /// it is one that would be compiled.
-std::vector<std::shared_ptr<Model>> blocksOf(const std::filesystem::path &path,
-                                             const TrialInputs &inputs);
+std::vector<ScriptBlock> blocksOf(const std::filesystem::path &path, const RunInputs &inputs);
 
 } // namespace headrace::script

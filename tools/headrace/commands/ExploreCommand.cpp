@@ -97,16 +97,12 @@ public:
 private:
   void add(const std::string &file) {
     if (isScript(file)) {
-      for (const std::shared_ptr<Model> &block :
-           script::blocksOf(file, {options.script.values(),
-                                   parseVariables(options.inputs),
-                                   {},
-                                   options.script.folders()}))
-        add(*block);
+      addScript(file);
       return;
     }
     if (!isJson(file)) {
-      add(*Model::load(file));
+      std::shared_ptr<Model> model = Model::load(file);
+      add(*model, sizesOf(options, *model));
       return;
     }
     std::string content = readText(file);
@@ -116,9 +112,21 @@ private:
       graphs.push_back(readTaskGraph(file));
   }
 
-  void add(Model &model) {
+  void addScript(const std::string &file) {
+    std::vector<script::ScriptBlock> blocks;
+    try {
+      blocks = script::blocksOf(file, {options.script.values(), parseVariables(options.inputs),
+                                       options.script.folders()});
+    } catch (const Error &error) {
+      throw ScriptError(error.what());
+    }
+    for (const script::ScriptBlock &block : blocks)
+      add(*block.model, block.sizes);
+  }
+
+  void add(Model &model, const Sizes &sizes) {
     add(model.operators(options.granularity == "map" ? Granularity::Map : Granularity::Fused,
-                        sizesOf(options, model)));
+                        sizes));
   }
 
   void add(const OperatorGraph &program) {
