@@ -182,7 +182,13 @@ private:
       node.kind = Kind::Copy;
       return takeOperands(op, node, byMap);
     }
-    if (isa<hr::SliceOp, hr::PadOp, hr::PlaceOp>(op)) {
+    if (auto slice = dyn_cast<hr::SliceOp>(op)) {
+      node.kind = Kind::Copy;
+      bool backward = llvm::any_of(slice.getSteps(), [](int64_t step) { return step < 0; });
+      return takeOperands(op, node,
+                          [&](unsigned) { return backward ? Access::Stored : Access::InOrder; });
+    }
+    if (isa<hr::PadOp, hr::PlaceOp>(op)) {
       node.kind = Kind::Copy;
       return takeOperands(op, node, inOrder);
     }
