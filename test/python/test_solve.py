@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import headrace as hr
 import numpy as np
 import pytest
@@ -136,3 +140,20 @@ def test_there_is_no_gradient() -> None:
     f = program(complex=False, positive_definite=False)
     with pytest.raises(hr.Error, match="'x'"):
         hr.vjp(f)
+
+
+def test_a_machine_without_openblas_is_told_what_to_install() -> None:
+    code = """
+import headrace as hr, numpy as np
+a = hr.placeholder((2, 3, 3), "f64", name="A")
+try:
+    hr.compile(hr.solve(a, a, name="x"))(np.ones((2, 3, 3)))
+except hr.UnsupportedError as error:
+    assert "install libopenblas0-pthread" in str(error), error
+    print("told")
+"""
+    environment = {**os.environ, "HEADRACE_OPENBLAS": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.stdout == "told\n", run.stderr

@@ -2,13 +2,13 @@
 //   %x = hr.solve %a, %b {complex, positive_definite} : (tensor<99x4x4x2xf64>, ...)
 // After:
 //   %x = hr.library "openblas.cholesky.f64" (%a, %b) {parameters = (99, 4, 12, 1)}
-// Cholesky does half the work of LU, but needs matrices that are positive definite.
+// Cholesky does half the work of LU, but needs matrices that are positive definite. There is no
+// other way to compute them: a machine without OpenBLAS is told when the program runs.
 #include "dialect/ops/systems/Systems.h"
 
 #include "analysis/OperatorWork.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
-#include "runtime/library/Library.h"
 #include "target/cpu/expansion/Expansions.h"
 
 using namespace mlir;
@@ -26,8 +26,6 @@ public:
     auto op = dyn_cast<hr::SolveOp>(operation);
     return op && (!cholesky || op.getPositiveDefinite());
   }
-
-  bool isHere() const override { return libraryAvailable("openblas"); }
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::SolveOp>(operation);
