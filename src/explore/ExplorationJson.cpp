@@ -1,3 +1,4 @@
+#include "explore/Measures.h"
 #include "explore/ProgramExploration.h"
 
 #include <nlohmann/json.hpp>
@@ -27,6 +28,25 @@ static Json tasksOf(const Outcome &outcome) {
   return tasks;
 }
 
+// Streams with their intervals, in cycles from element to element, and buffers; other edges wait.
+static Json edgesOf(const Outcome &outcome) {
+  Json edges = Json::array();
+  for (size_t i = 0; i < outcome.graph.edges().size(); ++i) {
+    const Edge &edge = outcome.graph.edges()[i];
+    const ScheduledEdge &scheduled = outcome.schedule.edges[i];
+    Json entry = {{"from", outcome.graph.tasks()[edge.from].name},
+                  {"to", outcome.graph.tasks()[edge.to].name},
+                  {"elements", outcome.graph.weight(static_cast<int>(i))},
+                  {"streams", scheduled.streams}};
+    if (scheduled.streams) {
+      entry["interval"] = scheduled.interval.text();
+      entry["buffer"] = scheduled.capacity;
+    }
+    edges.push_back(std::move(entry));
+  }
+  return edges;
+}
+
 static Json outcomeOf(const Outcome &outcome) {
   const Schedule &schedule = outcome.schedule;
   return {{"implementation", outcome.implementation},
@@ -35,6 +55,8 @@ static Json outcomeOf(const Outcome &outcome) {
           {"partitioner", nameOf(schedule.options.partitioner)},
           {"blocks", schedule.blocks.size()},
           {"work", outcome.work},
+          {"critical_path", streamingCriticalPath(outcome.graph)},
+          {"depth", streamingDepth(outcome.graph)},
           {"off_chip", outcome.offChip},
           {"buffers", outcome.buffers},
           {"makespan", schedule.makespan},
@@ -45,7 +67,8 @@ static Json outcomeOf(const Outcome &outcome) {
           {"streaming_ratio", outcome.streamingRatio},
           {"without_streams", outcome.baseline},
           {"pareto", outcome.pareto},
-          {"tasks", tasksOf(outcome)}};
+          {"tasks", tasksOf(outcome)},
+          {"edges", edgesOf(outcome)}};
 }
 
 std::string explorationJson(const std::vector<Exploration> &explorations, Convention convention) {

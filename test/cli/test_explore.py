@@ -152,6 +152,15 @@ def points(outcome: dict) -> int:
     return sum(task["points"] for task in outcome["tasks"])
 
 
+def test_intervals_and_buffers_of_streams_are_told() -> None:
+    (graphs,) = report(EXAMPLES / "shortcut.json", "--pes", "8")
+    (outcome,) = graphs["outcomes"]
+    buffers = {(edge["from"], edge["to"]): edge.get("buffer") for edge in outcome["edges"]}
+    assert buffers["1", "5"] == 3 and buffers["1", "2"] == 1
+    assert all(edge["interval"] == "1" for edge in outcome["edges"] if edge["streams"])
+    assert outcome["critical_path"] <= outcome["makespan"] and outcome["depth"] > 0
+
+
 @pytest.mark.parametrize("convention", ["tight", "slide"])
 @pytest.mark.parametrize("granularity", ["map", "fused"])
 def test_every_implementation_of_a_model_has_its_work(granularity: str, convention: str) -> None:
