@@ -36,6 +36,7 @@ from headrace._expressions import (
     prod,
     reducer,
     select,
+    solve,
     sum,
     var,
 )
@@ -187,6 +188,7 @@ __all__ = [
     "schedule",
     "script",
     "select",
+    "solve",
     "set_threads",
     "sum",
     "to_cuda",

@@ -249,6 +249,26 @@ def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Te
     return Tensor(_core.expr_compute(sizes, call, name or "", names))
 
 
+def solve(
+    matrix: Tensor,
+    right: Tensor,
+    *,
+    complex: bool = False,
+    positive_definite: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The solution x of A x = b for a batch of systems: A is [..., n, n], b is [..., n, r].
+
+    Complex numbers are a last dimension of 2, real and imaginary part. Of matrices that are Hermitian
+    and positive definite only the lower triangle is read. A recipe chooses the factorization:
+    "expand x as lu", or "cholesky".
+
+    >>> x = hr.solve(A, b, positive_definite=True, name="x")
+    """
+    cores = to_stages("hr.solve", [matrix, right])
+    return Tensor(_core.expr_solve(*cores, complex, positive_definite, name or ""))
+
+
 def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str]:
     """The function's names of the dimensions, where it takes one parameter for each."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Mapping, Sequence
@@ -231,6 +232,41 @@ class Model:
         True
         """
         return Explanation(self._core.explain(self._sizes(sizes, named_sizes)))
+
+    def explore(
+        self,
+        sizes: Mapping[str, int] | None = None,
+        /,
+        *,
+        pes: Sequence[int] = (16, 128),
+        granularity: str = "map",
+        convention: str = "tight",
+        tasks: int = 4096,
+        search: int = 32,
+        simulate: bool = True,
+        **named_sizes: int,
+    ) -> dict[str, Any]:
+        """Task graphs of the program on arrays of processing elements, as `headrace explore` shows.
+
+        All sizes must have values. `granularity` is "map", a task for every operator or part of one,
+        or "fused", with operators in the kernels that the compiler plans.
+
+        >>> report = digits.explore(batch=1, pes=[16])
+        >>> whole = report["explorations"][-1]
+        >>> min(outcome["makespan"] for outcome in whole["outcomes"])
+        """
+        for name, value, most in (("tasks", tasks, 2**16), ("search", search, 2**16)):
+            if not 1 <= value <= most:
+                raise InvalidArgumentError(f"{name}: expected 1 to {most}, got {value}")
+        elements = [operator.index(count) for count in pes]
+        if not elements or not all(1 <= count <= 2**20 for count in elements):
+            raise InvalidArgumentError(f"pes: expected numbers from 1 to {2**20}, got {list(pes)}")
+        given = self._sizes(sizes, named_sizes)
+        return json.loads(
+            _core.explore(
+                self._core, given, elements, granularity, convention, tasks, search, simulate
+            )
+        )
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._inputs))

@@ -17,6 +17,7 @@ void registerErrors();
 void registerModel(nanobind::module_ &module);
 void registerDeviceArrays(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
+void registerExploration(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);

@@ -102,6 +102,7 @@ void registerExpressions(nb::module_ &module) {
                return placeholder(shape, dtypeNamed(type), name);
              });
   module.def("expr_compute", &compute);
+  module.def("expr_solve", &solve);
   module.def("expr_compile", &compileStages);
 }
 

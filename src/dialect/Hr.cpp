@@ -3,6 +3,7 @@
 #include "dialect/ConstantPool.h"
 #include "dialect/PatternSets.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/ops/systems/Systems.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
@@ -38,6 +39,10 @@ void HrDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/HrOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Systems.cpp.inc"
       >();
   addInterfaces<ConstantPool, PatternSets>();
 }

@@ -4,6 +4,7 @@
 #include "driver/Compiler.h"
 #include "driver/Gradient.h"
 #include "driver/GraphOfProgram.h"
+#include "driver/OperatorsOfProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
@@ -356,6 +357,27 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
   graph.model = impl->name;
   graph.phase = phase;
   return graph;
+}
+
+explore::OperatorGraph Model::operators(explore::Granularity granularity, const Sizes &sizes) {
+  LevelOneProgram &source = impl->sourceFor("its task graphs");
+  Sizes values = impl->checked(sizes);
+  std::string open;
+  for (auto [name, value] : llvm::zip_equal(impl->symbols, values))
+    if (!value)
+      open += (open.empty() ? "'" : ", '") + name + "'";
+  if (!open.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                impl->name + ": expected values of all sizes for exploration, got none of " + open);
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, values);
+  bool isFused = granularity == explore::Granularity::Fused;
+  Compiler(source.context, impl->settings, impl->name)
+      .runPhases(*program, isFused ? "layout" : "simplify");
+  explore::OperatorGraph graph =
+      operatorsOf(*program, impl->name, isFused ? &findTarget(impl->settings.target) : nullptr);
+  return isFused ? explore::fused(graph) : graph;
 }
 
 std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,

@@ -4,6 +4,7 @@
 
 #include "driver/ProgramGraph.h"
 #include "driver/Settings.h"
+#include "explore/OperatorGraph.h"
 #include "runtime/program/Executable.h"
 #include "runtime/program/Explanation.h"
 #include "runtime/program/Program.h"
@@ -115,6 +116,10 @@ public:
   /// The program after a phase as data. Throws Error where there is no such phase.
   ProgramGraph graph(const std::string &phase,
                      const std::vector<std::optional<int64_t>> &sizes = {});
+  /// The program as operators with the volumes that they move, for exploration. Throws Error where
+  /// a symbolic size has no value, or a value is empty.
+  explore::OperatorGraph operators(explore::Granularity granularity,
+                                   const std::vector<std::optional<int64_t>> &sizes = {});
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;

@@ -3,28 +3,13 @@
 #include "explore/Baseline.h"
 #include "explore/Measures.h"
 
+#include <cmath>
+#include <tuple>
+
 namespace headrace::explore {
 
-namespace {
-
-Form formNamed(std::string_view name) {
-  for (Form form : {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector, Form::Direct})
-    if (nameOf(form) == name)
-      return form;
-  return Form::MatrixVector;
-}
-
-bool isBetter(const Outcome &a, const Outcome &b) {
-  auto noWorse = a.offChip <= b.offChip && a.schedule.makespan <= b.schedule.makespan &&
-                 a.buffers <= b.buffers;
-  return noWorse && (a.offChip < b.offChip || a.schedule.makespan < b.schedule.makespan ||
-                     a.buffers < b.buffers);
-}
-
-} // namespace
-
-Outcome evaluate(std::string implementation, TaskGraph graph, int processingElements,
-                 const ExploreOptions &options) {
+Outcome scheduled(std::string implementation, TaskGraph graph, int processingElements,
+                  const ExploreOptions &options) {
   Outcome outcome;
   outcome.implementation = std::move(implementation);
   for (Partitioner partitioner : {Partitioner::LargestFirst, Partitioner::Relaxed}) {
@@ -38,73 +23,78 @@ Outcome evaluate(std::string implementation, TaskGraph graph, int processingElem
   outcome.work = totalWork(graph);
   outcome.offChip = offChipVolume(graph, outcome.schedule);
   outcome.buffers = bufferSpace(outcome.schedule);
-  outcome.baseline = scheduleWithoutStreams(graph, processingElements).makespan;
-  outcome.streamingRatio = double(outcome.schedule.makespan) / streamingDepth(graph);
-  if (options.simulate && totalVolume(graph) <= options.simulateUpTo) {
-    Simulation simulation = simulate(graph, outcome.schedule);
-    outcome.simulated = simulation.makespan;
-    outcome.deadlock = deadlockText(graph, simulation);
-  }
   outcome.graph = std::move(graph);
   return outcome;
+}
+
+void complete(Outcome &outcome, const ExploreOptions &options) {
+  const TaskGraph &graph = outcome.graph;
+  outcome.baseline = scheduleWithoutStreams(graph, outcome.processingElements()).makespan;
+  outcome.streamingRatio = double(outcome.schedule.makespan) / streamingDepth(graph);
+  if (!options.simulate || totalVolume(graph) > options.simulateUpTo)
+    return;
+  Simulation simulation = simulate(graph, outcome.schedule);
+  outcome.simulated = simulation.makespan;
+  outcome.deadlock = deadlockText(graph, simulation);
+}
+
+Outcome evaluate(std::string implementation, TaskGraph graph, int processingElements,
+                 const ExploreOptions &options) {
+  Outcome outcome =
+      scheduled(std::move(implementation), std::move(graph), processingElements, options);
+  complete(outcome, options);
+  return outcome;
+}
+
+bool isBetter(const Outcome &a, const Outcome &b) {
+  bool noWorse = a.offChip <= b.offChip && a.schedule.makespan <= b.schedule.makespan &&
+                 a.buffers <= b.buffers;
+  return noWorse && (a.offChip < b.offChip || a.schedule.makespan < b.schedule.makespan ||
+                     a.buffers < b.buffers);
 }
 
 void markPareto(std::vector<Outcome> &outcomes) {
   for (Outcome &outcome : outcomes)
     outcome.pareto = std::ranges::none_of(outcomes, [&](const Outcome &other) {
-      return other.schedule.options.processingElements ==
-                 outcome.schedule.options.processingElements &&
-             isBetter(other, outcome);
+      return other.processingElements() == outcome.processingElements() && isBetter(other, outcome);
     });
 }
 
-std::vector<Outcome> exploreOperator(const SizedProgram &program, size_t number,
-                                     Convention convention, const ExploreOptions &options) {
+std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
+                                     const ExploreOptions &options) {
   std::vector<Outcome> outcomes;
   std::vector<Form> forms(program.operators.size(), Form::MatrixVector);
   for (int processingElements : options.processingElements)
     for (Form form : formsOf(program.operators[number])) {
       forms[number] = form;
       outcomes.push_back(evaluate(std::string(nameOf(form)),
-                                  taskGraphOf(program, forms, convention, number, number + 1),
+                                  taskGraphOf(program, forms, options.tasks, number),
                                   processingElements, options));
     }
   markPareto(outcomes);
   return outcomes;
 }
 
-ProgramOutcomes exploreProgram(const SizedProgram &program, Convention convention,
-                               const ExploreOptions &options,
-                               const std::vector<std::vector<Outcome>> &byOperator) {
-  ProgramOutcomes result;
-  size_t count = program.operators.size();
-  for (int processingElements : options.processingElements) {
-    auto add = [&](std::string name, const std::vector<Form> &forms) {
-      result.outcomes.push_back(evaluate(std::move(name),
-                                         taskGraphOf(program, forms, convention, 0, count),
-                                         processingElements, options));
-    };
-    for (Form form : {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector})
-      add("all " + std::string(nameOf(form)), std::vector<Form>(count, form));
-    std::vector<Form> chosen(count, Form::MatrixVector);
-    std::string names;
-    for (size_t i = 0; i < count; ++i) {
-      const Outcome *fastest = nullptr;
-      for (const Outcome &outcome : byOperator[i])
-        if (outcome.schedule.options.processingElements == processingElements &&
-            (!fastest || outcome.schedule.makespan < fastest->schedule.makespan))
-          fastest = &outcome;
-      if (!fastest)
-        continue;
-      chosen[i] = formNamed(fastest->implementation);
-      names +=
-          (names.empty() ? "" : ", ") + program.operators[i].name + " " + fastest->implementation;
-    }
-    add("fastest each", chosen);
-    result.choices.emplace_back(processingElements, names);
+int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome) {
+  int64_t moving = 0;
+  if (machine.bandwidth)
+    moving = static_cast<int64_t>(std::ceil(double(outcome.offChip) / *machine.bandwidth));
+  return std::max(outcome.schedule.makespan, moving);
+}
+
+const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
+                         int processingElements) {
+  auto rank = [&](const Outcome &outcome) {
+    return std::tuple(cyclesOn(machine, outcome), outcome.offChip, outcome.buffers);
+  };
+  const Outcome *chosen = nullptr;
+  for (const Outcome &outcome : outcomes) {
+    bool fits = outcome.processingElements() == processingElements &&
+                outcome.buffers <= machine.memory.value_or(outcome.buffers);
+    if (fits && (!chosen || rank(outcome) < rank(*chosen)))
+      chosen = &outcome;
   }
-  markPareto(result.outcomes);
-  return result;
+  return chosen;
 }
 
 } // namespace headrace::explore

@@ -1,14 +1,15 @@
 // The same program as several task graphs, each scheduled, tried out and compared.
 #pragma once
 
+#include "explore/OperatorTasks.h"
 #include "explore/Simulator.h"
-#include "explore/SizedProgram.h"
 
 namespace headrace::explore {
 
 /// A task graph on a number of processing elements, by the partitioner that serves it better.
 struct Outcome {
   std::string implementation;
+  std::string forms; ///< of the operators that have a choice: "conv1 lmv, conv2 mv"
   TaskGraph graph;
   Schedule schedule;
   int64_t work = 0, offChip = 0, buffers = 0, baseline = 0;
@@ -19,6 +20,7 @@ struct Outcome {
   /// and buffers, and better in one.
   bool pareto = false;
 
+  int processingElements() const { return schedule.options.processingElements; }
   double speedup() const { return double(work) / double(schedule.makespan); }
 };
 
@@ -27,26 +29,38 @@ struct ExploreOptions {
   std::optional<Partitioner> partitioner; ///< both without
   bool simulate = true;
   int64_t simulateUpTo = int64_t{1} << 26; ///< elements that a graph moves
+  TaskOptions tasks = {};
+  int evaluations = 32; ///< schedules of a whole program on as many processing elements
 };
 
+/// The schedule, with volumes and buffers; `complete` adds the simulation and the time without
+/// streams.
+Outcome scheduled(std::string implementation, TaskGraph graph, int processingElements,
+                  const ExploreOptions &options);
+void complete(Outcome &outcome, const ExploreOptions &options);
 Outcome evaluate(std::string implementation, TaskGraph graph, int processingElements,
                  const ExploreOptions &options);
 
+/// Whether `a` is as good as `b` in off-chip volume, makespan and buffers, and better in one.
+bool isBetter(const Outcome &a, const Outcome &b);
 /// Sets `pareto` of the outcomes, which compete with those of as many processing elements.
 void markPareto(std::vector<Outcome> &outcomes);
 
 /// All forms of an operator by itself.
-std::vector<Outcome> exploreOperator(const SizedProgram &program, size_t number,
-                                     Convention convention, const ExploreOptions &options);
+std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
+                                     const ExploreOptions &options);
 
-/// The whole program: with one form throughout, and with the fastest form of each operator, which
-/// `choices` names ("conv1 lmv, conv2 mv").
-struct ProgramOutcomes {
-  std::vector<Outcome> outcomes;
-  std::vector<std::pair<int, std::string>> choices; ///< by processing elements
+/// What an array of processing elements has around it.
+struct ArrayMachine {
+  std::optional<double> bandwidth; ///< elements that cross off-chip memory in a cycle
+  std::optional<int64_t> memory;   ///< elements that all buffers of streams may hold
 };
-ProgramOutcomes exploreProgram(const SizedProgram &program, Convention convention,
-                               const ExploreOptions &options,
-                               const std::vector<std::vector<Outcome>> &byOperator);
+
+/// The cycles on such a machine, whatever bounds them.
+int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome);
+/// The fastest outcome with so many processing elements whose buffers fit, of equally fast ones the
+/// one that moves the least; null where none fits.
+const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
+                         int processingElements);
 
 } // namespace headrace::explore

@@ -1,8 +1,9 @@
-// Operators as tasks. A contraction C = A B of m x k and k x n elements, A being weights, is cut
-// along one of its three axes; whichever it is, its tasks have m*n*k cycles of work in all.
+// Single operators as tasks. A contraction C = A B of m x k and k x n elements is cut along one of
+// its three axes; whichever it is, its tasks have m*n*k cycles of work in all.
 #pragma once
 
 #include "explore/GraphWriter.h"
+#include "explore/OperatorGraph.h"
 
 namespace headrace::explore {
 
@@ -10,7 +11,9 @@ enum class Form {
   MatrixVector,     ///< "mv": a task for each of n columns, A b_j
   OuterProduct,     ///< "op": a task for each of k rank-1 products, which are added up
   LeftMatrixVector, ///< "lmv": a task for each of m rows, a_i B
-  Direct            ///< "direct", of convolutions: a task for each filter and tap, no patches
+  Direct,           ///< "direct", of convolutions: a task for each filter and tap, no patches
+  Lu,               ///< "lu", of systems of equations
+  Cholesky          ///< "cholesky", of those whose matrices are positive definite
 };
 
 std::string_view nameOf(Form form);
@@ -24,32 +27,28 @@ enum class Convention {
 
 std::string_view nameOf(Convention convention);
 
-struct ContractionSizes {
-  int64_t m, n, k;
+struct TaskOptions {
+  Convention convention = Convention::Tight;
+  /// Tasks that one operator is cut into, beside those that move its elements: where its axis is
+  /// longer, a task takes an equal share of it.
+  int64_t mostTasks = 4096;
 };
 
-struct ConvolutionSizes {
-  int64_t channels, height, width;
-  int64_t filters, filterHeight, filterWidth;
+/// `operands` are B, or A and B; one that is not there is weights, which every task has. Points of
+/// maps that follow are computed where the result is copied.
+Stream writeContraction(GraphWriter &writer, const std::vector<Stream> &operands,
+                        const ContractionSizes &sizes, Form form, const TaskOptions &options,
+                        int64_t fusedPoints = 0);
+/// The contraction of filters and patches; or directly.
+Stream writeConvolution(GraphWriter &writer, const std::vector<Stream> &operands,
+                        const ContractionSizes &sizes, Form form, const TaskOptions &options,
+                        int64_t fusedPoints = 0);
+/// Factorizations, and two triangular systems for each; `operands` are matrices and right sides.
+Stream writeSystems(GraphWriter &writer, const std::vector<Stream> &operands,
+                    const SystemSizes &sizes, Form form, const TaskOptions &options,
+                    int64_t fusedPoints = 0);
 
-  int64_t outputHeight() const { return height - filterHeight + 1; }
-  int64_t outputWidth() const { return width - filterWidth + 1; }
-  /// Of the filters, and the patches under them.
-  ContractionSizes contraction() const {
-    return {filters, outputHeight() * outputWidth(), channels * filterHeight * filterWidth};
-  }
-};
-
-/// `right` is B.
-Stream writeContraction(GraphWriter &writer, const Stream &right, const ContractionSizes &sizes,
-                        Form form, Convention convention);
-/// Patches and a contraction; or directly.
-Stream writeConvolution(GraphWriter &writer, const Stream &image, const ConvolutionSizes &sizes,
-                        Form form, Convention convention);
-Stream writeElementwise(GraphWriter &writer, const Stream &input);
-/// Also any reduction: a downsampler to `outputs` elements.
-Stream writePool(GraphWriter &writer, const Stream &input, int64_t outputs);
-/// Over `rows` rows.
-Stream writeSoftmax(GraphWriter &writer, const Stream &input, int64_t rows);
+/// Real multiplications and additions, divisions and roots of all systems.
+int64_t systemPoints(const SystemSizes &sizes, Form form);
 
 } // namespace headrace::explore

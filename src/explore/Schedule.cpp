@@ -74,7 +74,9 @@ int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule) {
       // Elements in a buffer are read there by its receivers only.
       TaskKind to = graph.tasks()[graph.edges()[edge].to].kind;
       writes = true;
-      volume += to == TaskKind::Compute ? graph.weight(edge) : 0;
+      int64_t streams =
+          task.kind == TaskKind::Source ? graph.tasks()[graph.edges()[edge].to].loads : 1;
+      volume += to == TaskKind::Compute ? streams * graph.weight(edge) : 0;
     }
     volume += writes && task.computes() ? task.output : 0;
   }

@@ -1,18 +1,18 @@
 #include "explore/SizedProgram.h"
 
-#include "runtime/system/Json.h"
+#include "explore/TaskGraph.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Json.h"
 #include "runtime/system/Text.h"
 
 #include <map>
-#include <numeric>
 
 namespace headrace::explore {
 
 namespace {
 
-using Kind = SizedOperator::Kind;
 using Shape = std::vector<int64_t>;
+enum class Word { Convolution, Linear, Elementwise, MaxPool, View, Softmax };
 
 constexpr int64_t maxExtent = int64_t{1} << 20;
 
@@ -46,101 +46,124 @@ void expectImage(const Shape &input) {
     throw JsonFault("expected an image (channels, height, width), got " + text(input));
 }
 
-Kind kindOf(const std::string &word) {
-  static const std::map<std::string, Kind> kinds = {{"convolution", Kind::Convolution},
-                                                    {"linear", Kind::Linear},
-                                                    {"element-wise", Kind::Elementwise},
-                                                    {"max-pool", Kind::MaxPool},
-                                                    {"view", Kind::View},
-                                                    {"softmax", Kind::Softmax}};
-  auto found = kinds.find(word);
-  if (found == kinds.end())
+Word wordOf(const std::string &word) {
+  static const std::map<std::string, Word> words = {{"convolution", Word::Convolution},
+                                                    {"linear", Word::Linear},
+                                                    {"element-wise", Word::Elementwise},
+                                                    {"max-pool", Word::MaxPool},
+                                                    {"view", Word::View},
+                                                    {"softmax", Word::Softmax}};
+  auto found = words.find(word);
+  if (found == words.end())
     throw JsonFault("expected the operator convolution, linear, element-wise, max-pool, view or "
                     "softmax, got " +
                     inQuotes(word));
   return found->second;
 }
 
-Shape outputOf(const SizedOperator &sized, const Json &json) {
-  const Shape &input = sized.input;
-  switch (sized.kind) {
-  case Kind::Convolution:
-    expectImage(input);
-    if (sized.filters.size() != 3)
+// Adds operators to the end of a chain.
+class Chain {
+public:
+  explicit Chain(OperatorGraph &graph, Shape input) : graph(graph), shape(std::move(input)) {
+    graph.operators.push_back({"input", Operator::Kind::Input, volumeOf(shape)});
+  }
+
+  void add(const Json &json) {
+    name = headrace::text(json, "name");
+    try {
+      place = json.contains("place") ? headrace::text(json, "place") : "";
+      add(json, wordOf(headrace::text(json, "op")));
+    } catch (const JsonFault &fault) {
+      throw JsonFault("operator " + inQuotes(name) + ": " + fault.what());
+    }
+  }
+
+private:
+  using Kind = Operator::Kind;
+
+  void add(const Json &json, Word word) {
+    switch (word) {
+    case Word::Convolution:
+      return convolution(shapeIn(json, "filters"));
+    case Word::Linear: {
+      if (shape.size() != 1)
+        throw JsonFault("expected a vector (a view makes one), got " + text(shape));
+      ContractionSizes sizes{integer(json, "outputs", 1, maxExtent), 1, shape[0]};
+      shape = {sizes.m};
+      append(Kind::Contraction, volumeOf({sizes.m, sizes.k})).contraction = sizes;
+      return;
+    }
+    case Word::MaxPool: {
+      expectImage(shape);
+      Shape window = shapeIn(json, "window");
+      if (window.size() != 2 || window[0] > shape[1] || window[1] > shape[2])
+        throw JsonFault("window: expected a height and a width within " + text(shape) + ", got " +
+                        text(window));
+      shape = {shape[0], shape[1] / window[0], shape[2] / window[1]};
+      append(Kind::Reduction, volumeOf(shape) * window[0] * window[1]);
+      return;
+    }
+    case Word::View: {
+      Shape viewed = shapeIn(json, "shape");
+      if (volumeOf(viewed) != volumeOf(shape))
+        throw JsonFault("shape: expected " + std::to_string(volumeOf(shape)) + " elements, got " +
+                        text(viewed));
+      shape = viewed;
+      append(Kind::View, 0);
+      return;
+    }
+    case Word::Elementwise:
+      append(Kind::Map, volumeOf(shape));
+      return;
+    case Word::Softmax:
+      return softmax();
+    }
+  }
+
+  void convolution(const Shape &filters) {
+    expectImage(shape);
+    if (filters.size() != 3)
       throw JsonFault("filters: expected their number, height and width");
-    if (sized.filters[1] > input[1] || sized.filters[2] > input[2])
-      throw JsonFault("expected filters of at most " + std::to_string(input[1]) + "x" +
-                      std::to_string(input[2]) + ", got " + std::to_string(sized.filters[1]) + "x" +
-                      std::to_string(sized.filters[2]));
-    return {sized.filters[0], input[1] - sized.filters[1] + 1, input[2] - sized.filters[2] + 1};
-  case Kind::Linear:
-    if (input.size() != 1)
-      throw JsonFault("expected a vector (a view makes one), got " + text(input));
-    return {integer(json, "outputs", 1, maxExtent)};
-  case Kind::MaxPool: {
-    expectImage(input);
-    Shape window = shapeIn(json, "window");
-    if (window.size() != 2 || window[0] > input[1] || window[1] > input[2])
-      throw JsonFault("window: expected a height and a width within " + text(input) + ", got " +
-                      text(window));
-    return {input[0], input[1] / window[0], input[2] / window[1]};
+    if (filters[1] > shape[1] || filters[2] > shape[2])
+      throw JsonFault("expected filters of at most " + std::to_string(shape[1]) + "x" +
+                      std::to_string(shape[2]) + ", got " + std::to_string(filters[1]) + "x" +
+                      std::to_string(filters[2]));
+    int64_t channels = shape[0];
+    shape = {filters[0], shape[1] - filters[1] + 1, shape[2] - filters[2] + 1};
+    ContractionSizes sizes{filters[0], shape[1] * shape[2], channels * filters[1] * filters[2]};
+    append(Kind::Convolution, volumeOf({volumeOf(shape), sizes.k})).contraction = sizes;
   }
-  case Kind::View: {
-    Shape shape = shapeIn(json, "shape");
-    if (volumeOf(shape) != volumeOf(input))
-      throw JsonFault("shape: expected " + std::to_string(volumeOf(input)) + " elements, got " +
-                      text(shape));
-    return shape;
-  }
-  case Kind::Elementwise:
-  case Kind::Softmax:
-    break;
-  }
-  return input;
-}
 
-SizedOperator operatorOf(const Json &json, const Shape &input) {
-  SizedOperator sized;
-  sized.name = headrace::text(json, "name");
-  try {
-    sized.kind = kindOf(headrace::text(json, "op"));
-    sized.input = input;
-    if (sized.kind == Kind::Convolution)
-      sized.filters = shapeIn(json, "filters");
-    sized.output = outputOf(sized, json);
-    volumeOf(sized.output);
-    if (json.contains("place"))
-      sized.place = headrace::text(json, "place");
-  } catch (const JsonFault &fault) {
-    throw JsonFault("operator " + inQuotes(sized.name) + ": " + fault.what());
+  // The maximum of each row, powers, their sum, and the quotient.
+  void softmax() {
+    Shape rows(shape.begin(), shape.end() - 1), whole = shape;
+    int64_t volume = volumeOf(whole);
+    int input = last();
+    auto reduce = [&] {
+      shape = rows;
+      append(Kind::Reduction, volume);
+      shape = whole;
+    };
+    reduce();
+    append(Kind::Map, volume).operands.push_back({input});
+    int powers = last();
+    reduce();
+    append(Kind::Map, volume).operands.push_back({powers});
   }
-  return sized;
-}
 
-ConvolutionSizes sizesOf(const SizedOperator &sized) {
-  return {sized.input[0],   sized.input[1],   sized.input[2],
-          sized.filters[0], sized.filters[1], sized.filters[2]};
-}
+  int last() const { return static_cast<int>(graph.operators.size()) - 1; }
 
-Stream write(GraphWriter &writer, const SizedOperator &sized, const Stream &input, Form form,
-             Convention convention) {
-  writer.beginOperator(sized.name, sized.place);
-  switch (sized.kind) {
-  case Kind::Convolution:
-    return writeConvolution(writer, input, sizesOf(sized), form, convention);
-  case Kind::Linear:
-    return writeContraction(writer, input, {sized.output[0], 1, sized.input[0]}, form, convention);
-  case Kind::Elementwise:
-    return writeElementwise(writer, input);
-  case Kind::MaxPool:
-    return writePool(writer, input, volumeOf(sized.output));
-  case Kind::Softmax:
-    return writeSoftmax(writer, input, volumeOf(sized.input) / sized.input.back());
-  case Kind::View:
-    break;
+  Operator &append(Kind kind, int64_t points) {
+    graph.operators.push_back({name, kind, volumeOf(shape), points, {{last()}}});
+    graph.operators.back().names = {name};
+    graph.operators.back().place = place;
+    return graph.operators.back();
   }
-  return input;
-}
+
+  OperatorGraph &graph;
+  Shape shape;
+  std::string name, place;
+};
 
 } // namespace
 
@@ -149,46 +172,21 @@ bool isSizedProgram(std::string_view text) {
   return json.is_object() && json.contains("operators");
 }
 
-SizedProgram parseSizedProgram(std::string_view text, const std::string &source) {
+OperatorGraph parseSizedProgram(std::string_view text, const std::string &source) {
   try {
     Json json = parseJson(text, "the text");
-    SizedProgram program;
+    OperatorGraph program;
     program.name = json.contains("name") ? headrace::text(json, "name") : "program";
-    program.input = shapeIn(json, "input");
-    volumeOf(program.input);
-    Shape shape = program.input;
-    for (const Json &entry : list(json, "operators")) {
-      program.operators.push_back(operatorOf(entry, shape));
-      shape = program.operators.back().output;
-    }
-    if (program.operators.empty())
+    Chain chain(program, shapeIn(json, "input"));
+    for (const Json &entry : list(json, "operators"))
+      chain.add(entry);
+    if (program.operators.size() == 1)
       throw JsonFault("operators: expected at least one");
+    program.results = {static_cast<int>(program.operators.size()) - 1};
     return program;
   } catch (const JsonFault &fault) {
     throw Error(ErrorKind::InvalidFile, escaped(source) + ": " + fault.what());
   }
-}
-
-std::vector<Form> formsOf(const SizedOperator &sized) {
-  if (sized.kind == Kind::Convolution)
-    return {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector, Form::Direct};
-  if (sized.kind == Kind::Linear)
-    return {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector};
-  return {};
-}
-
-TaskGraph taskGraphOf(const SizedProgram &program, const std::vector<Form> &forms,
-                      Convention convention, size_t begin, size_t end) {
-  GraphWriter writer(program.name, volumeOf(program.operators[begin].input));
-  Stream stream = writer.input();
-  for (size_t i = begin; i < end; ++i)
-    stream = write(writer, program.operators[i], stream, forms[i], convention);
-  // Source and sink need a task between them; views are none.
-  if (writer.isInput(stream)) {
-    writer.beginOperator(program.operators[begin].name, program.operators[begin].place);
-    stream = writeElementwise(writer, stream);
-  }
-  return writer.finish(stream);
 }
 
 } // namespace headrace::explore

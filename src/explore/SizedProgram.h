@@ -1,4 +1,4 @@
-// A chain of operators given by their sizes alone, and its task graphs:
+// A chain of operators given by their sizes alone, as JSON:
 //   {"name": "net", "input": [1, 28, 28],
 //    "operators": [{"name": "conv1", "op": "convolution", "filters": [6, 5, 5]},
 //                  {"name": "relu1", "op": "element-wise"},
@@ -9,38 +9,16 @@
 // Convolutions have stride 1 and no padding; windows of pools do not overlap.
 #pragma once
 
-#include "explore/Operators.h"
+#include "explore/OperatorGraph.h"
 
-#include <filesystem>
+#include <string_view>
 
 namespace headrace::explore {
 
-struct SizedOperator {
-  enum class Kind { Convolution, Linear, Elementwise, MaxPool, View, Softmax };
-  std::string name, place;
-  Kind kind;
-  std::vector<int64_t> input, output; ///< shapes
-  std::vector<int64_t> filters;       ///< number, height, width
-};
-
-struct SizedProgram {
-  std::string name;
-  std::vector<int64_t> input;
-  std::vector<SizedOperator> operators;
-};
-
-/// Throw Error that names the file, or `source` in its place, and the operator.
-SizedProgram parseSizedProgram(std::string_view text, const std::string &source);
+/// Throws Error that names `source`, the file's name, and the operator.
+OperatorGraph parseSizedProgram(std::string_view text, const std::string &source);
 
 /// Whether the JSON text is a chain of operators rather than a task graph.
 bool isSizedProgram(std::string_view text);
-
-/// The forms an operator can take; none where there is only one way to compute it.
-std::vector<Form> formsOf(const SizedOperator &sized);
-
-/// The graph of operators from `begin` to before `end`; `forms` has one for each operator of the
-/// program, which counts only for those that have a choice.
-TaskGraph taskGraphOf(const SizedProgram &program, const std::vector<Form> &forms,
-                      Convention convention, size_t begin, size_t end);
 
 } // namespace headrace::explore

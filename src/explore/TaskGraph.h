@@ -26,6 +26,11 @@ struct Task {
   /// The program's operators that the task computes, and where the user wrote them.
   std::vector<std::string> operators;
   std::string place;
+  /// Points of the operators' iteration domains that it computes; none where it only moves elements
+  /// or adds up what others computed.
+  int64_t points = 0;
+  /// How many of the program's inputs the edge from the source stands for.
+  int loads = 1;
 
   bool computes() const { return kind == TaskKind::Compute; }
   Fraction rate() const { return Fraction::ratio(output, input); }

@@ -1,7 +1,7 @@
 #include "explore/TaskGraphFile.h"
 
-#include "runtime/system/Json.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Json.h"
 #include "runtime/system/MappedFile.h"
 #include "runtime/system/Text.h"
 

@@ -1,5 +1,6 @@
 #include "frontend/expr/ImportExpression.h"
 
+#include "dialect/ops/systems/Systems.h"
 #include "frontend/common/ProgramWriter.h"
 #include "frontend/expr/StageWriter.h"
 
@@ -18,19 +19,24 @@ std::vector<StagePtr> reachable(const std::vector<Stage> &outputs) {
   std::map<uint64_t, StagePtr> found;
   std::vector<Expr> work;
   std::set<const Node *> seen;
-  auto visit = [&](const StagePtr &stage) {
-    if (found.try_emplace(stage->serial, stage).second && !stage->isInput())
+  auto visit = [&](auto &self, const StagePtr &stage) -> void {
+    if (!found.try_emplace(stage->serial, stage).second)
+      return;
+    if (!stage->body.isNull())
       work.push_back(stage->body);
+    if (stage->systems)
+      for (const StagePtr &operand : {stage->systems->matrix, stage->systems->right})
+        self(self, operand);
   };
   for (const Stage &output : outputs)
-    visit(output.shared());
+    visit(visit, output.shared());
   while (!work.empty()) {
     Expr expr = work.back();
     work.pop_back();
     if (!seen.insert(expr.get()).second)
       continue;
     if (expr->stage)
-      visit(expr->stage);
+      visit(visit, expr->stage);
     work.insert(work.end(), expr.operands().begin(), expr.operands().end());
   }
   std::vector<StagePtr> stages;
@@ -96,6 +102,10 @@ private:
 
   void addStage(const StagePtr &stage) {
     try {
+      if (stage->systems) {
+        values[stage.get()] = solution(*stage);
+        return;
+      }
       for (const FlatStage &flat : flattened(stage, names[stage.get()])) {
         OperatorBuilder operators = operatorsOf(flat.name, "stage");
         values[flat.info.get()] = writeStage(flat, operators, writer.symbols, sizes, values);
@@ -107,6 +117,15 @@ private:
         throw;
       throw Error(error.kind(), "stage '" + names[stage.get()] + "': " + message);
     }
+  }
+
+  Value solution(const StageInfo &stage) {
+    const Systems &systems = *stage.systems;
+    Value right = values.at(systems.right.get());
+    auto mark = [&](bool holds) { return holds ? writer.builder.getUnitAttr() : UnitAttr(); };
+    return operatorsOf(names[&stage], "stage")
+        .create<hr::SolveOp>(right.getType(), values.at(systems.matrix.get()), right,
+                             mark(systems.complex), mark(systems.positiveDefinite));
   }
 
   OperatorBuilder operatorsOf(const std::string &name, const char *kind) {

@@ -119,6 +119,14 @@ Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::str
   return Stage(std::make_shared<const StageInfo>(std::move(info)));
 }
 
+Stage solve(const Stage &matrix, const Stage &right, bool complex, bool positiveDefinite,
+            const std::string &name) {
+  StageInfo info{name, right->shape, right->dtype, nextSerial(), {}, {}};
+  info.systems = std::make_shared<const Systems>(
+      Systems{matrix.shared(), right.shared(), complex, positiveDefinite});
+  return Stage(std::make_shared<const StageInfo>(std::move(info)));
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//

@@ -34,18 +34,28 @@ private:
 Axis axis(const Expr &extent, const std::string &name = "");
 Axis axis(const Expr &low, const Expr &high, const std::string &name = "");
 
-/// A tensor: an input of the program, or computed by an expression.
+struct StageInfo;
+
+/// A batch of systems of equations (`hr.solve`).
+struct Systems {
+  std::shared_ptr<const StageInfo> matrix, right;
+  bool complex = false, positiveDefinite = false;
+};
+
+/// A tensor: an input of the program, computed by an expression, or the solution of equations.
 struct StageInfo {
   std::string name;
   std::vector<Expr> shape;
   DType dtype;
   /// In order of making, which is the order of a program's inputs.
   uint64_t serial = 0;
-  /// One axis per dimension and the value at a point of them; none of both for an input.
+  /// One axis per dimension and the value at a point of them; none of both for others.
   std::vector<Axis> axes;
   Expr body;
+  /// Null where it is no solution.
+  std::shared_ptr<const Systems> systems = nullptr;
 
-  bool isInput() const { return body.isNull(); }
+  bool isInput() const { return body.isNull() && !systems; }
 };
 
 class Stage {
@@ -73,6 +83,11 @@ using PointFunction = std::function<Expr(const std::vector<Expr> &)>;
 /// A tensor whose element at each point is `body` of it. `axisNames` names the dimensions.
 Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::string &name = "",
               std::vector<std::string> axisNames = {});
+
+/// The solution x of a x = b for matrices [..., n, n] and right sides [..., n, r] of f32 or f64.
+/// Complex ones have a last dimension of 2.
+Stage solve(const Stage &matrix, const Stage &right, bool complex, bool positiveDefinite,
+            const std::string &name = "");
 
 /// How the values along reduced axes are combined.
 struct Reduction {

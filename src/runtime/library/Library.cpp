@@ -5,6 +5,7 @@
 #include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/library/Sort.h"
+#include "runtime/library/Systems.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 
@@ -61,7 +62,7 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
-constexpr std::array<Routine, 14> routines = {{
+constexpr std::array<Routine, 18> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
@@ -80,6 +81,14 @@ constexpr std::array<Routine, 14> routines = {{
      attentionStepFault},
     {"int8.gemm", "", runByteProductStep<false>, {3, 14}, byteProductStepFault<false>},
     {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
+    {"openblas.lu.f32", "openblas", runLuStep<float>, {3, 4}, systemsStepFault<float>},
+    {"openblas.lu.f64", "openblas", runLuStep<double>, {3, 4}, systemsStepFault<double>},
+    {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, {3, 4}, systemsStepFault<float>},
+    {"openblas.cholesky.f64",
+     "openblas",
+     runCholeskyStep<double>,
+     {3, 4},
+     systemsStepFault<double>},
     {"sort.f32", "", runSortStep<float>, {2, 5}, sortStepFault<float>},
     {"sort.f64", "", runSortStep<double>, {2, 5}, sortStepFault<double>},
     {"sort.i32", "", runSortStep<int32_t>, {2, 5}, sortStepFault<int32_t>},

@@ -75,9 +75,14 @@ std::optional<OpenBlas> load() {
   find(found.lapack.getrs, "dgetrs_");
   find(found.lapack.laswp, "dlaswp_");
   find(found.lapack.potrf, "dpotrf_");
+  find(found.lapack.potrs, "dpotrs_");
   find(found.lapack.geqrf, "dgeqrf_");
   find(found.lapack.syevd, "dsyevd_");
   find(found.lapack.gesdd, "dgesdd_");
+  find(found.complex.getrf, "zgetrf_");
+  find(found.complex.getrs, "zgetrs_");
+  find(found.complex.potrf, "zpotrf_");
+  find(found.complex.potrs, "zpotrs_");
   void (*setThreads)(int) = nullptr;
   find(setThreads, "openblas_set_num_threads");
   if (!complete)

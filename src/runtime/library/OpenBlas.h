@@ -1,6 +1,7 @@
 // OpenBLAS and the LAPACK inside it: the functions we call, found at run time.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <string_view>
 
@@ -29,15 +30,21 @@ template <class T> struct Blas {
                int n, T alpha, const T *a, int lda, T *b, int ldb);
 };
 
-/// LAPACK on doubles. Matrices are column-major; numbers are passed by address; the length of every
-/// text follows at the end.
-struct Lapack {
-  void (*getrf)(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
-  void (*getrs)(const char *trans, const int *n, const int *columns, const double *a,
-                const int *lda, const int *pivots, double *b, const int *ldb, int *info, size_t);
+/// The factorizations of LAPACK, by element type. Matrices are column-major; numbers are passed by
+/// address; the length of every text follows at the end.
+template <class T> struct Factorizations {
+  void (*getrf)(const int *m, const int *n, T *a, const int *lda, int *pivots, int *info);
+  void (*getrs)(const char *trans, const int *n, const int *columns, const T *a, const int *lda,
+                const int *pivots, T *b, const int *ldb, int *info, size_t);
+  void (*potrf)(const char *triangle, const int *n, T *a, const int *lda, int *info, size_t);
+  void (*potrs)(const char *triangle, const int *n, const int *columns, const T *a, const int *lda,
+                T *b, const int *ldb, int *info, size_t);
+};
+
+/// The rest of LAPACK, on doubles.
+struct Lapack : Factorizations<double> {
   void (*laswp)(const int *columns, double *a, const int *lda, const int *first, const int *last,
                 const int *pivots, const int *step);
-  void (*potrf)(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t);
   void (*geqrf)(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
                 const int *workSize, int *info);
   void (*syevd)(const char *vectors, const char *triangle, const int *n, double *a, const int *lda,
@@ -54,6 +61,7 @@ struct OpenBlas {
   Blas<float> f32;
   Blas<double> f64;
   Lapack lapack;
+  Factorizations<std::complex<double>> complex;
 
   template <class T> const Blas<T> &of() const {
     if constexpr (sizeof(T) == sizeof(float))

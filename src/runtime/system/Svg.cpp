@@ -47,11 +47,23 @@ void SvgPicture::box(double x, double y, double width, double height, std::strin
   svg += note.empty() ? "/>\n" : "><title>" + escapedXml(note) + "</title></rect>\n";
 }
 
+void SvgPicture::circle(double x, double y, double radius, std::string_view colour,
+                        std::string_view note, std::string_view attributes) {
+  svg += "<circle" + attribute("cx", x) + attribute("cy", y) + attribute("r", radius) +
+         attribute("fill", colour) + " " + std::string(attributes);
+  svg += note.empty() ? "/>\n" : "><title>" + escapedXml(note) + "</title></circle>\n";
+}
+
+void SvgPicture::line(double x1, double y1, double x2, double y2, std::string_view colour,
+                      double width) {
+  svg += "<line" + attribute("x1", x1) + attribute("x2", x2) + attribute("y1", y1) +
+         attribute("y2", y2) + attribute("stroke", colour) + attribute("stroke-width", width) +
+         "/>\n";
+}
+
 void SvgPicture::verticalLine(double x, double from, double to, std::string_view colour,
                               double width) {
-  svg += "<line" + attribute("x1", x) + attribute("x2", x) + attribute("y1", from) +
-         attribute("y2", to) + attribute("stroke", colour) + attribute("stroke-width", width) +
-         "/>\n";
+  line(x, from, x, to, colour, width);
 }
 
 std::string SvgPicture::finish() && {

@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// Text, boxes and vertical lines on a white ground, in the order they are drawn.
+/// Text, boxes, circles and lines on a white ground, in the order they are drawn.
 class SvgPicture {
 public:
   SvgPicture(double width, double height);
@@ -16,6 +16,9 @@ public:
   /// `note` is shown where a pointer rests on the box.
   void box(double x, double y, double width, double height, std::string_view colour,
            std::string_view note = "");
+  void circle(double x, double y, double radius, std::string_view colour,
+              std::string_view note = "", std::string_view attributes = "");
+  void line(double x1, double y1, double x2, double y2, std::string_view colour, double width = 1);
   void verticalLine(double x, double from, double to, std::string_view colour, double width = 1);
 
   /// The document; nothing is drawn afterwards.

@@ -128,10 +128,17 @@ public:
     return workOfCpuKernel(kernel, symbols, operations, machine());
   }
   ArrayRef<const Expansion *> expansions() const override {
-    static const Expansion *const all[] = {
-        &generatedContractionOnCpu(), &generatedConvolutionOnCpu(), &generatedAttention(),
-        &openBlasContraction(),       &openBlasConvolution(),       &openBlasAttention(),
-        &int8Contraction(),           &int8Convolution(),           &routineSort()};
+    static const Expansion *const all[] = {&generatedContractionOnCpu(),
+                                           &generatedConvolutionOnCpu(),
+                                           &generatedAttention(),
+                                           &openBlasContraction(),
+                                           &openBlasConvolution(),
+                                           &openBlasAttention(),
+                                           &int8Contraction(),
+                                           &int8Convolution(),
+                                           &routineSort(),
+                                           &choleskySystems(),
+                                           &luSystems()};
     return all;
   }
 

@@ -1,12 +1,16 @@
 // headrace explore: task graphs of a program on arrays of processing elements.
-#include "explore/Exploration.h"
+#include "driver/Model.h"
+#include "driver/programs/ScriptBlocks.h"
 #include "explore/Gantt.h"
+#include "explore/ParetoPlot.h"
+#include "explore/SizedProgram.h"
 #include "explore/TaskGraphFile.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/MappedFile.h"
 
 #include "commands/Commands.h"
+#include "commands/ModelOptions.h"
+#include "commands/RunScript.h"
 #include "report/ExploreReport.h"
 #include "report/Text.h"
 #include "terminal/Console.h"
@@ -24,20 +28,23 @@ using namespace explore;
 struct ExploreCommandOptions {
   std::vector<std::string> files;
   ExploreOptions explore;
-  std::string partitioner = "both", convention = "tight", svg;
+  ArrayMachine machine;
+  std::vector<std::string> sizes, inputs;
+  ScriptArguments script;
+  std::string partitioner = "both", convention = "tight", granularity = "map", svg;
   bool json = false, noSimulation = false;
 };
-
-std::string contentOf(const std::string &path) {
-  auto file = MappedFile::open(path);
-  return {reinterpret_cast<const char *>(file->data()), file->size()};
-}
 
 std::string fileName(std::string text) {
   for (char &c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)))
       c = '-';
   return text;
+}
+
+void writePicture(const fs::path &path, const std::string &picture) {
+  writeFileAtomically(path, {std::as_bytes(std::span(picture))});
+  fmt::print(stderr, "wrote {}\n", printable(path.string()));
 }
 
 void writePictures(const fs::path &folder, const Exploration &exploration) {
@@ -47,47 +54,95 @@ void writePictures(const fs::path &folder, const Exploration &exploration) {
     throw Error(ErrorKind::Io,
                 fmt::format("{}: cannot make the folder: {}", folder.string(), failure.message()));
   for (const Outcome &outcome : exploration.outcomes) {
-    int elements = outcome.schedule.options.processingElements;
+    int elements = outcome.processingElements();
     std::string title = fmt::format("{} {}, {} processing elements: {} cycles", exploration.name,
                                     outcome.implementation, elements, outcome.schedule.makespan);
-    fs::path path = folder / fmt::format("{}-{}-{}.svg", fileName(exploration.name),
-                                         fileName(outcome.implementation), elements);
-    std::string picture = ganttSvg(outcome.graph, outcome.schedule, title);
-    writeFileAtomically(path, {std::as_bytes(std::span(picture))});
-    fmt::print(stderr, "wrote {}\n", printable(path.string()));
+    writePicture(folder / fmt::format("{}-{}-{}.svg", fileName(exploration.name),
+                                      fileName(outcome.implementation), elements),
+                 ganttSvg(outcome.graph, outcome.schedule, title));
   }
+  if (exploration.outcomes.size() > 1)
+    writePicture(folder / (fileName(exploration.name) + "-pareto.svg"),
+                 paretoSvg(exploration.outcomes, exploration.name));
 }
 
-// Graphs in several files are rivals: implementations of one program.
-Exploration exploreGraphs(const std::vector<TaskGraph> &graphs, const ExploreOptions &options) {
-  Exploration result{"graphs", {}, {}};
-  for (int elements : options.processingElements)
-    for (const TaskGraph &graph : graphs)
-      result.outcomes.push_back(evaluate(graph.name, graph, elements, options));
-  markPareto(result.outcomes);
-  return result;
+bool isJson(const std::string &path) { return path.ends_with(".json"); }
+
+/// Values of the sizes that the program has; others may be another program's.
+Sizes sizesOf(const ExploreCommandOptions &options, const Model &model) {
+  std::vector<std::string> own;
+  for (const std::string &text : options.sizes) {
+    std::string name = text.substr(0, text.find('='));
+    if (options.files.size() == 1 ||
+        std::ranges::find(model.symbols(), name) != model.symbols().end())
+      own.push_back(text);
+  }
+  return parseSizes(own, model.symbols());
 }
 
-void exploreSizes(const SizedProgram &program, Convention convention, const ExploreOptions &options,
-                  std::vector<Exploration> &results) {
-  std::vector<std::vector<Outcome>> byOperator;
-  for (size_t i = 0; i < program.operators.size(); ++i) {
-    byOperator.push_back(exploreOperator(program, i, convention, options));
-    if (!byOperator.back().empty())
-      results.push_back({program.operators[i].name, byOperator.back(), {}});
+class Explorer {
+public:
+  explicit Explorer(const ExploreCommandOptions &options) : options(options) {}
+
+  std::vector<Exploration> run() {
+    for (const std::string &file : options.files)
+      add(file);
+    if (!graphs.empty())
+      results.push_back(exploreGraphs(graphs, options.explore, options.machine));
+    if (wholes.size() > 1)
+      results.push_back(exploreRivals(wholes, options.explore, options.machine));
+    return std::move(results);
   }
-  if (program.operators.size() == 1 && !byOperator.front().empty())
-    return;
-  ProgramOutcomes whole = exploreProgram(program, convention, options, byOperator);
-  std::vector<std::string> choices;
-  for (const auto &[elements, names] : whole.choices)
-    choices.push_back(fmt::format("fastest at {} processing elements: {}", elements,
-                                  names.empty() ? "no operator has a choice" : names));
-  results.push_back({program.name, std::move(whole.outcomes), choices});
-}
+
+private:
+  void add(const std::string &file) {
+    if (isScript(file)) {
+      addScript(file);
+      return;
+    }
+    if (!isJson(file)) {
+      std::shared_ptr<Model> model = Model::load(file);
+      add(*model, sizesOf(options, *model));
+      return;
+    }
+    std::string content = readText(file);
+    if (isSizedProgram(content))
+      add(parseSizedProgram(content, file));
+    else
+      graphs.push_back(readTaskGraph(file));
+  }
+
+  void addScript(const std::string &file) {
+    std::vector<script::ScriptBlock> blocks;
+    try {
+      blocks = script::blocksOf(file, {options.script.values(), parseVariables(options.inputs),
+                                       options.script.folders()});
+    } catch (const Error &error) {
+      throw ScriptError(error.what());
+    }
+    for (const script::ScriptBlock &block : blocks)
+      add(*block.model, block.sizes);
+  }
+
+  void add(Model &model, const Sizes &sizes) {
+    add(model.operators(options.granularity == "map" ? Granularity::Map : Granularity::Fused,
+                        sizes));
+  }
+
+  void add(const OperatorGraph &program) {
+    std::vector<Exploration> own = exploreOperators(program, options.explore, options.machine);
+    wholes.push_back(own.back());
+    results.insert(results.end(), own.begin(), own.end());
+  }
+
+  const ExploreCommandOptions &options;
+  std::vector<TaskGraph> graphs;
+  std::vector<Exploration> results, wholes;
+};
 
 int runExplore(ExploreCommandOptions options) {
   Convention convention = options.convention == "tight" ? Convention::Tight : Convention::Slide;
+  options.explore.tasks.convention = convention;
   if (options.partitioner != "both")
     options.explore.partitioner =
         options.partitioner == "lts" ? Partitioner::LargestFirst : Partitioner::Relaxed;
@@ -95,22 +150,13 @@ int runExplore(ExploreCommandOptions options) {
   std::vector<Exploration> results;
   {
     Progress progress("exploring");
-    std::vector<TaskGraph> graphs;
-    for (const std::string &file : options.files) {
-      std::string content = contentOf(file);
-      if (isSizedProgram(content))
-        exploreSizes(parseSizedProgram(content, file), convention, options.explore, results);
-      else
-        graphs.push_back(readTaskGraph(file));
-    }
-    if (!graphs.empty())
-      results.push_back(exploreGraphs(graphs, options.explore));
+    results = Explorer(options).run();
   }
   if (!options.svg.empty())
     for (const Exploration &exploration : results)
       writePictures(options.svg, exploration);
   if (options.json)
-    fmt::print("{}\n", exploreJson(results, options.convention));
+    fmt::print("{}\n", explorationJson(results, convention));
   else
     printExploration(results);
   for (const Exploration &exploration : results)
@@ -128,9 +174,9 @@ void addExploreCommand(CLI::App &app, Action &action) {
       "explore", "Compare task graphs of a program: volumes, streaming schedules, makespans");
   command
       ->add_option(
-          "FILE", options->files,
-          "Task graphs, or operators given by their sizes, as JSON; several task graphs are "
-          "rivals")
+          "PROGRAM", options->files,
+          "An ONNX file, a script (.dml), or JSON: operators given by their sizes, or task "
+          "graphs;\nseveral are rivals")
       ->type_name("")
       ->required();
   command
@@ -140,6 +186,14 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1 << 20).description(""));
+  addSizeOption(*command, options->sizes);
+  command
+      ->add_option("--granularity", options->granularity,
+                   "What tasks are made of: operators (map), or kernels as the compiler plans them "
+                   "(fused)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"map", "fused"}).description(""))
+      ->capture_default_str();
   command
       ->add_option("--convention", options->convention,
                    "How volumes of operators are counted: tight, or slide (a partial result counts "
@@ -153,12 +207,41 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->type_name("NAME")
       ->check(CLI::IsMember({"lts", "rlx", "both"}).description(""))
       ->capture_default_str();
+  command
+      ->add_option("--tasks", options->explore.tasks.mostTasks,
+                   "Most tasks that an operator is cut into (default 4096)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 16).description(""));
+  command
+      ->add_option("--search", options->explore.evaluations,
+                   "Combinations of forms to schedule for a whole program (default 32)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 16).description(""));
+  command
+      ->add_option("--bandwidth", options->machine.bandwidth,
+                   "Elements that cross the machine's off-chip memory in a cycle, for the choice")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      ->add_option("--memory", options->machine.memory,
+                   "Elements that the machine's buffers hold, for the choice")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""));
   command->add_flag("--no-simulation", options->noSimulation, "Do not try the schedules out");
   command
-      ->add_option("--svg", options->svg, "Write a Gantt chart of every schedule into this folder")
+      ->add_option(
+          "--svg", options->svg,
+          "Write a Gantt chart of every schedule, and a plot of each table, into this folder")
       ->type_name("DIR");
   command->add_flag("--json", options->json, "Report as JSON");
+  command
+      ->add_option("--input", options->inputs,
+                   "A variable that a script starts from, a number or a file: X=@x.npy")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  addScriptArguments(*command, options->script);
   command->footer("Examples:\n"
+                  "  headrace explore examples/digits/digits.onnx --size batch=1 --pes 16,128\n"
                   "  headrace explore examples/explore/lenet.json --pes 16,128\n"
                   "  headrace explore examples/explore/convolution.json --convention slide");
   command->callback([options, &action] { action = [options] { return runExplore(*options); }; });

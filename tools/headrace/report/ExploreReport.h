@@ -1,19 +1,10 @@
-// Results of an exploration, as tables and as JSON.
+// Results of an exploration as tables.
 #pragma once
 
-#include "explore/Exploration.h"
+#include "explore/ProgramExploration.h"
 
 namespace headrace::cli {
 
-/// Implementations that compete.
-struct Exploration {
-  std::string name;
-  std::vector<explore::Outcome> outcomes;
-  std::vector<std::string> remarks; ///< lines below the table
-};
-
-void printExploration(const std::vector<Exploration> &explorations);
-std::string exploreJson(const std::vector<Exploration> &explorations,
-                        const std::string &convention);
+void printExploration(const std::vector<explore::Exploration> &explorations);
 
 } // namespace headrace::cli

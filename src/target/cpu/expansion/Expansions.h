@@ -1,4 +1,5 @@
-// How contractions, convolutions, attention and sorting are computed on processors.
+// How contractions, convolutions, attention, sorting and systems of equations are
+// computed on processors.
 #pragma once
 
 #include "target/expansion/Expansion.h"
@@ -13,5 +14,7 @@ const Expansion &openBlasAttention();
 const Expansion &int8Contraction();
 const Expansion &int8Convolution();
 const Expansion &routineSort();
+const Expansion &choleskySystems();
+const Expansion &luSystems();
 
 } // namespace headrace

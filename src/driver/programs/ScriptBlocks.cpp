@@ -1,0 +1,60 @@
+#include "driver/programs/ScriptBlocks.h"
+
+#include "driver/Compiler.h"
+#include "driver/programs/LevelOneProgram.h"
+#include "frontend/script/SegmentImporter.h"
+
+#include "script/ScriptSession.h"
+#include <set>
+
+namespace headrace::script {
+
+namespace {
+
+/// Keeps the segments that code is asked for, and has none.
+class BlockRecorder : public SegmentSource {
+public:
+  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
+    if (!known.insert(segmentKey(dag, segment)).second)
+      return nullptr;
+    std::string name = segmentName(dag, segment);
+    LevelOneProgram program{name, context, importSegment(dag, segment, *context, name)};
+    ScriptBlock block{std::make_shared<Model>(std::move(program), settings), {}};
+    // Symbols are called after their numbers in the graph: "s3".
+    for (const std::string &symbol : block.model->symbols()) {
+      size_t number = 0;
+      bool isNumbered = !llvm::StringRef(symbol).drop_front().getAsInteger(10, number);
+      block.sizes.push_back(isNumbered && number < segment.expectedSizes.size()
+                                ? std::optional(segment.expectedSizes[number])
+                                : std::nullopt);
+    }
+    blocks.push_back(std::move(block));
+    return nullptr;
+  }
+
+  std::vector<ScriptBlock> blocks;
+
+private:
+  Settings settings;
+  std::shared_ptr<mlir::MLIRContext> context = makeContext(findTarget(settings.target));
+  std::set<std::string> known;
+};
+
+} // namespace
+
+std::vector<ScriptBlock> blocksOf(const std::filesystem::path &path, const RunInputs &inputs) {
+  auto recorder = std::make_shared<BlockRecorder>();
+  ScriptOptions options;
+  options.settings.code = recorder;
+  options.settings.compile = CompileWhen::Always;
+  options.scriptPath = inputs.scriptPath;
+  options.print = [](const std::string &) {};
+  options.isTrial = true;
+  ScriptSession::load(path, std::move(options))->run(inputs.variables, inputs.arguments);
+  if (recorder->blocks.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                path.filename().string() + ": expected a script with parts to compile, found none");
+  return std::move(recorder->blocks);
+}
+
+} // namespace headrace::script

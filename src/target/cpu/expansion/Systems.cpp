@@ -1,0 +1,80 @@
+// Systems of equations by LAPACK, factorized in one of two ways. Before:
+//   %x = hr.solve %a, %b {complex, positive_definite} : (tensor<99x4x4x2xf64>, ...)
+// After:
+//   %x = hr.library "openblas.cholesky.f64" (%a, %b) {parameters = (99, 4, 12, 1)}
+// Cholesky does half the work of LU, but needs matrices that are positive definite. There is no
+// other way to compute them: a machine without OpenBLAS is told when the program runs.
+#include "dialect/ops/systems/Systems.h"
+
+#include "analysis/OperatorWork.h"
+#include "dialect/SymbolicShape.h"
+#include "dialect/ops/Operands.h"
+#include "target/cpu/expansion/Expansions.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class FactorizedSystems final : public Expansion {
+public:
+  explicit FactorizedSystems(bool cholesky) : cholesky(cholesky) {}
+
+  StringRef name() const override { return cholesky ? "cholesky" : "lu"; }
+
+  bool applies(Operation *operation, const Machine &) const override {
+    auto op = dyn_cast<hr::SolveOp>(operation);
+    return op && (!cholesky || op.getPositiveDefinite());
+  }
+
+  Work work(Operation *operation, const Machine &) const override {
+    auto op = cast<hr::SolveOp>(operation);
+    NominalSizes sizes = nominalSizes(op);
+    Work work = workOf(op, sizes);
+    auto [batch, unknowns, columns] = op.getSizes();
+    double n = static_cast<double>(nominal(unknowns, sizes)),
+           r = static_cast<double>(nominal(columns, sizes));
+    double share = (n * (cholesky ? 1.0 / 6 : 1.0 / 3) + r) / (n / 3 + r + 1e-9);
+    for (Work::Arithmetic &part : work.arithmetic)
+      part.operations *= share;
+    return work;
+  }
+
+  void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
+    auto op = cast<hr::SolveOp>(operation);
+    MLIRContext *context = op.getContext();
+    RankedTensorType type = hr::typeOf(op.getResult());
+    auto [batch, unknowns, columns] = op.getSizes();
+    SmallVector<AffineExpr> parameters{batch, unknowns, columns,
+                                       constantDim(op.getComplex(), context)};
+    AffineMap cost =
+        symbolMap({byteCount(hr::typeOf(op.getMatrix())) + byteCount(hr::typeOf(op.getRight())),
+                   byteCount(type), op.getMovement().operations(context)},
+                  context);
+    std::string name = operatorName(op);
+    std::string routine =
+        "openblas." + this->name().str() + (type.getElementType().isF64() ? ".f64" : ".f32");
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<hr::LibraryOp>(
+        op, type, op.getOperands(), rewriter.getStringAttr(routine),
+        AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
+        rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
+  }
+
+private:
+  bool cholesky;
+};
+
+} // namespace
+
+const Expansion &choleskySystems() {
+  static const FactorizedSystems expansion(/*cholesky=*/true);
+  return expansion;
+}
+
+const Expansion &luSystems() {
+  static const FactorizedSystems expansion(/*cholesky=*/false);
+  return expansion;
+}
+
+} // namespace headrace
