@@ -45,25 +45,20 @@ struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeSteps
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    auto recipe = kernel->getParentOp()->getAttrOfType<StringAttr>(kRecipeAttr);
+    if (recipe && !recipe.empty())
+      return; // its loops are what the recipe says
     SmallVector<linalg::GenericOp> stages;
     for (scf::ForOp loop : kernel.getOps<scf::ForOp>())
-      for (linalg::LinalgOp op : loop.getOps<linalg::LinalgOp>()) {
-        op->setAttr(kLeftAttr, UnitAttr::get(&getContext()));
-        if (auto stage = dyn_cast<linalg::GenericOp>(op.getOperation()); stage && isInReach(stage))
-          stages.push_back(stage);
-      }
+      llvm::append_range(stages,
+                         llvm::make_filter_range(loop.getOps<linalg::GenericOp>(), isInReach));
     if (stages.empty())
       return;
+    kernel.walk(
+        [](linalg::LinalgOp op) { op->setAttr(kLeftAttr, UnitAttr::get(op.getContext())); });
     IRRewriter rewriter(&getContext());
-    for (linalg::GenericOp op : stages) {
-      readSlices(rewriter, op);
-      if (!readsPlainly(op))
-        continue;
-      if (op.getNumReductionLoops() == 0)
-        cutIntoVectors(rewriter, op);
-      else
-        sumAlongVectors(rewriter, op);
-    }
+    for (linalg::GenericOp op : stages)
+      rewrite(rewriter, op);
     cleanUp(kernel);
     vectorize(rewriter, kernel, [](Operation *op) {
       return op->getParentOfType<scf::ForOp>() && !op->hasAttr(kLeftAttr);
@@ -72,6 +67,16 @@ struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeSteps
   }
 
 private:
+  void rewrite(RewriterBase &rewriter, linalg::GenericOp op) const {
+    readSlices(rewriter, op);
+    if (!readsPlainly(op))
+      return;
+    if (op.getNumReductionLoops() == 0)
+      cutIntoVectors(rewriter, op);
+    else
+      sumAlongVectors(rewriter, op);
+  }
+
   /// Vectors of booleans are packed bits in registers and bytes in memory, and elements that are
   /// picked by an index are read one by one.
   static bool isInReach(linalg::GenericOp op) {
