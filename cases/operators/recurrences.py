@@ -56,6 +56,8 @@ def recurrent_cases() -> list[Case]:
             layer(op, clip=0.4, label="clip"),
             layer(op, steps=1, batch=1, hidden=1, features=1, label="one"),
             layer(op, free={0: ["t", "b", 3]}, label="free"),
+            layer(op, hidden=16, direction="bidirectional", label="vectors"),
+            layer(op, hidden=40, lengths=[5, 2], label="half vectors"),
         ]
     cases += [
         layer("GRU", linear_before_reset=1, direction="bidirectional", label="linear"),

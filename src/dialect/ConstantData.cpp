@@ -3,6 +3,7 @@
 #include "dialect/ConstantPool.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/MappedFile.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,10 +18,18 @@ namespace headrace {
 /// Up to here an attribute of its own, shared with equal ones, is worth the copy.
 static constexpr size_t kInlineBytes = 1024;
 
+/// Part by part, so that no two copies are in memory where the first one is a file's.
 static Tensor copyOf(DType dtype, Shape shape, ArrayRef<char> bytes) {
+  constexpr size_t kPart = 8 << 20;
   Tensor tensor = Tensor::allocate(dtype, std::move(shape));
-  if (!bytes.empty())
-    std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  auto file = MappedFile::holding(bytes.data());
+  for (char *to = static_cast<char *>(tensor.data()); !bytes.empty();) {
+    ArrayRef<char> part = bytes.take_front(kPart);
+    to = llvm::copy(part, to);
+    bytes = bytes.drop_front(part.size());
+    if (file)
+      file->forgetPages();
+  }
   return tensor;
 }
 
@@ -61,6 +70,7 @@ static Tensor storedTensor(ElementsAttr attribute) {
   DType dtype = toDType(type.getElementType());
   Shape shape(type.getShape().begin(), type.getShape().end());
   ArrayRef<char> bytes;
+  StringRef key; // of a resource
   std::shared_ptr<const void> owner;
   if (auto dense = dyn_cast<DenseElementsAttr>(attribute)) {
     if (dtype == DType::Bool)
@@ -74,7 +84,8 @@ static Tensor storedTensor(ElementsAttr attribute) {
       throw Error(ErrorKind::InvalidModel, "constant '" + resource.getRawHandle().getKey().str() +
                                                "': expected data, found none");
     bytes = blob->getData();
-    owner = ConstantPool::of(type.getContext()).ownerOf(resource.getRawHandle().getKey());
+    key = resource.getRawHandle().getKey();
+    owner = ConstantPool::of(type.getContext()).ownerOf(key);
   } else {
     throw InternalError("a constant is neither dense nor a resource");
   }
@@ -84,9 +95,13 @@ static Tensor storedTensor(ElementsAttr attribute) {
     throw Error(ErrorKind::InvalidModel, "constant of shape " + shapeString(shape) + ": expected " +
                                              std::to_string(expected) + " bytes, found " +
                                              std::to_string(bytes.size()));
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeOf(dtype) != 0)
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeOf(dtype) == 0)
+    return Tensor::borrow(dtype, std::move(shape), bytes.data(), owner);
+  if (key.empty())
     return copyOf(dtype, std::move(shape), bytes);
-  return Tensor::borrow(dtype, std::move(shape), bytes.data(), owner);
+  auto copy =
+      ConstantPool::of(type.getContext()).copyOf(key, [&] { return copyOf(dtype, shape, bytes); });
+  return Tensor::borrow(dtype, std::move(shape), copy->data(), copy);
 }
 
 static bool allElementsEqual(const Tensor &tensor) {

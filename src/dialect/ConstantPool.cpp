@@ -1,11 +1,16 @@
 #include "dialect/ConstantPool.h"
 
 #include "dialect/Hr.h"
+#include "runtime/system/AlignedMemory.h"
+#include "runtime/system/MappedFile.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/xxhash.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
 
 using namespace mlir;
 
@@ -15,12 +20,20 @@ ConstantPool &ConstantPool::of(MLIRContext *context) {
   return *context->getOrLoadDialect<hr::HrDialect>()->getRegisteredInterface<ConstantPool>();
 }
 
-ElementsAttr ConstantPool::add(const Tensor &tensor, RankedTensorType type) {
-  ArrayRef<char> bytes(static_cast<const char *>(tensor.data()), tensor.bytes());
-  auto attribute = DenseResourceElementsAttr::get(
-      type, "data",
-      UnmanagedAsmResourceBlob::allocateWithAlign(bytes, sizeOf(tensor.dtype()),
-                                                  [](void *, size_t, size_t) {}));
+/// The pool keeps the memory.
+static AsmResourceBlob blobOf(const Tensor &tensor) {
+  return UnmanagedAsmResourceBlob::allocateWithAlign(
+      ArrayRef(static_cast<const char *>(tensor.data()), tensor.bytes()), sizeOf(tensor.dtype()),
+      [](void *, size_t, size_t) {});
+}
+
+static DialectResourceBlobManager &blobsOf(MLIRContext *context) {
+  return DenseResourceElementsHandle::getManagerInterface(context).getBlobManager();
+}
+
+ElementsAttr ConstantPool::add(const Tensor &given, RankedTensorType type) {
+  Tensor tensor = shared(given);
+  auto attribute = DenseResourceElementsAttr::get(type, "data", blobOf(tensor));
   std::lock_guard lock(mutex);
   tensors[attribute.getRawHandle().getKey()] = {count++, tensor};
   return attribute;
@@ -30,6 +43,41 @@ std::shared_ptr<const void> ConstantPool::ownerOf(StringRef key) const {
   std::lock_guard lock(mutex);
   auto found = tensors.find(key);
   return found == tensors.end() ? nullptr : std::make_shared<const Tensor>(found->second.second);
+}
+
+std::shared_ptr<const Tensor> ConstantPool::copyOf(StringRef key,
+                                                   llvm::function_ref<Tensor()> copy) {
+  std::lock_guard lock(mutex);
+  std::weak_ptr<const Tensor> &known = copies[key];
+  auto tensor = known.lock();
+  if (!tensor)
+    known = tensor = std::make_shared<const Tensor>(copy());
+  return tensor;
+}
+
+/// The same elements; in memory of which a program has them already, where there is some.
+Tensor ConstantPool::shared(const Tensor &tensor) {
+  constexpr size_t kWorthSharing = 64 << 10;
+  {
+    std::lock_guard lock(mutex);
+    if (count < begin || tensor.bytes() < kWorthSharing || !tensor.owner())
+      return tensor;
+  }
+  if (MappedFile::holding(tensor.data()))
+    return tensor; // the file is the one copy
+  uint64_t hash =
+      llvm::xxh3_64bits(ArrayRef(static_cast<const uint8_t *>(tensor.data()), tensor.bytes()));
+  std::lock_guard lock(mutex);
+  for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
+    const Contents &known = it->second;
+    std::shared_ptr<const void> owner = known.owner.lock();
+    if (owner && known.bytes == tensor.bytes() &&
+        std::memcmp(known.data, tensor.data(), known.bytes) == 0)
+      return Tensor::borrow(tensor.dtype(), tensor.shape(), known.data, std::move(owner));
+  }
+  if (reinterpret_cast<uintptr_t>(tensor.data()) % memoryAlignment == 0) // of any type, then
+    made.emplace(hash, Contents{tensor.owner(), tensor.data(), tensor.bytes()});
+  return tensor;
 }
 
 size_t ConstantPool::mark() const {
@@ -49,8 +97,8 @@ void ConstantPool::giveUp(StringRef key) {
 }
 
 void ConstantPool::drop(StringRef key) {
-  auto &blobs = DenseResourceElementsHandle::getManagerInterface(getContext()).getBlobManager();
-  blobs.update(key, AsmResourceBlob());
+  blobsOf(getContext()).update(key, AsmResourceBlob());
+  copies.erase(key);
   tensors.erase(key);
 }
 
@@ -61,6 +109,18 @@ size_t ConstantPool::bytesSince(size_t mark) const {
     if (entry.second.first >= mark)
       bytes += entry.second.second.bytes();
   return bytes;
+}
+
+void ConstantPool::withoutData(llvm::function_ref<void()> print) {
+  DialectResourceBlobManager &blobs = blobsOf(getContext());
+  std::unique_lock lock(mutex);
+  for (const auto &entry : tensors)
+    blobs.update(entry.first(), AsmResourceBlob());
+  lock.unlock();
+  print();
+  lock.lock();
+  for (const auto &entry : tensors)
+    blobs.update(entry.first(), blobOf(entry.second.second));
 }
 
 size_t ConstantPool::release(size_t since, ModuleOp program) {
@@ -81,6 +141,7 @@ size_t ConstantPool::release(size_t since, ModuleOp program) {
     bytes += tensors[key].second.bytes();
     drop(key);
   }
+  std::erase_if(made, [](const auto &entry) { return entry.second.owner.expired(); });
   return bytes;
 }
 

@@ -1,14 +1,13 @@
 #include "driver/Compiler.h"
 
-#include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "driver/CompiledConstants.h"
 #include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
-#include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/choices/Choices.h"
@@ -147,27 +146,6 @@ std::vector<DeviceImage> addImages(Program &program, ArrayRef<KernelImage> kerne
   }
   return images;
 }
-
-} // namespace
-
-namespace {
-
-/// Gives up constants that were made meanwhile: the program that was compiled owns those that it
-/// reads.
-class CompiledConstants {
-public:
-  explicit CompiledConstants(MLIRContext *context)
-      : pool(ConstantPool::of(context)), before(pool.mark()) {}
-  ~CompiledConstants() {
-    constexpr size_t kWorthReturning = 16 << 20; // to the system, which takes milliseconds
-    if (pool.release(before, {}) > kWorthReturning)
-      returnKeptMemory();
-  }
-
-private:
-  ConstantPool &pool;
-  size_t before;
-};
 
 } // namespace
 

@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -16,11 +17,11 @@ class ConstantPools : public ::testing::Test {
 protected:
   ConstantPools() { context.loadDialect<hr::HrDialect>(); }
 
-  ElementsAttr constant(float value) {
-    Tensor tensor = Tensor::allocate(DType::F32, {64, 64});
+  ElementsAttr constant(float value, int64_t rows = 64) {
+    Tensor tensor = Tensor::allocate(DType::F32, {rows, 64});
     for (int64_t i = 0; i < tensor.elements(); ++i)
       tensor.as<float>()[i] = value + static_cast<float>(i);
-    return tensorAttribute(tensor, RankedTensorType::get({64, 64}, Float32Type::get(&context)));
+    return tensorAttribute(tensor, RankedTensorType::get({rows, 64}, Float32Type::get(&context)));
   }
 
   OwningOpRef<ModuleOp> programOf(ElementsAttr value) {
@@ -67,6 +68,53 @@ TEST_F(ConstantPools, GiveUpOnlyWhatACompilationMade) {
   pool.giveUp(key(made));
   EXPECT_EQ(constantTensor(before).as<float>()[2], 2);
   EXPECT_ANY_THROW(constantTensor(made));
+}
+
+TEST_F(ConstantPools, ShareWhatAnEarlierCompilationMade) {
+  ConstantPool &pool = ConstantPool::of(&context);
+  constexpr int64_t rows = 512;
+  pool.beginCompilation();
+  size_t mark = pool.mark();
+  Tensor first = constantTensor(constant(1, rows)), other = constantTensor(constant(2, rows));
+  pool.release(mark, {});
+  pool.beginCompilation();
+  EXPECT_EQ(constantTensor(constant(1, rows)).data(), first.data());
+  EXPECT_EQ(constantTensor(constant(2, rows)).data(), other.data());
+  EXPECT_NE(constantTensor(constant(3, rows)).data(), first.data());
+}
+
+TEST_F(ConstantPools, ShareNothingThatIsGone) {
+  ConstantPool &pool = ConstantPool::of(&context);
+  pool.beginCompilation();
+  size_t mark = pool.mark();
+  (void)constant(1, 512);
+  pool.release(mark, {});
+  Tensor again = constantTensor(constant(1, 512));
+  EXPECT_EQ(again.as<float>()[7], 8);
+}
+
+TEST_F(ConstantPools, ShareNothingThatWasGiven) {
+  Tensor first = constantTensor(constant(1, 512));
+  EXPECT_NE(constantTensor(constant(1, 512)).data(), first.data());
+}
+
+TEST_F(ConstantPools, CopyWhatIsNotAlignedOnce) {
+  Tensor memory = Tensor::allocate(DType::F32, {64 * 64 + 1});
+  auto type = RankedTensorType::get({64, 64}, Float32Type::get(&context));
+  for (int64_t i = 0; i < memory.elements(); ++i)
+    memory.as<float>()[i] = static_cast<float>(i);
+  const char *bytes = static_cast<const char *>(memory.data()) + 1;
+  auto unaligned = ConstantPool::of(&context).add(
+      Tensor::borrow(DType::F32, {64, 64}, bytes, memory.owner()), type);
+  Tensor first = constantTensor(unaligned);
+  EXPECT_EQ(std::memcmp(first.data(), bytes, first.bytes()), 0);
+  EXPECT_EQ(constantTensor(unaligned).data(), first.data());
+}
+
+TEST_F(ConstantPools, HaveTheirDataAgainAfterPrinting) {
+  ElementsAttr value = constant(4);
+  ConstantPool::of(&context).withoutData([&] { EXPECT_ANY_THROW(constantTensor(value)); });
+  EXPECT_EQ(constantTensor(value).as<float>()[1], 5);
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "driver/package/PackageCompiler.h"
 
+#include "driver/CompiledConstants.h"
 #include "driver/Compiler.h"
+#include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "package/Code.h"
@@ -19,13 +21,6 @@ using namespace mlir;
 namespace headrace {
 
 namespace {
-
-std::string textOf(ModuleOp program) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  program.print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64));
-  return text;
-}
 
 bool allows(const Symbol &symbol, const std::optional<int64_t> &size) {
   return size ? symbol.min <= *size && *size <= symbol.max : symbol.max >= 2;
@@ -179,6 +174,7 @@ struct CompiledPackage::Impl {
 
   void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
                   const Sizes &sizes, bool isGeneral, Settings settings) {
+    CompiledConstants constants(source.context.get());
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
     AheadCode added;
     LoweredProgram compiled;
@@ -205,7 +201,7 @@ struct CompiledPackage::Impl {
         entry.code.images.push_back(std::move(image));
     if (isGeneral)
       ir += "// " + program.interface.name + " for " + contents.code[index].level + "\n" +
-            textOf(*module) + "\n";
+            printed(*module) + "\n";
     program.versions.push_back(
         {index, sizes, std::move(compiled.program), std::move(compiled.notes)});
   }

@@ -60,6 +60,9 @@ void addTilePasses(OpPassManager &manager, const Target &target) {
   walk.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
   manager.addPass(createCpuApplyRecipePass());
+  CpuVectorizeStepsPassOptions steps;
+  steps.vectorBytes = target.machine().vectorBytes;
+  manager.addNestedPass<func::FuncOp>(createCpuVectorizeStepsPass(steps));
   manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
 }
 

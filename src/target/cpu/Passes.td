@@ -25,6 +25,13 @@ def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
   ];
 }
 
+def CpuVectorizeStepsPass : Pass<"cpu-vectorize-steps", "::mlir::func::FuncOp"> {
+  let summary = "writes what loops do step by step as vectors";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+  ];
+}
+
 def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncOp"> {
   let summary = "keeps accumulators in registers over reduction loops";
 }

@@ -278,6 +278,29 @@ void sliceStridedOperands(func::FuncOp kernel) {
                                                       populateSliceStridedOperandPatterns));
 }
 
+namespace {
+
+/// A transpose that only moves dimensions of one element moves no element. As a cast it stays where
+/// it is read: after the functions of the elements, which transposes are moved behind, these would
+/// run on vectors of one lane.
+struct CastUnitTranspose : OpRewritePattern<vector::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(vector::TransposeOp op, PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = op.getSourceVectorType().getShape();
+    SmallVector<int64_t> moved;
+    for (int64_t dim : op.getPermutation())
+      if (shape[dim] != 1)
+        moved.push_back(dim);
+    if (!llvm::is_sorted(moved))
+      return rewriter.notifyMatchFailure(op, "elements change their order");
+    rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, op.getResultVectorType(), op.getVector());
+    return success();
+  }
+};
+
+} // namespace
+
 void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
                function_ref<bool(Operation *)> wanted) {
   constexpr int64_t kLargestTile = 1 << 14; // elements; a larger one is no tile of registers
@@ -299,9 +322,8 @@ void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
         MLIRContext *context = patterns.getContext();
         vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
         vector::populateSinkVectorBroadcastPatterns(patterns);
-        patterns
-            .add<linalg::LinalgCopyVTRForwardingPattern, linalg::LinalgCopyVTWForwardingPattern>(
-                context, /*benefit=*/2);
+        patterns.add<CastUnitTranspose, linalg::LinalgCopyVTRForwardingPattern,
+                     linalg::LinalgCopyVTWForwardingPattern>(context, /*benefit=*/2);
         vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
         vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
         populateSliceTransferPatterns(patterns);

@@ -102,11 +102,14 @@ ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
 
 ElementsAttr evaluate(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands,
                       RankedTensorType type) {
+  DType dtype = toDType(type.getElementType());
+  if (type.getNumElements() == 0) // whatever the operands, which may be large
+    return tensorAttribute(Tensor::allocate(dtype, Shape(type.getShape())), type);
   SmallVector<Tensor> inputs;
   for (ElementsAttr operand : operands)
     inputs.push_back(reference::widened(constantTensor(operand), operand.getElementType()));
   Tensor result = op.evaluate(inputs, /*symbols=*/{});
-  return tensorAttribute(reference::narrowed(result, toDType(type.getElementType())), type);
+  return tensorAttribute(reference::narrowed(result, dtype), type);
 }
 
 /// The value of an operator of constants; null where it is not one or better stays. `room`: the

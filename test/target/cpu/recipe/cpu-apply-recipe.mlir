@@ -45,3 +45,26 @@ module @misfit attributes {hr.recipe = "neg: parallel j", hr.recipe_chosen} {
     return
   }
 }
+
+// -----
+
+// A column is computed in a vector of all its elements, not in one lane after the other.
+// CHECK-LABEL: module @column
+// CHECK: vector.transfer_read {{.*}} : tensor<16x4xf32>, vector<16x1xf32>
+// CHECK: arith.negf %{{.*}} : vector<{{(1x)?}}16xf32>
+// CHECK: vector.transfer_write
+#along = affine_map<(d0, d1) -> (d0, d1)>
+#across = affine_map<(d0, d1) -> (d1, d0)>
+module @column attributes {hr.recipe = "neg: parallel i\0Aneg: vectorize j\0A"} {
+  func.func @column(%in: memref<16x4xf32>, %out: memref<4x16xf32>) {
+    %x = bufferization.to_tensor %in restrict : memref<16x4xf32>
+    %e = tensor.empty() : tensor<4x16xf32>
+    %y = linalg.generic {indexing_maps = [#across, #along], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<16x4xf32>) outs(%e : tensor<4x16xf32>) attrs = {hr.stage = "neg", hr.axes = ["i", "j"]} {
+    ^bb0(%a: f32, %b: f32):
+      %m = arith.negf %a : f32
+      linalg.yield %m : f32
+    } -> tensor<4x16xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<4x16xf32>, memref<4x16xf32>) -> ()
+    return
+  }
+}

@@ -1,0 +1,195 @@
+// Level 3: vectors in loops that run step by step, such as those of recurrent layers.
+//
+// Before:
+//   scf.for %step { %z = linalg.generic(%state, %weights)  // sums along rows of the weights
+//                   %next = linalg.generic(%z, %state) }   // a function of elements
+// After:
+//   scf.for %step { scf.for rows, four at a time { scf.for along them { vector.transfer_read ... }
+//   }
+//                   scf.for { vector.transfer_read ; math.tanh ; vector.transfer_write } }
+//
+// Why: a step depends on the one before, so that a recipe, which speaks of stages side by side, has
+// no loops to say of them; their insides are vectors all the same.
+// When it hurts: never; what has no long rows of known size stays as it is.
+#include "target/cpu/Passes.h"
+#include "transform/recipe/KernelModel.h"
+#include "transform/recipe/Rewriting.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPUVECTORIZESTEPSPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+/// On an operation that stays what it is.
+constexpr llvm::StringLiteral kLeftAttr = "hr.left";
+/// Rows that are summed at a time, so that each reads what they have in common once.
+constexpr int64_t kRows = 4;
+/// Vectors that a function of elements is computed in at a time.
+constexpr int64_t kVectors = 4;
+
+struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeStepsPass> {
+  using CpuVectorizeStepsPassBase::CpuVectorizeStepsPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, scf::SCFDialect, tensor::TensorDialect,
+                    vector::VectorDialect>();
+  }
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    auto recipe = kernel->getParentOp()->getAttrOfType<StringAttr>(kRecipeAttr);
+    if (recipe && !recipe.empty())
+      return; // its loops are what the recipe says
+    SmallVector<linalg::GenericOp> stages;
+    for (scf::ForOp loop : kernel.getOps<scf::ForOp>())
+      llvm::append_range(stages,
+                         llvm::make_filter_range(loop.getOps<linalg::GenericOp>(), isInReach));
+    if (stages.empty())
+      return;
+    kernel.walk(
+        [](linalg::LinalgOp op) { op->setAttr(kLeftAttr, UnitAttr::get(op.getContext())); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::GenericOp op : stages)
+      rewrite(rewriter, op);
+    cleanUp(kernel);
+    vectorize(rewriter, kernel, [](Operation *op) {
+      return op->getParentOfType<scf::ForOp>() && !op->hasAttr(kLeftAttr);
+    });
+    kernel.walk([](linalg::LinalgOp op) { op->removeAttr(kLeftAttr); });
+  }
+
+private:
+  void rewrite(RewriterBase &rewriter, linalg::GenericOp op) const {
+    readSlices(rewriter, op);
+    if (!readsPlainly(op))
+      return;
+    if (op.getNumReductionLoops() == 0)
+      cutIntoVectors(rewriter, op);
+    else
+      sumAlongVectors(rewriter, op);
+  }
+
+  /// Vectors of booleans are packed bits in registers and bytes in memory, and elements that are
+  /// picked by an index are read one by one.
+  static bool isInReach(linalg::GenericOp op) {
+    bool hasNumbers = llvm::all_of(op->getOperandTypes(), [](Type type) {
+      Type element = getElementTypeOrSelf(type);
+      return element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 8;
+    });
+    bool picks = op.getRegion()
+                     .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+                     .wasInterrupted();
+    return hasNumbers && !picks && op.getNumLoops() > 0 && op->getNumResults() == 1;
+  }
+
+  /// What is read at a constant index, as the gates of a cell are, becomes a slice read as a whole.
+  static void readSlices(RewriterBase &rewriter, linalg::GenericOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    rewriter.setInsertionPoint(op);
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      AffineMap &map = maps[operand->getOperandNumber()];
+      auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+      SmallVector<OpFoldResult> offsets, sizes,
+          strides(map.getNumResults(), rewriter.getIndexAttr(1));
+      SmallVector<AffineExpr> kept;
+      SmallVector<int64_t> shape;
+      for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+        auto index = dyn_cast<AffineConstantExpr>(expr);
+        offsets.push_back(rewriter.getIndexAttr(index ? index.getValue() : 0));
+        sizes.push_back(index ? OpFoldResult(rewriter.getIndexAttr(1))
+                              : tensor::getMixedSize(rewriter, op.getLoc(), operand->get(), dim));
+        if (index)
+          continue;
+        kept.push_back(expr);
+        shape.push_back(type.getDimSize(dim));
+      }
+      if (kept.size() == map.getNumResults())
+        continue;
+      operand->set(rewriter.create<tensor::ExtractSliceOp>(
+          op.getLoc(), RankedTensorType::get(shape, type.getElementType()), operand->get(), offsets,
+          sizes, strides));
+      map = AffineMap::get(map.getNumDims(), 0, kept, op.getContext());
+    }
+    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  }
+
+  static bool readsPlainly(linalg::GenericOp op) {
+    return llvm::all_of(op.getIndexingMapsArray(),
+                        [](AffineMap map) { return map.isProjectedPermutation(); });
+  }
+
+  /// A reduction along the dimension in which all that it reads lies contiguously.
+  static bool sumsRows(linalg::GenericOp op) {
+    unsigned last = op.getNumLoops() - 1;
+    return op.getNumReductionLoops() == 1 &&
+           op.getIteratorTypesArray().back() == IteratorType::reduction &&
+           llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+             return !map.isFunctionOfDim(last) ||
+                    map.getResults().back() == getAffineDimExpr(last, op.getContext());
+           });
+  }
+
+  int64_t lanesOf(linalg::GenericOp op) const {
+    int64_t bytes = 1;
+    for (Type type : op->getOperandTypes())
+      bytes = std::max<int64_t>(bytes, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+    return vectorBytes / bytes;
+  }
+
+  /// The longest vector that cuts a size evenly, of a quarter of a register or more; 0 where there
+  /// is none.
+  static int64_t vectorLength(int64_t size, int64_t lanes, int64_t most) {
+    if (!ShapedType::isDynamic(size))
+      for (int64_t length = most * lanes; length >= std::max<int64_t>(lanes / 4, 2); length /= 2)
+        if (size % length == 0)
+          return length;
+    return 0;
+  }
+
+  static FusedTile tiled(RewriterBase &rewriter, linalg::GenericOp op, ArrayRef<int64_t> sizes) {
+    op->removeAttr(kLeftAttr);
+    SmallVector<int64_t> order;
+    for (auto [dim, size] : llvm::enumerate(sizes))
+      if (size != 0)
+        order.push_back(static_cast<int64_t>(dim));
+    return tileAndFuse(rewriter, cast<TilingInterface>(op.getOperation()), sizes, order,
+                       /*isGrid=*/false, [](Operation *producer, bool) {
+                         bool isFill = isa<linalg::FillOp>(producer);
+                         if (isFill)
+                           producer->removeAttr(kLeftAttr);
+                         return isFill;
+                       });
+  }
+
+  void cutIntoVectors(RewriterBase &rewriter, linalg::GenericOp op) const {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
+    sizes.back() = vectorLength(ranges.back(), lanesOf(op), kVectors);
+    if (sizes.back() != 0)
+      tiled(rewriter, op, sizes);
+  }
+
+  void sumAlongVectors(RewriterBase &rewriter, linalg::GenericOp op) const {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
+    auto last = static_cast<unsigned>(ranges.size() - 1);
+    if (last == 0)
+      return; // one sum has no rows
+    int64_t width = vectorLength(ranges[last], lanesOf(op), 1);
+    if (width == 0 || !sumsRows(op) || !combinesInAnyOrder(op))
+      return;
+    sizes[last] = 0;
+    if (!ShapedType::isDynamic(ranges[last - 1]) && ranges[last - 1] % kRows == 0)
+      sizes[last - 1] = kRows;
+    reduceSideBySide(rewriter, tiled(rewriter, op, sizes).op, last, width);
+  }
+};
+
+} // namespace
+} // namespace headrace
