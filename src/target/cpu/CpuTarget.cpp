@@ -76,6 +76,9 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
   manager.addNestedPass<func::FuncOp>(createCpuPlanWorkspacePass(workspace));
   manager.addNestedPass<func::FuncOp>(createCpuVerifyResultsPass());
   manager.addNestedPass<func::FuncOp>(createCpuPrefetchRowsPass());
+  CpuPrefetchPanelsPassOptions panels;
+  panels.coreBytes = static_cast<int64_t>(target.machine().rates.coreCacheBytes);
+  manager.addNestedPass<func::FuncOp>(createCpuPrefetchPanelsPass(panels));
   CpuCheckKernelPassOptions options;
   options.target = target.name().str();
   manager.addPass(createCpuCheckKernelPass(options));

@@ -64,6 +64,12 @@ def CpuPrefetchRowsPass : Pass<"cpu-prefetch-rows", "::mlir::func::FuncOp"> {
   let summary = "fetches the next row while one is computed";
 }
 
+def CpuPrefetchPanelsPass : Pass<"cpu-prefetch-panels", "::mlir::func::FuncOp"> {
+  let summary = "fetches the next panel of an operand while one is used";
+  let options = [Option<"coreBytes", "core-bytes", "int64_t", "1 << 20",
+                        "what the last cache that a core has for itself holds">];
+}
+
 def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
   let summary = "calls of the user's functions where recipes ask for intrinsics";
 }

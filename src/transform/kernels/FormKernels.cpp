@@ -137,7 +137,7 @@ void nameStages(hr::KernelOp kernel) {
   llvm::StringMap<int> count;
   SmallVector<Operation *> stages;
   kernel.walk([&](Operation *op) {
-    if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op))
+    if (isa<linalg::LinalgOp, tensor::PadOp>(op) && !isa<linalg::FillOp>(op) && !isBorder(op))
       stages.push_back(op);
   });
   for (Operation *op : stages) {
@@ -256,9 +256,12 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       return signalPassFailure();
     }
     Choices choices(func);
+    Borders borders;
+    if (!model && machine.policy.recipes == KernelPolicy::Recipes::Loops)
+      borders = shareBorders(func, choices);
     KernelRules rules(func, machine.policy.walksRows ? KernelRules::Loops::Shared
                                                      : KernelRules::Loops::Whole);
-    SmallVector<KernelGroup> groups = partition(func, rules, model, machine, choices);
+    SmallVector<KernelGroup> groups = partition(func, rules, model, machine, choices, borders);
     NamedKernels named;
     // Producers first, so that every operand of a kernel is in its final form.
     for (KernelGroup &group : groups) {
@@ -279,6 +282,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
           return signalPassFailure();
         group.root()->getResult(0).replaceAllUsesWith(*result);
       }
+      if (group.border())
+        group.border()->erase();
       for (hr::OperatorInterface op : group.getOperators()) {
         op->dropAllUses();
         op->erase();

@@ -96,6 +96,18 @@ Verdict Grouping::tryAssemble(size_t group, size_t other) {
   return Verdict::yes();
 }
 
+Verdict Grouping::tryBorder(hr::PadOp pad) {
+  std::optional<size_t> group = find(pad.getInput().getDefiningOp());
+  if (!group)
+    return Verdict::no("no kernel computes what is padded");
+  Verdict verdict = groups[*group].tryBorder(pad);
+  if (verdict) {
+    order.merge(groups[*group].root(), pad);
+    groupOf[pad] = *group;
+  }
+  return verdict;
+}
+
 void Grouping::takeOver(size_t group, size_t other, KernelGroup both) {
   order.merge(groups[group].root(), groups[other].root());
   groups[group] = std::move(both);

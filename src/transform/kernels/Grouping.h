@@ -21,6 +21,8 @@ public:
   Verdict tryMerge(size_t group, size_t other);
   /// The same, with the group as a recipe that names its operators gives it.
   Verdict tryAssemble(size_t group, size_t other);
+  /// Lets the group that computes what is padded write the padding, where it can.
+  Verdict tryBorder(hr::PadOp pad);
   /// Puts an operator into a group without asking.
   void join(hr::OperatorInterface op, size_t group);
   /// Groups all operators of some groups anew, unless groups would wait for each other.

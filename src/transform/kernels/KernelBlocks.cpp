@@ -41,6 +41,12 @@ KernelWriter::Rows KernelWriter::rowsOf(OpBuilder &inner, Location loc, Value bl
 RankedTensorType KernelWriter::storedType(const OpPlan &plan) const {
   const Access &result = plan.accesses.back();
   SmallVector<AffineExpr> shape = sizesOf(result);
+  if (plan.op == group.root())
+    for (auto [size, dim] : llvm::zip(shape, result.view))
+      if (auto axis = dim.axis()) {
+        auto [low, high] = borderAlong(*axis);
+        size = size + (low + high);
+      }
   if (plan.accumulates)
     shape.insert(shape.begin(), constantDim(group.walkBlocks(), context));
   return tensorType(shape, cast<RankedTensorType>(result.value.getType()).getElementType());

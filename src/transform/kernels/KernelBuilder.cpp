@@ -16,8 +16,18 @@ namespace headrace {
 
 /// The operand in the shape the kernel sees; a reshape, so nothing moves.
 Value KernelWriter::asView(const Access &access) {
-  if (hr::SliceOp slice = access.slice)
-    return slice.getInput();
+  if (hr::SliceOp slice = access.slice) {
+    if (!access.splitDim)
+      return slice.getInput();
+    unsigned dim = *access.splitDim;
+    SymbolicShape shape = shapeOf(slice.getInput());
+    SmallVector<AffineExpr> seen = sizesOf(access);
+    auto *outer = seen.begin() + (llvm::find(access.sliceDims, dim) - access.sliceDims.begin());
+    shape[dim] = outer[0];
+    shape.insert(shape.begin() + dim + 1, outer[1]);
+    Type element = cast<RankedTensorType>(slice.getType()).getElementType();
+    return b.create<hr::ReshapeOp>(slice.getLoc(), tensorType(shape, element), slice.getInput());
+  }
   if (access.isTable)
     return access.value;
   auto type = cast<RankedTensorType>(access.value.getType());
@@ -51,8 +61,14 @@ Value KernelWriter::partOf(OpBuilder &inner, const Access &access, Value operand
     for (auto [dim, part] : llvm::zip(access.sliceDims, parts))
       all[dim] = part;
     parts = all;
-    offsets = sizeOperands(inner, loc, slice.getStarts().getResults());
-    for (auto [stride, step] : llvm::zip(strides, slice.getSteps()))
+    SmallVector<AffineExpr> starts(slice.getStarts().getResults());
+    SmallVector<int64_t> steps(slice.getSteps());
+    if (access.splitDim) {
+      starts.insert(starts.begin() + *access.splitDim + 1, constantDim(0, context));
+      steps.insert(steps.begin() + *access.splitDim + 1, 1);
+    }
+    offsets = sizeOperands(inner, loc, starts);
+    for (auto [stride, step] : llvm::zip(strides, steps))
       stride = inner.getIndexAttr(step);
   }
   auto type = plainType(tensorType(walked, source.getElementType()));
@@ -216,6 +232,8 @@ hr::KernelOp KernelWriter::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> r
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   }
+  if (group.border() && !llvm::is_contained(names, operatorName(group.border())))
+    names.push_back(operatorName(group.border()));
   SmallVector<StringRef> nameRefs(names.begin(), names.end());
   SmallVector<AffineExpr> cost{bytesRead, bytesWritten, operations};
   if (plans.size() > 1)
@@ -265,6 +283,20 @@ llvm::DenseMap<Value, Value> KernelWriter::emitOperators(OpBuilder &inner, Array
   return computed;
 }
 
+/// What the kernel computes, in the middle of its padding.
+Value KernelWriter::withBorder(const OpPlan &plan, Value result) {
+  SmallVector<OpFoldResult> low, high;
+  for (const ViewDim &dim : plan.accesses.back().view) {
+    auto [front, behind] = dim.axis() ? borderAlong(*dim.axis()) : std::pair<int64_t, int64_t>{};
+    low.push_back(b.getIndexAttr(front));
+    high.push_back(b.getIndexAttr(behind));
+  }
+  hr::PadOp border = group.border();
+  Value value = b.create<arith::ConstantOp>(border.getLoc(), cast<TypedAttr>(border.getValue()));
+  return b.create<tensor::PadOp>(border.getLoc(), plainType(storedType(plan)), result, low, high,
+                                 value);
+}
+
 SmallVector<Replacement> KernelWriter::build() {
   SmallVector<Value> inputs = collectInputs();
   SmallVector<Type> results;
@@ -281,7 +313,8 @@ SmallVector<Replacement> KernelWriter::build() {
     llvm::DenseMap<Value, Value> computed = emitOperators(b, parts, nullptr);
     for (const OpPlan &plan : plans)
       if (plan.stored)
-        yields.push_back(computed[plan.op->getResult(0)]);
+        yields.push_back(group.border() ? withBorder(plan, computed[plan.op->getResult(0)])
+                                        : computed[plan.op->getResult(0)]);
   }
   b.create<hr::YieldOp>(kernel.getLoc(), yields);
   b.setInsertionPointAfter(kernel);
@@ -294,10 +327,11 @@ SmallVector<Replacement> KernelWriter::build() {
     Value out = kernel.getResult(next++);
     if (plan.accumulates)
       out = combined(plan, out);
-    Type type = plan.op->getResult(0).getType();
+    Operation *replaced = group.border() ? group.border().getOperation() : plan.op;
+    Type type = replaced->getResult(0).getType();
     if (out.getType() != type)
-      out = b.create<hr::ReshapeOp>(plan.op->getLoc(), type, out);
-    replacements.emplace_back(plan.op, out);
+      out = b.create<hr::ReshapeOp>(replaced->getLoc(), type, out);
+    replacements.emplace_back(replaced, out);
   }
   return replacements;
 }

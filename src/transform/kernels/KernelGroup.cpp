@@ -92,6 +92,20 @@ Verdict KernelGroup::joinLoops(hr::OperatorInterface op) {
   return verdict;
 }
 
+Verdict KernelGroup::tryBorder(hr::PadOp pad) {
+  if (!structured || keepsAxes() || walk || pad.getInput().getDefiningOp() != root())
+    return Verdict::no("the kernel walks rows, or computes other results as well");
+  ArrayRef<AxisRef> domain = domainOf(root());
+  AffineMap result = rules->movementOf(root()).maps.back();
+  for (auto [expr, low, high] : llvm::zip(result.getResults(), pad.getLow(), pad.getHigh())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if ((low != 0 || high != 0) && !(dim && domain[dim.getPosition()].isAxis()))
+      return Verdict::no("it pads a dimension that the kernel does not walk");
+  }
+  borderOp = pad;
+  return Verdict::yes();
+}
+
 std::vector<KernelGroup> KernelGroup::extendedBy(hr::OperatorInterface op) const {
   std::vector<KernelGroup> ways;
   if (keepsAxes() || !structured || !rules->isRegular(op) || !hasRoomFor(1))

@@ -68,6 +68,9 @@ public:
   Verdict tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
+  /// Takes the padding of its result, which its kernel then writes; nothing changes where it
+  /// cannot.
+  Verdict tryBorder(hr::PadOp pad);
   /// Every way in which the group can take an operator that it is read by or reads with it: in one
   /// loop nest, or walking along an axis.
   std::vector<KernelGroup> extendedBy(hr::OperatorInterface op) const;
@@ -80,6 +83,8 @@ public:
   hr::OperatorInterface namesake() const { return anchorOp ? anchorOp : root(); }
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
+  /// The padding around its result; null where there is none.
+  hr::PadOp border() const { return borderOp; }
   bool isStructured() const { return structured; }
   bool keepsAxes() const { return ownLoops; }
   llvm::ArrayRef<Axis> getAxes() const { return axes; }
@@ -130,6 +135,7 @@ private:
   llvm::DenseMap<mlir::Value, Refs> values;
   llvm::DenseMap<mlir::Operation *, Refs> domains;
   hr::OperatorInterface anchorOp;
+  hr::PadOp borderOp;
   std::optional<int> walk;
   const KernelRules *rules;
   bool ownLoops = false;

@@ -24,7 +24,7 @@ KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine, Packing
 }
 
 KernelPlan::Access KernelPlan::accessOf(Value value, AffineMap map, ArrayRef<AxisRef> domain) {
-  Access access{value, {}, !map, {}, {}};
+  Access access{value, {}, !map, {}, {}, {}};
   if (!map)
     return access;
   if (auto slice = value.getDefiningOp<hr::SliceOp>(); slice && isReadInPlace(slice))
@@ -94,10 +94,26 @@ void KernelPlan::planOperators() {
   }
 }
 
+std::pair<int64_t, int64_t> KernelPlan::borderAlong(int axis) const {
+  hr::PadOp border = group.border();
+  if (!border)
+    return {0, 0};
+  hr::OperatorInterface root = group.root();
+  for (auto [i, expr] : llvm::enumerate(root.getMovement().maps.back().getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (dim && group.domainOf(root)[dim.getPosition()] == AxisRef::axis(axis))
+      return {border.getLow()[i], border.getHigh()[i]};
+  }
+  return {0, 0};
+}
+
 /// Whether `b` directly follows `a` wherever either is walked.
 bool KernelPlan::mergeable(int a, int b) const {
   if (constantValue(sizes[a]).has_value() != constantValue(sizes[b]).has_value() &&
       group.walkAxis() != a)
+    return false;
+  constexpr std::pair<int64_t, int64_t> kNone{0, 0};
+  if (borderAlong(a) != kNone || borderAlong(b) != kNone)
     return false;
   for (const OpPlan &plan : plans) {
     if (plan.reads(a) || plan.reads(b))
@@ -159,6 +175,36 @@ static bool isConstant(Value value) {
   return value.getDefiningOp() && isa<hr::ConstantOp>(value.getDefiningOp());
 }
 
+/// Slices are taken of the whole features only.
+bool KernelPlan::canSplit(int feature) const {
+  return llvm::none_of(plans, [&](const OpPlan &plan) {
+    return plan.reads(feature) || llvm::any_of(plan.accesses, [&](const Access &access) {
+             auto at = llvm::find(access.view, axisDim(feature));
+             if (!access.slice || at == access.view.end())
+               return false;
+             unsigned dim = access.sliceDims[at - access.view.begin()];
+             hr::SliceOp slice = access.slice;
+             return slice.getSteps()[dim] != 1 ||
+                    !sameSize(shapeOf(slice.getInput())[dim], sizes[feature]);
+           });
+  });
+}
+
+/// Sees the dimension along the features as two.
+void KernelPlan::split(Access &access, int outer, int inner) const {
+  auto at = llvm::find(access.view, axisDim(outer));
+  if (at == access.view.end())
+    return;
+  if (access.slice) {
+    auto place = access.sliceDims.begin() + (at - access.view.begin());
+    access.splitDim = *place;
+    for (unsigned &dim : access.sliceDims)
+      dim += dim > *access.splitDim;
+    access.sliceDims.insert(place + 1, *access.splitDim + 1);
+  }
+  access.view.insert(at + 1, axisDim(inner));
+}
+
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
@@ -174,7 +220,7 @@ void KernelPlan::splitFeatures() {
   if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
       llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
     return;
-  if (llvm::any_of(plans, [&](const OpPlan &plan) { return plan.reads(*feature); }))
+  if (!canSplit(*feature))
     return;
   auto features = constantValue(sizes[*feature]);
   // Vectors hold sums, which may be wider than what is read.
@@ -204,8 +250,7 @@ void KernelPlan::splitFeatures() {
         plan.iterators.push_back(IteratorType::parallel);
       }
       for (Access &access : plan.accesses)
-        if (auto at = llvm::find(access.view, axisDim(outer)); at != access.view.end())
-          access.view.insert(at + 1, axisDim(inner));
+        split(access, outer, inner);
     }
   }
   // Pack: outer tile first, the tile itself last, what is summed over in between.

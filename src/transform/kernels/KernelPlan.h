@@ -42,6 +42,8 @@ public:
     /// The slice that the kernel takes itself, and which of its dimensions the view has.
     hr::SliceOp slice;
     llvm::SmallVector<unsigned> sliceDims;
+    /// The dimension of what is sliced that is seen as two, tiles of features.
+    std::optional<unsigned> splitDim;
     bool operator==(const Access &) const = default;
   };
   struct OpPlan {
@@ -62,6 +64,8 @@ public:
 
 protected:
   llvm::SmallVector<mlir::AffineExpr> sizesOf(const Access &access) const;
+  /// How much padding there is around the kernel's result along an axis, in front and behind.
+  std::pair<int64_t, int64_t> borderAlong(int axis) const;
   ViewDim axisDim(int axis) const {
     return {mlir::getAffineDimExpr(axis, context), mlir::AffineExpr()};
   }
@@ -85,6 +89,8 @@ private:
   void mergeAxes();
   bool mergeable(int a, int b) const;
   void splitFeatures();
+  bool canSplit(int feature) const;
+  void split(Access &access, int outer, int inner) const;
   void orderAxes();
   mlir::AffineExpr axisExpr(int axis) const { return mlir::getAffineDimExpr(axis, context); }
 };

@@ -40,6 +40,7 @@ private:
                                             llvm::ArrayRef<mlir::Type> results);
   Rows rowsOf(mlir::OpBuilder &inner, mlir::Location loc, mlir::Value block);
   mlir::RankedTensorType storedType(const OpPlan &plan) const;
+  mlir::Value withBorder(const OpPlan &plan, mlir::Value result);
   mlir::Value combined(const OpPlan &plan, mlir::Value partial);
   bool hasAccumulation() const {
     return llvm::any_of(plans, [](const OpPlan &plan) { return plan.accumulates; });

@@ -67,7 +67,7 @@ private:
   llvm::SmallVector<Set> linked;  // by operator: those that it may share a kernel with
   llvm::SmallVector<Set> waiting; // by operator: those that wait for it
   llvm::SmallVector<Set> outside; // by operator: those that wait for it through others than these
-  llvm::SmallVector<llvm::SmallVector<Candidate>> candidates; // by their last operator
+  std::vector<llvm::SmallVector<Candidate>> candidates; // by their last operator
   llvm::SmallVector<double> prices; // by operator: the least that a candidate charges for it
   llvm::SmallVector<const Candidate *> chosen, best;
   double bestMicroseconds = 0;

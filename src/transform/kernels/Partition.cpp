@@ -37,8 +37,9 @@ llvm::StringSet<> stagesOf(const Recipe &recipe) {
 class Partitioner {
 public:
   Partitioner(func::FuncOp function, const KernelRules &rules,
-              const std::optional<LoopModel> &schedule, const Machine &machine, Choices &choices)
-      : body(function.getBody().front()), schedule(schedule), rules(rules),
+              const std::optional<LoopModel> &schedule, const Machine &machine, Choices &choices,
+              const Borders &borders)
+      : borders(borders), body(function.getBody().front()), schedule(schedule), rules(rules),
         cost(function, rules, machine), choices(choices),
         scheduled(stagesOf(schedule ? schedule->recipe() : Recipe())), grouping(body, rules) {}
 
@@ -60,6 +61,7 @@ public:
     PlanCounts planned = planKernels(grouping, body, rules, cost, isSettled,
                                      [&](const KernelGroup &group) { return keepsNames(group); });
     choices.notePlanning(planned.text());
+    takeBorders();
     noteKernels();
     noteRefusals();
     choices.finish({"fuse", "separate", "walk"});
@@ -70,6 +72,8 @@ private:
   void assign(hr::OperatorInterface op) {
     if (std::string stage = stageOf(op).str(); scheduled.contains(stage))
       return assignAsScheduled(op, stage);
+    if (borders.contains(op))
+      return startGroup(op);
     std::optional<std::string> into = choices.wanted("fuse", op);
     if (into)
       fusions.insert({op, {*into, Verdict::no("neither of the two reads the other's result")}});
@@ -179,7 +183,8 @@ private:
   /// Whether the recipe speaks of every kernel there is.
   bool namesAllKernels() const {
     for (size_t group = 0; group < grouping.size(); ++group)
-      if (grouping.isAlive(group) && !choices.isKernel(grouping[group].namesake()))
+      if (grouping.isAlive(group) && !borders.contains(grouping[group].root()) &&
+          !choices.isKernel(grouping[group].namesake()))
         return false;
     return true;
   }
@@ -256,6 +261,26 @@ private:
     return std::nullopt;
   }
 
+  /// Kernels write the padding of their results, where they can.
+  void takeBorders() {
+    for (Operation *op : borders) {
+      auto pad = cast<hr::PadOp>(op);
+      Operation *producer = pad.getInput().getDefiningOp();
+      Verdict verdict = choices.isKernel(pad) ? Verdict::no("the recipe has a kernel for it")
+                                              : grouping.tryBorder(pad);
+      std::optional<std::string> into = choices.wanted("fuse", pad);
+      bool isMeant = !into || llvm::any_of(grouping[*grouping.find(producer)].getOperators(),
+                                           [&](Operation *member) {
+                                             return choices.operators().means(*into, member);
+                                           });
+      if (into && !(verdict && isMeant))
+        choices.refuse("fuse", pad,
+                       verdict ? "what it pads is computed by another kernel" : verdict.reason());
+      if (!verdict)
+        refusals.push_back({"fuse", pad, producer, verdict});
+    }
+  }
+
   /// From the last kernel on, in whatever order they were planned.
   void noteKernels() {
     for (Operation &op : llvm::reverse(body)) {
@@ -266,6 +291,8 @@ private:
       for (Operation *member : group.getOperators())
         if (member != group.namesake())
           choices.note("fuse", member, choices.nameOf(group.namesake()));
+      if (group.border())
+        choices.note("fuse", group.border(), choices.nameOf(group.namesake()));
       if (std::optional<KernelGroup::Walk> walk = group.walkOfRoot())
         choices.note("walk", group.root(), axisName(group.root(), *walk->dim));
     }
@@ -274,7 +301,9 @@ private:
   /// What was refused on the way and is not so in the end either.
   void noteRefusals() {
     for (const FusionRefusal &refusal : refusals) {
-      if (grouping.find(refusal.op) == grouping.find(refusal.into))
+      bool isBorder = borders.contains(refusal.op) &&
+                      grouping[*grouping.find(refusal.op)].border() == refusal.op;
+      if (isBorder || grouping.find(refusal.op) == grouping.find(refusal.into))
         continue;
       AffineExpr bytes;
       if (refusal.verb == "fuse") {
@@ -290,6 +319,7 @@ private:
     }
   }
 
+  const Borders &borders;
   Block &body;
   const std::optional<LoopModel> &schedule;
   const KernelRules &rules;
@@ -313,8 +343,8 @@ private:
 
 SmallVector<KernelGroup> partition(func::FuncOp function, const KernelRules &rules,
                                    const std::optional<LoopModel> &schedule, const Machine &machine,
-                                   Choices &choices) {
-  return Partitioner(function, rules, schedule, machine, choices).run();
+                                   Choices &choices, const Borders &borders) {
+  return Partitioner(function, rules, schedule, machine, choices, borders).run();
 }
 
 } // namespace headrace

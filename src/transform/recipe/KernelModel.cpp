@@ -37,6 +37,13 @@ std::optional<unsigned> axisDim(Operation *op, StringRef axis) {
   return std::nullopt;
 }
 
+bool isBorder(Operation *op) {
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  Operation *computed = pad ? pad.getSource().getDefiningOp() : nullptr;
+  return computed && stageOf(pad).empty() && !isa<tensor::ExtractSliceOp>(computed) &&
+         !isa<bufferization::ToTensorOp>(computed);
+}
+
 KernelContents KernelContents::of(func::FuncOp kernel) {
   KernelContents contents;
   kernel.walk([&](Operation *op) {
@@ -48,6 +55,8 @@ KernelContents KernelContents::of(func::FuncOp kernel) {
     }
     if (auto store = dyn_cast<bufferization::MaterializeInDestinationOp>(op))
       contents.root = store.getSource().getDefiningOp();
+    if (contents.root && isBorder(contents.root))
+      contents.root = cast<tensor::PadOp>(contents.root).getSource().getDefiningOp();
   });
   if (contents.root && !llvm::is_contained(contents.ops, contents.root))
     contents.root = nullptr;

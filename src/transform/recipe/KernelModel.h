@@ -40,6 +40,9 @@ std::string axisName(mlir::Operation *op, unsigned dim);
 /// The dimension of that axis; nothing where the operation does not have it (any more).
 std::optional<unsigned> axisDim(mlir::Operation *op, llvm::StringRef axis);
 
+/// Padding around what a kernel computes, which is no stage: loops write the middle of it.
+bool isBorder(mlir::Operation *op);
+
 /// The operations of a kernel's function, as schedules need them.
 struct KernelContents {
   mlir::Operation *root = nullptr;          // computes what is stored

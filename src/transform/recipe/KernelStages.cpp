@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -21,6 +22,9 @@ SmallVector<Value> resultsOf(Block &kernel) {
       results.push_back(store.getSource());
     else if (auto yield = dyn_cast<hr::YieldOp>(op))
       llvm::append_range(results, yield.getValues());
+  for (Value &result : results)
+    if (Operation *op = result.getDefiningOp(); op && isBorder(op))
+      result = cast<tensor::PadOp>(op).getSource();
   return results;
 }
 

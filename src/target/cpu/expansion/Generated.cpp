@@ -177,9 +177,16 @@ public:
     auto height = static_cast<double>(nominal(result[first ? 2 : 1], sizes));
     double rowCells =
         images * height / std::max(1.0, std::floor(images * height / (2 * kWantedCells)));
-    return tiledWork(productShape(op, sizes), std::max(rowCells, 1.0),
-                     nominalBytes(op.getInput(), sizes), nominalBytes(op.getFilter(), sizes),
-                     nominalBytes(op.getResult(), sizes), rateType(op.getType()), machine);
+    auto withCells = [&](double cells) {
+      return tiledWork(productShape(op, sizes), cells, nominalBytes(op.getInput(), sizes),
+                       nominalBytes(op.getFilter(), sizes), nominalBytes(op.getResult(), sizes),
+                       rateType(op.getType()), machine);
+    };
+    // ... or blocks of features, with all rows in each.
+    Work byRows = withCells(std::max(rowCells, 1.0)), byFeatures = withCells(1);
+    bool featuresFirst =
+        machine.cost->microseconds(byFeatures, 1) < machine.cost->microseconds(byRows, 1);
+    return featuresFirst ? byFeatures : byRows;
   }
   void rewrite(Operation *, const Machine &, RewriterBase &) const override {}
 };

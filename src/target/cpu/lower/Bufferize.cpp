@@ -8,7 +8,10 @@
 //
 // Destinations are known, so results are computed in place; a copy that remains is a plain loop.
 #include "target/cpu/Passes.h"
+#include "target/cpu/lower/Border.h"
+#include "transform/recipe/KernelModel.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -53,6 +56,52 @@ void dropPadGuards(RewriterBase &rewriter, ModuleOp module) {
     rewriter.inlineBlockBefore(guard.elseBlock(), guard);
     rewriter.replaceOp(guard, padded);
   }
+}
+
+/// The kernel's result is computed in the middle of its padding:
+///
+///   %p = tensor.pad %r low[1, 1] high[1, 1] ; materialize_in_destination %p in %out
+/// becomes
+///   linalg.fill outs(subview %out[0, 0] [1, 10]) {hr.border} ; ... ;
+///   materialize_in_destination %r in subview %out[1, 1] [8, 8]
+void writeInsideBorder(RewriterBase &rewriter, tensor::PadOp pad) {
+  auto store = cast<bufferization::MaterializeInDestinationOp>(*pad->user_begin());
+  Location loc = pad.getLoc();
+  Value out = store.getDest(), value = pad.getConstantPaddingValue();
+  rewriter.setInsertionPointAfterValue(value);
+  SmallVector<OpFoldResult> low = pad.getMixedLowPad(), high = pad.getMixedHighPad(),
+                            sizes = memref::getMixedSizes(rewriter, loc, out),
+                            offsets(low.size(), rewriter.getIndexAttr(0)),
+                            strides(low.size(), rewriter.getIndexAttr(1));
+  auto part = [&] { return rewriter.create<memref::SubViewOp>(loc, out, offsets, sizes, strides); };
+  auto without = [&](OpFoldResult size, OpFoldResult cut) {
+    AffineExpr d0 = rewriter.getAffineDimExpr(0), d1 = rewriter.getAffineDimExpr(1);
+    return affine::makeComposedFoldedAffineApply(rewriter, loc, d0 - d1, {size, cut});
+  };
+  auto fill = [&](size_t dim, OpFoldResult begin, OpFoldResult width) {
+    if (getConstantIntValue(width) == 0)
+      return;
+    SmallVector<OpFoldResult> allOffsets = offsets, allSizes = sizes;
+    offsets[dim] = begin;
+    sizes[dim] = width;
+    rewriter.create<linalg::FillOp>(loc, value, part().getResult())
+        ->setAttr(kBorderAttr, rewriter.getUnitAttr());
+    offsets = allOffsets;
+    sizes = allSizes;
+  };
+  // Each side as long as those before it leave it, so that no element is filled twice.
+  for (size_t dim = 0; dim < low.size(); ++dim) {
+    fill(dim, rewriter.getIndexAttr(0), low[dim]);
+    fill(dim, without(sizes[dim], high[dim]), high[dim]);
+    offsets[dim] = low[dim];
+    sizes[dim] = without(without(sizes[dim], low[dim]), high[dim]);
+  }
+  Value inside = part();
+  rewriter.modifyOpInPlace(store, [&] {
+    store.getSourceMutable().assign(pad.getSource());
+    store.getDestMutable().assign(inside);
+  });
+  rewriter.eraseOp(pad);
 }
 
 /// Equal empty and filled tensors became one value on the way, but what is computed into them needs
@@ -119,7 +168,8 @@ void removeSelfCopies(RewriterBase &rewriter, ModuleOp module) {
 
 struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<bufferization::BufferizationDialect, memref::MemRefDialect>();
+    registry.insert<affine::AffineDialect, bufferization::BufferizationDialect,
+                    memref::MemRefDialect>();
   }
 
   void runOnOperation() override {
@@ -130,6 +180,10 @@ struct CpuBufferizePass : impl::CpuBufferizePassBase<CpuBufferizePass> {
     SmallVector<tensor::PadOp> pads;
     module.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
     for (tensor::PadOp pad : pads) {
+      if (isBorder(pad)) {
+        writeInsideBorder(rewriter, pad);
+        continue;
+      }
       rewriter.setInsertionPoint(pad);
       if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
         return signalPassFailure();

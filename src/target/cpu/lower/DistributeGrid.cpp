@@ -9,8 +9,10 @@
 //   }
 //
 // Which thread runs which cells is the caller's business, and never changes a result: a cell
-// computes the same values wherever it runs. A kernel with work outside its grid is one cell.
+// computes the same values wherever it runs. Padding around the result is filled with the first
+// cell; a kernel with other work outside its grid is one cell.
 #include "target/cpu/Passes.h"
+#include "target/cpu/lower/Border.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,6 +71,20 @@ void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value b
     inner.clone(op, mapping);
 }
 
+/// Operations outside the grid run with its first cell.
+void runWithFirstCell(OpBuilder &b, ArrayRef<Operation *> ops, Value begin, Value end) {
+  if (ops.empty())
+    return;
+  Location loc = ops.front()->getLoc();
+  Value zero = b.create<arith::ConstantIndexOp>(loc, 0);
+  Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, begin, zero);
+  Value runs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, begin, end);
+  auto first = b.create<scf::IfOp>(loc, b.create<arith::AndIOp>(loc, isFirst, runs),
+                                   /*withElseRegion=*/false);
+  for (Operation *op : ops)
+    op->moveBefore(first.thenBlock()->getTerminator());
+}
+
 struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGridPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect>();
@@ -88,11 +104,14 @@ struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGrid
     Block &body = kernel.getBody().front();
 
     scf::ForallOp grid;
+    SmallVector<Operation *> borders;
     bool oneGrid = true;
     for (Operation &op : body.without_terminator()) {
       if (auto forall = dyn_cast<scf::ForallOp>(op)) {
         oneGrid &= !grid;
         grid = forall;
+      } else if (op.hasAttr(kBorderAttr)) {
+        borders.push_back(&op);
       } else {
         oneGrid &= isMemoryEffectFree(&op) || isa<memref::AllocOp>(op);
       }
@@ -100,6 +119,7 @@ struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGrid
     auto ret = cast<func::ReturnOp>(body.getTerminator());
     if (grid && oneGrid) {
       OpBuilder b(grid);
+      runWithFirstCell(b, borders, begin, end);
       SmallVector<Value> bounds = cellCounts(b, grid);
       Value cells = b.create<arith::ConstantIndexOp>(loc, 1);
       for (Value bound : bounds)

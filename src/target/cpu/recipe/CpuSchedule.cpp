@@ -16,12 +16,13 @@ constexpr Field kFields[] = {
     {"vector", &CpuSchedule::vector},     {"cell", &CpuSchedule::cell},
     {"rows", &CpuSchedule::rows},         {"columns", &CpuSchedule::columns},
     {"cells", &CpuSchedule::cells},       {"pack", &CpuSchedule::pack},
-    {"prefetch", &CpuSchedule::prefetch},
+    {"features", &CpuSchedule::features}, {"prefetch", &CpuSchedule::prefetch},
 };
 constexpr std::array<llvm::StringLiteral, 6> kKinds = {"plain", "points", "transposed",
                                                        "rows",  "tiles",  "walk"};
 constexpr llvm::StringLiteral kPlain[] = {"cells"}, kPoints[] = {"vector", "cell"},
-                              kRows[] = {"vector"}, kTiles[] = {"rows", "columns", "cells", "pack"},
+                              kRows[] = {"vector"},
+                              kTiles[] = {"rows", "columns", "cells", "pack", "features"},
                               kWalk[] = {"rows", "prefetch"};
 
 int64_t CpuSchedule::*fieldNamed(llvm::StringRef name) {

@@ -1,7 +1,7 @@
 // How the loops of a kernel run on a processor: a record of a kind and a few numbers, which a tuner
 // varies and a recipe may give in one line. The steps of its recipe are written from it.
 //
-//   conv1: tiles rows=6 columns=32 cells=16 pack=0
+//   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1
 //   softmax1: rows vector=64
 //   sum1: walk rows=8 prefetch=1
 #pragma once
@@ -28,10 +28,11 @@ struct CpuSchedule {
   int64_t columns = 0;  // Tiles: of the tile
   int64_t cells = 0;    // Plain, Tiles: about how many parts threads share
   int64_t pack = 0;     // Tiles: panels of the right side are copied (1), or read where they lie
+  int64_t features = 0; // Tiles: a cell has all rows of a few features (1), or all features of some
   int64_t prefetch = 0; // Walk: the next rows are fetched while some are computed (1)
 
   bool operator==(const CpuSchedule &) const = default;
-  /// "tiles rows=6 columns=32 cells=16 pack=0"
+  /// "tiles rows=6 columns=32 cells=16 pack=0 features=1"
   std::string text() const;
 
   static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`

@@ -51,6 +51,10 @@ CpuSchedule TileScheduler::propose() const {
   schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
+  schedule.features = featuresComeFirst(schedule);
+  // All rows of a cell share its weights: the fewer cells the better, as long as threads have some.
+  if (schedule.features)
+    schedule.cells = std::max<int64_t>(kWantedCells / 2, 2 * loops.machine.rates.threads);
   schedule.pack = packingPays(tileOf(schedule));
   return schedule;
 }
@@ -75,6 +79,10 @@ std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
     return "pack: expected 0 or 1";
   if (schedule.pack && (!byColumns || anchor != loops.contents.root))
     return "pack: expected 0, since only the right side of a plain product can be copied";
+  if (schedule.features > 1)
+    return "features: expected 0 or 1";
+  if (schedule.features && !byColumns)
+    return "features: expected 0, since no weights are used by several rows";
   return "";
 }
 
@@ -87,6 +95,10 @@ TileScheduler::Tile TileScheduler::tileOf(const CpuSchedule &schedule) const {
   tile.sizes[parallel.back()] = schedule.columns;
   if (row)
     tile.sizes[*row] = schedule.rows;
+  tile.outermost = parallel;
+  if (schedule.features)
+    std::stable_partition(tile.outermost.begin(), tile.outermost.end(),
+                          [&](int64_t dim) { return isFeatureBlock(anchor, dim); });
   chooseGrid(tile, schedule.cells);
   return tile;
 }
@@ -108,6 +120,46 @@ void TileScheduler::write(const CpuSchedule &schedule, StepWriter &steps) const 
   std::string panelLoop = writeTiles(tile, order, steps);
   if (schedule.pack && !panelLoop.empty())
     steps.pack(anchor, sourceName(anchor->getOperand(1)), panelLoop);
+}
+
+/// Whether a cell has all rows of a few features, so that each weight comes from beyond the core's
+/// own cache once, rather than all features of a few rows, which is the same for the image.
+bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
+  if (!byColumns)
+    return false;
+  double image = operandBytes(0), weights = operandBytes(1);
+  double core = loops.machine.rates.coreCacheBytes;
+  auto cellsAlong = [&](bool features) {
+    CpuSchedule other = schedule;
+    other.features = features;
+    Tile tile = tileOf(other);
+    double cells = 1;
+    for (int64_t dim : parallel)
+      if (tile.grid[dim] && isFeatureBlock(anchor, dim) == features)
+        cells *= std::ceil(static_cast<double>(loops.nominal[dim]) /
+                           static_cast<double>(tile.grid[dim]));
+    return cells;
+  };
+  auto moved = [&](double read, double again, double cells) {
+    return read + again * (again + read / cells > core ? cells : 1);
+  };
+  return moved(weights, image, cellsAlong(true)) < moved(image, weights, cellsAlong(false));
+}
+
+/// Of an operand of the reduction, with nominal sizes for open ones.
+double TileScheduler::operandBytes(unsigned operand) const {
+  linalg::GenericOp op = anchor;
+  auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+  auto bytes = static_cast<double>(loops.elementBytes);
+  for (auto [size, expr] :
+       llvm::zip(type.getShape(), op.getIndexingMapsArray()[operand].getResults())) {
+    int64_t nominal = ShapedType::isDynamic(size) ? 1 : size;
+    for (size_t dim = 0; ShapedType::isDynamic(size) && dim < loops.nominal.size(); ++dim)
+      if (expr.isFunctionOfDim(dim))
+        nominal = std::max(nominal, loops.nominal[dim]);
+    bytes *= static_cast<double>(nominal);
+  }
+  return bytes;
 }
 
 /// Panels of the right side are copied where their rows lie so far apart that the copy is less than
@@ -135,8 +187,8 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
   Operation *root = loops.contents.root;
   SmallVector<std::string> grid, outer, inTile;
   std::string panelLoop;
-  for (size_t dim = 0; dim < loops.ranges.size(); ++dim) {
-    if (loops.iterators[dim] != IteratorType::parallel || tile.grid[dim] == 0)
+  for (int64_t dim : tile.outermost) {
+    if (tile.grid[dim] == 0)
       continue;
     std::string axis = axisName(root, dim);
     if (tile.grid[dim] > 1)
@@ -193,7 +245,7 @@ bool TileScheduler::leavesRemainder(int64_t dim, int64_t tile) const {
 void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
   int64_t feature = parallel.back();
   SmallVector<int64_t> candidates;
-  for (int64_t dim : parallel)
+  for (int64_t dim : tile.outermost)
     if (dim != feature && (!row || dim != *row))
       candidates.push_back(dim);
   if (byColumns)

@@ -21,13 +21,16 @@ public:
 
 private:
   struct Tile {
-    llvm::SmallVector<int64_t> grid;  // per dimension of the root: size of a cell; 0: all of it
-    llvm::SmallVector<int64_t> sizes; // the register tile inside a cell
+    llvm::SmallVector<int64_t> outermost; // dimensions in the order in which cells follow
+    llvm::SmallVector<int64_t> grid;      // per dimension of the root: size of a cell; 0: all of it
+    llvm::SmallVector<int64_t> sizes;     // the register tile inside a cell
   };
   Tile tileOf(const CpuSchedule &schedule) const;
   void chooseGrid(Tile &tile, int64_t wantedCells) const;
   std::string writeTiles(const Tile &tile, llvm::ArrayRef<int64_t> order, StepWriter &steps) const;
   bool packingPays(const Tile &tile) const;
+  bool featuresComeFirst(const CpuSchedule &schedule) const;
+  double operandBytes(unsigned operand) const;
   bool leavesRemainder(int64_t dim, int64_t tile) const;
   std::optional<int64_t> findRow() const;
   int64_t mostRows(int64_t vectors) const;

@@ -147,3 +147,40 @@ func.func @steps(%in: memref<5x3x3x3xf64>, %i: index, %out: memref<3x1xf64>) {
   bufferization.materialize_in_destination %y in restrict writable %out : (tensor<3x1xf64>, memref<3x1xf64>) -> ()
   return
 }
+
+// Padding around what the grid computes: each side is filled once, and cells write the middle.
+// CHECK-LABEL: func.func @border
+// CHECK: %[[TOP:.*]] = memref.subview %arg1[0, 0] [1, 9]
+// CHECK: linalg.fill {hr.border} {{.*}} outs(%[[TOP]]
+// CHECK: %[[BOTTOM:.*]] = memref.subview %arg1[4, 0] [1, 9]
+// CHECK: linalg.fill {hr.border} {{.*}} outs(%[[BOTTOM]]
+// CHECK: %[[LEFT:.*]] = memref.subview %arg1[1, 0] [3, 2]
+// CHECK: linalg.fill {hr.border} {{.*}} outs(%[[LEFT]]
+// CHECK: %[[RIGHT:.*]] = memref.subview %arg1[1, 7] [3, 2]
+// CHECK: linalg.fill {hr.border} {{.*}} outs(%[[RIGHT]]
+// CHECK: %[[INSIDE:.*]] = memref.subview %arg1[1, 2] [3, 5]
+// CHECK: scf.forall
+// CHECK: memref.subview %[[INSIDE]]
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: linalg.copy
+// CHECK: return
+func.func @border(%in: memref<3x5xf32>, %out: memref<5x9xf32>) {
+  %value = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %x = bufferization.to_tensor %in restrict : memref<3x5xf32>
+  %e = tensor.empty() : tensor<3x5xf32>
+  %y = scf.forall (%i) in (3) shared_outs(%o = %e) -> (tensor<3x5xf32>) {
+    %row = tensor.extract_slice %o[%i, 0] [1, 5] [1, 1] : tensor<3x5xf32> to tensor<1x5xf32>
+    %0 = vector.transfer_read %x[%i, %c0], %value {in_bounds = [true]} : tensor<3x5xf32>, vector<5xf32>
+    %1 = vector.transfer_write %0, %row[%c0, %c0] {in_bounds = [true]} : vector<5xf32>, tensor<1x5xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [1, 5] [1, 1] : tensor<1x5xf32> into tensor<3x5xf32>
+    }
+  }
+  %p = tensor.pad %y low[1, 2] high[1, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %value : f32
+  } : tensor<3x5xf32> to tensor<5x9xf32>
+  bufferization.materialize_in_destination %p in restrict writable %out : (tensor<5x9xf32>, memref<5x9xf32>) -> ()
+  return
+}

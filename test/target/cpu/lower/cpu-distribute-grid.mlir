@@ -41,3 +41,26 @@ func.func @one_cell(%out: memref<8xf32>) {
   }
   return
 }
+
+// What no cell touches runs with the first of them.
+// CHECK-LABEL: func.func @border
+// CHECK-SAME: %{{.*}}: memref<10xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index) -> index
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[BEGIN]]
+// CHECK: %[[RUNS:.*]] = arith.cmpi ult, %[[BEGIN]], %[[END]]
+// CHECK: %[[BOTH:.*]] = arith.andi %[[FIRST]], %[[RUNS]]
+// CHECK: scf.if %[[BOTH]]
+// CHECK-NEXT: linalg.fill {hr.border}
+// CHECK-NEXT: }
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK-NOT: linalg.fill
+// CHECK: return
+func.func @border(%out: memref<10xf32>) {
+  %one = arith.constant 1.0 : f32
+  %before = memref.subview %out[0] [2] [1] : memref<10xf32> to memref<2xf32, strided<[1]>>
+  linalg.fill {hr.border} ins(%one : f32) outs(%before : memref<2xf32, strided<[1]>>)
+  %inside = memref.subview %out[2] [8] [1] : memref<10xf32> to memref<8xf32, strided<[1], offset: 2>>
+  scf.forall (%i) in (8) {
+    memref.store %one, %inside[%i] : memref<8xf32, strided<[1], offset: 2>>
+  }
+  return
+}

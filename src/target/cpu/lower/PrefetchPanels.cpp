@@ -1,0 +1,178 @@
+// Level 3: fetches the next panel of an operand while one is used.
+//
+// Before:
+//   scf.for %cell { scf.for %row { scf.for %k { read %w[%cell, %k, 0] } } }
+// After:
+//   scf.for %cell { scf.for %row { scf.for %k { prefetch the next of %w[%cell + 1] ;
+//                                               read %w[%cell, %k, 0] } } }
+//
+// All rows use a panel of the weights, which is found in cache but for the first of them: that one
+// waits for memory, which is idle while the others compute. A panel is what the loops inside the
+// rows walk; it lies in one piece, and the next one behind it. Its lines are fetched evenly over
+// all rows.
+#include "target/cpu/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPUPREFETCHPANELSPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+constexpr int kKeepInCore = 2;        // as locality of prefetches goes: the core's own cache
+constexpr int64_t kLeastBytes = 8192; // what the processor fetches ahead by itself
+
+/// How often a loop runs that starts at 0; nothing where that is not known.
+std::optional<int64_t> tripsOf(scf::ForOp loop) {
+  std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
+                         high = getConstantIntValue(loop.getUpperBound()),
+                         step = getConstantIntValue(loop.getStep());
+  if (low != 0 || !high || !step || *high <= 0)
+    return std::nullopt;
+  return llvm::divideCeil(*high, *step);
+}
+
+/// A read of an operand and the loops around it, from the innermost on.
+struct PanelRead {
+  vector::TransferReadOp read;
+  SmallVector<scf::ForOp> inside; // walk the panel
+  SmallVector<scf::ForOp> passes; // use all of it each time
+};
+
+bool walks(scf::ForOp loop, vector::TransferReadOp read) {
+  return llvm::is_contained(read.getIndices(), Value(loop.getInductionVar()));
+}
+
+/// Whether all iterations of a loop around the panel use the same one.
+bool staysInPanel(scf::ForOp loop, const PanelRead &panel) {
+  vector::TransferReadOp read = panel.read;
+  size_t outer =
+      std::max<size_t>(read.getIndices().size(), panel.inside.size() + 1) - panel.inside.size() - 1;
+  return llvm::all_of(read.getIndices().take_front(outer),
+                      [&](Value index) { return loop.isDefinedOutsideOfLoop(index); });
+}
+
+/// Whether the loops inside the passes walk the last dimensions of the operand, each as a whole.
+bool isPanel(const PanelRead &panel) {
+  vector::TransferReadOp read = panel.read;
+  auto type = cast<MemRefType>(read.getSource().getType());
+  if (read.getVectorType().getShape().back() != type.getShape().back() ||
+      getConstantIntValue(read.getIndices().back()) != 0 ||
+      read.getVectorType().getNumElements() != type.getShape().back())
+    return false;
+  int64_t dim = type.getRank() - 1;
+  for (scf::ForOp loop : panel.inside)
+    if (--dim < 0 || read.getIndices()[dim] != loop.getInductionVar() ||
+        getConstantIntValue(loop.getStep()) != 1 || tripsOf(loop) != type.getDimSize(dim))
+      return false;
+  return true;
+}
+
+std::optional<PanelRead> findPanel(vector::TransferReadOp read) {
+  auto operand = dyn_cast<BlockArgument>(read.getSource());
+  auto type = cast<ShapedType>(read.getSource().getType());
+  bool isOperand = operand && isa<func::FuncOp>(operand.getOwner()->getParentOp()) &&
+                   isa<MemRefType>(type) && type.hasStaticShape() && type.getRank() > 1 &&
+                   cast<MemRefType>(type).getLayout().isIdentity();
+  if (!isOperand)
+    return std::nullopt;
+  PanelRead panel{read, {}, {}};
+  for (auto loop = dyn_cast<scf::ForOp>(read->getParentOp()); loop;
+       loop = dyn_cast<scf::ForOp>(loop->getParentOp())) {
+    bool isInside = walks(loop, read) && panel.passes.empty();
+    bool isPass = tripsOf(loop) && !panel.inside.empty() && staysInPanel(loop, panel);
+    if (!isInside && !isPass)
+      break;
+    (isInside ? panel.inside : panel.passes).push_back(loop);
+  }
+  if (panel.inside.empty() || panel.passes.empty() || !isPanel(panel))
+    return std::nullopt;
+  return panel;
+}
+
+struct CpuPrefetchPanelsPass : impl::CpuPrefetchPanelsPassBase<CpuPrefetchPanelsPass> {
+  using CpuPrefetchPanelsPassBase::CpuPrefetchPanelsPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, memref::MemRefDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk([](scf::ForOp loop) { moveLoopInvariantCode(loop); });
+    SmallVector<PanelRead> panels;
+    getOperation().walk([&](vector::TransferReadOp read) {
+      if (std::optional<PanelRead> panel = findPanel(read))
+        panels.push_back(*panel);
+    });
+    for (const PanelRead &panel : panels)
+      prefetch(panel);
+  }
+
+private:
+  void prefetch(const PanelRead &panel) {
+    vector::TransferReadOp read = panel.read;
+    auto type = cast<MemRefType>(read.getSource().getType());
+    int64_t elementBytes = type.getElementTypeBitWidth() / 8;
+    int64_t size = type.getShape().back(), steps = 1, passes = 1;
+    for (scf::ForOp loop : panel.inside)
+      steps *= *tripsOf(loop);
+    for (scf::ForOp loop : panel.passes)
+      passes *= *tripsOf(loop);
+    size *= steps;
+    if (passes < 2 || size * elementBytes < kLeastBytes || 2 * size * elementBytes > coreBytes ||
+        size == type.getNumElements())
+      return;
+    Location loc = read.getLoc();
+    // Outside the rows: where the next panel begins.
+    OpBuilder b(panel.passes.back());
+    SmallVector<ReassociationIndices> all(1);
+    llvm::append_range(all.front(), llvm::seq<int64_t>(0, type.getRank()));
+    Value flat = b.create<memref::CollapseShapeOp>(loc, read.getSource(), all);
+    AffineExpr begin = b.getAffineConstantExpr(size);
+    SmallVector<OpFoldResult> operands;
+    int64_t stride = type.getNumElements();
+    for (size_t dim = 0; dim + panel.inside.size() + 1 < read.getIndices().size(); ++dim) {
+      stride /= type.getDimSize(dim);
+      begin = begin + b.getAffineDimExpr(operands.size()) * stride;
+      operands.push_back(OpFoldResult(read.getIndices()[dim]));
+    }
+    // The last panel is followed by none.
+    Value next = getValueOrCreateConstantIndexOp(
+        b, loc,
+        affine::makeComposedFoldedAffineMin(
+            b, loc,
+            AffineMap::get(operands.size(), 0,
+                           {begin, b.getAffineConstantExpr(type.getNumElements() - size)},
+                           b.getContext()),
+            operands));
+    // Inside: how far the passes have come.
+    b.setInsertionPoint(read);
+    AffineExpr position = b.getAffineConstantExpr(0);
+    SmallVector<OpFoldResult> loops;
+    for (scf::ForOp loop : llvm::reverse(
+             llvm::to_vector(llvm::concat<const scf::ForOp>(panel.inside, panel.passes)))) {
+      AffineExpr count =
+          b.getAffineDimExpr(loops.size()).floorDiv(*getConstantIntValue(loop.getStep()));
+      position = position * *tripsOf(loop) + count;
+      loops.push_back(loop.getInductionVar());
+    }
+    int64_t distance = llvm::divideCeil(size, steps * passes);
+    position = position * distance + b.getAffineDimExpr(loops.size());
+    loops.push_back(next);
+    Value place = getValueOrCreateConstantIndexOp(
+        b, loc, affine::makeComposedFoldedAffineApply(b, loc, position, loops));
+    b.create<memref::PrefetchOp>(loc, flat, ValueRange{place}, /*isWrite=*/false, kKeepInCore,
+                                 /*isDataCache=*/true);
+  }
+};
+
+} // namespace
+} // namespace headrace

@@ -1,0 +1,73 @@
+#include "transform/kernels/Borders.h"
+
+#include "transform/kernels/KernelGroup.h"
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+/// Whether the reader can take the middle of the padded image as a view.
+bool readsRows(OpOperand &use) {
+  auto reader = dyn_cast<hr::OperatorInterface>(use.getOwner());
+  if (!reader || !reader.isStructured() || doesNothing(reader))
+    return false;
+  return static_cast<bool>(reader.getMovement().maps[use.getOperandNumber()]);
+}
+
+/// Whether the padded image can be written in place of what is padded.
+Verdict canBeWritten(hr::PadOp pad) {
+  auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
+  if (!producer || !producer.isStructured() || doesNothing(producer) ||
+      producer.getFusionRole() == FusionRole::View || isa<hr::SliceOp>(producer.getOperation()))
+    return Verdict::no("no kernel computes what is padded");
+  auto isNegative = [](int64_t size) { return size < 0; };
+  if (llvm::any_of(pad.getLow(), isNegative) || llvm::any_of(pad.getHigh(), isNegative))
+    return Verdict::no("it cuts off");
+  if (pad.getLow().empty() || pad.getLow().back() != 0 || pad.getHigh().back() != 0)
+    return Verdict::no("it pads along the dimension that vectors lie in");
+  for (auto [size, low, high] : llvm::zip(shapeOf(pad.getInput()), pad.getLow(), pad.getHigh()))
+    if (constantValue(size) == 1 && (low != 0 || high != 0))
+      return Verdict::no("it pads a dimension that the kernel does not walk");
+  bool isRead = llvm::all_of(pad.getInput().getUses(), [&](OpOperand &use) {
+    return use.getOwner() == pad || readsRows(use);
+  });
+  return Verdict::yesIf(isRead, "others need what is padded in one piece");
+}
+
+/// All others read the middle of the padded image.
+void readInside(hr::PadOp pad) {
+  Value image = pad.getInput();
+  pad->moveAfter(image.getDefiningOp());
+  if (image.hasOneUse())
+    return;
+  OpBuilder b(pad.getContext());
+  b.setInsertionPointAfter(pad);
+  SmallVector<AffineExpr> starts;
+  for (int64_t low : pad.getLow())
+    starts.push_back(constantDim(low, pad.getContext()));
+  Value inside =
+      b.create<hr::SliceOp>(pad.getLoc(), image.getType(), pad.getResult(),
+                            AffineMapAttr::get(symbolMap(starts, pad.getContext())),
+                            b.getDenseI64ArrayAttr(SmallVector<int64_t>(pad.getLow().size(), 1)));
+  image.replaceAllUsesExcept(inside, pad);
+}
+
+} // namespace
+
+Borders shareBorders(func::FuncOp program, Choices &choices) {
+  Borders borders;
+  program.walk([&](hr::PadOp pad) {
+    if (choices.wanted("separate", pad))
+      return;
+    if (Verdict verdict = canBeWritten(pad)) {
+      readInside(pad);
+      borders.insert(pad);
+    } else if (Operation *producer = pad.getInput().getDefiningOp()) {
+      choices.whyNot("fuse", pad, choices.nameOf(producer), verdict.reason());
+    }
+  });
+  return borders;
+}
+
+} // namespace headrace
