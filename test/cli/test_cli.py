@@ -372,7 +372,7 @@ def test_phases_are_those_of_the_target():
 def test_expansions_are_those_of_the_target():
     error = bad(1, "explain", MODEL, "--expansion", "cublas")
     assert "expansion 'cublas': there is none on target 'cpu'" in error
-    assert "auto, generated, openblas, int8 or routine" in error
+    assert "auto, generated, openblas, int8, routine, cholesky or lu" in error
     assert "unknown expansion 'mkl'" in bad(1, "explain", MODEL, "--expansion", "mkl")
 
 
