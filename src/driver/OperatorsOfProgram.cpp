@@ -118,8 +118,9 @@ private:
     KernelRules rules(entry, target.machine().policy.walksRows ? KernelRules::Loops::Shared
                                                                : KernelRules::Loops::Whole);
     int number = 0;
+    // Padding stays an operator of its own, which tasks can show.
     for (const KernelGroup &group :
-         partition(entry, rules, std::nullopt, target.machine(), choices)) {
+         partition(entry, rules, std::nullopt, target.machine(), choices, Borders())) {
       for (hr::OperatorInterface op : group.getOperators())
         kernels[op] = number;
       ++number;
