@@ -1,4 +1,5 @@
 // headrace rewrite: terms of tensors mapped to the operators of an accelerator; rules checked.
+#include "driver/programs/ModelTerms.h"
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/accelerator/Mapping.h"
 #include "rewrite/rules/ShippedRules.h"
@@ -7,7 +8,9 @@
 #include "runtime/system/Error.h"
 
 #include "commands/Commands.h"
+#include "commands/ModelOptions.h"
 #include "report/Text.h"
+#include "tensors/Sizes.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -21,7 +24,7 @@ using namespace headrace::rewrite;
 
 struct RewriteOptions {
   std::string term, accelerator;
-  std::vector<std::string> rules;
+  std::vector<std::string> rules, sizes;
   bool check = false, json = false;
   CheckOptions checking;
   SaturationLimits limits;
@@ -80,7 +83,7 @@ void printReport(const Mapping &mapping, const Terms &terms) {
     fmt::print("{:<20} {}\n", "left over", left);
 }
 
-void printJson(const Mapping &mapping, const Terms &terms) {
+nlohmann::ordered_json toJson(const Mapping &mapping, const Terms &terms) {
   nlohmann::ordered_json json = {{"term", printLines(terms, mapping.term)},
                                  {"operations", mapping.operations},
                                  {"useful_products", mapping.usefulProducts},
@@ -102,7 +105,34 @@ void printJson(const Mapping &mapping, const Terms &terms) {
     if (use.merges > 0)
       uses[use.rule] = use.merges;
   json["rules"] = std::move(uses);
-  fmt::print("{}\n", json.dump(2));
+  return json;
+}
+
+bool isModel(const std::filesystem::path &path) {
+  return path.extension() == ".onnx" || path.extension() == ".hrpkg";
+}
+
+void printReport(const ModelMapping &model, const Terms &terms) {
+  for (const ModelMapping::Piece &piece : model.pieces) {
+    fmt::print("{}: {} operators\n", piece.name, piece.operators.size());
+    printReport(piece.mapping, terms);
+    fmt::print("\n");
+  }
+  for (const ModelMapping::LeftOver &left : model.leftOver)
+    fmt::print("{:<20} {}: {}\n", "left over", left.name, left.reason);
+}
+
+nlohmann::ordered_json toJson(const ModelMapping &model, const Terms &terms) {
+  nlohmann::ordered_json json = {{"pieces", nlohmann::ordered_json::array()},
+                                 {"left_over", nlohmann::ordered_json::array()}};
+  for (const ModelMapping::Piece &piece : model.pieces) {
+    nlohmann::ordered_json item = {{"name", piece.name}, {"operators", piece.operators}};
+    item.update(toJson(piece.mapping, terms));
+    json["pieces"].push_back(std::move(item));
+  }
+  for (const ModelMapping::LeftOver &left : model.leftOver)
+    json["left_over"].push_back({{"name", left.name}, {"reason", left.reason}});
+  return json;
 }
 
 int map(const RewriteOptions &options) {
@@ -111,14 +141,22 @@ int map(const RewriteOptions &options) {
   Terms terms(vocabulary);
   RuleSet rules = shippedRules(vocabulary);
   addRules(rules, options.rules, vocabulary);
+  auto report = [&](const auto &mapping) {
+    if (options.json)
+      fmt::print("{}\n", toJson(mapping, terms).dump(2));
+    else
+      printReport(mapping, terms);
+    return 0;
+  };
+  if (isModel(options.term)) {
+    auto sizes = [&](const std::vector<std::string> &symbols) {
+      return parseSizes(options.sizes, symbols);
+    };
+    return report(mapModel(options.term, sizes, terms, machine, rules, options.limits));
+  }
   // Names of tensors are the user's: shapes are checked below, with the rest.
   TermId term = withPlaces([&] { return parseTerm(Source::read(options.term), terms, nullptr); });
-  Mapping mapping = mapToMachine(terms, term, machine, rules, options.limits);
-  if (options.json)
-    printJson(mapping, terms);
-  else
-    printReport(mapping, terms);
-  return 0;
+  return report(mapToMachine(terms, term, machine, rules, options.limits));
 }
 
 int rewriteTerm(const RewriteOptions &options) {
@@ -131,7 +169,8 @@ int rewriteTerm(const RewriteOptions &options) {
     return check(options);
   }
   if (options.term.empty() || options.accelerator.empty())
-    throw UsageError("expected a file with a term and --accelerator FILE, or --check-rules");
+    throw UsageError(
+        "expected a model or a file with a term, and --accelerator FILE, or --check-rules");
   return map(options);
 }
 
@@ -140,10 +179,11 @@ int rewriteTerm(const RewriteOptions &options) {
 void addRewriteCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RewriteOptions>();
   CLI::App *command = app.add_subcommand(
-      "rewrite", "Map a term of tensors to the operators of an accelerator; check rules");
+      "rewrite", "Map a model to the coarse operators of an accelerator; check rules");
   command
       ->add_option("FILE", options->term,
-                   "A term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, 4], tensor[b, 8])); "
+                   "An ONNX file, or a term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, "
+                   "4], tensor[b, 8])); "
                    "with --check-rules a file of rules")
       ->type_name("");
   command->add_option("--accelerator", options->accelerator, "The machine, a JSON file")
@@ -151,6 +191,7 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   command->add_option("--rules", options->rules, "More rules (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  addSizeOption(*command, options->sizes);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
   command->add_option("--seed", options->checking.seed, "Seed of the random data")->type_name("N");
@@ -167,6 +208,7 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   command->add_flag("--json", options->json, "Report as JSON");
   command->footer(
       "Examples:\n"
+      "  headrace rewrite lenet.onnx --accelerator examples/accelerators/vector-64.json\n"
       "  headrace rewrite layer.term --accelerator examples/accelerators/vector-64.json\n"
       "  headrace rewrite --check-rules my.rules --seed 1");
   command->callback([options, &action] { action = [options] { return rewriteTerm(*options); }; });
