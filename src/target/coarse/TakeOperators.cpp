@@ -15,6 +15,8 @@
 #include "target/coarse/MapPieces.h"
 #include "transform/recipe/KernelModel.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 
 namespace headrace::coarse {
@@ -40,14 +42,13 @@ std::string operationsText(const rewrite::Mapping &mapping) {
 }
 
 /// Bytes read, bytes written, operations, and bytes that the operators would move besides.
-AffineMap costOf(const Piece &piece) {
+AffineMap costOf(const Piece &piece, ValueRange operands) {
   MLIRContext *context = piece.root()->getContext();
   auto bytes = [](Value value) { return byteCount(cast<RankedTensorType>(value.getType())); };
   AffineExpr read = constantDim(0, context), operations = read, moved = read;
   AffineExpr written = bytes(piece.root()->getResult(0));
-  for (const PieceInput &input : piece.inputs)
-    if (input.value)
-      read = normalized(read + bytes(input.value));
+  for (Value operand : operands)
+    read = normalized(read + bytes(operand));
   for (Operation *op : piece.operators) {
     operations =
         normalized(operations + cast<hr::OperatorInterface>(op).getMovement().operations(context));
@@ -90,8 +91,10 @@ private:
     std::string name = operatorName(root);
     SmallVector<Value> operands;
     for (const PieceInput &input : piece.inputs)
-      if (input.value)
-        operands.push_back(input.value);
+      if (input.value) {
+        auto taken = results.find(input.value);
+        operands.push_back(taken == results.end() ? input.value : taken->second);
+      }
     SmallVector<Attribute> operators;
     for (Operation *op : piece.operators)
       if (StringAttr part = b.getStringAttr(operatorName(op)); !llvm::is_contained(operators, part))
@@ -102,9 +105,11 @@ private:
     kernel->setAttr(kKindAttr, b.getStringAttr("coarse operators"));
     kernel->setAttr(kLoopsAttr, b.getStringAttr(operationsText(mapped.mapping)));
     SymbolTable(getOperation()).insert(kernel); // makes the name unique
-    auto launch = b.create<hr::LaunchOp>(
-        loc, root->getResultTypes(), operands, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
-        b.getStringAttr(name), b.getArrayAttr(operators), AffineMapAttr::get(costOf(piece)));
+    auto launch = b.create<hr::LaunchOp>(loc, root->getResultTypes(), operands,
+                                         FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
+                                         b.getStringAttr(name), b.getArrayAttr(operators),
+                                         AffineMapAttr::get(costOf(piece, operands)));
+    results[root->getResult(0)] = launch->getResult(0);
     root->replaceAllUsesWith(launch);
     for (Operation *op : llvm::reverse(piece.operators))
       op->erase();
@@ -125,16 +130,25 @@ private:
   }
 
   void noteReasons(ArrayRef<LeftOver> leftOver) {
+    // Parts of one coarse operator have its name.
+    llvm::MapVector<StringAttr, std::string> reasons;
     Builder b(&getContext());
-    NamedAttrList reasons;
-    for (const LeftOver &left : leftOver)
-      reasons.set(operatorName(left.op), b.getStringAttr(left.reason));
-    getOperation()->setAttr(kReasonsAttr, reasons.getDictionary(&getContext()));
+    for (const LeftOver &left : leftOver) {
+      std::string &all = reasons[b.getStringAttr(operatorName(left.op))];
+      if (!StringRef(all).contains(left.reason))
+        all += (all.empty() ? "" : "; ") + left.reason;
+    }
+    NamedAttrList attributes;
+    for (auto &[name, reason] : reasons)
+      attributes.set(name, b.getStringAttr(reason));
+    getOperation()->setAttr(kReasonsAttr, attributes.getDictionary(&getContext()));
   }
 
   std::string target;
   const rewrite::Accelerator &machine;
   std::string description;
+  /// Of operators that were taken, by what pieces know them as.
+  llvm::DenseMap<Value, Value> results;
 };
 
 } // namespace

@@ -42,7 +42,7 @@ public:
     FloatAttr number;
     if (!matchPattern(value, m_Constant(&number)))
       refuse("reads a number that is no constant");
-    return values[value] = builder.broadcast(operands.scalar(number.getValueAsDouble()), shape);
+    return values[value] = numbers(number.getValueAsDouble());
   }
 
   void compute(Operation &op) {
@@ -52,6 +52,8 @@ public:
   }
 
 private:
+  ShapedTerm numbers(double number) { return builder.broadcast(operands.scalar(number), shape); }
+
   ShapedTerm resultOf(Operation &op) {
     if (isa<arith::MaximumFOp>(op))
       for (int i : {0, 1})
@@ -59,6 +61,12 @@ private:
           return builder.function("relu", {of(op.getOperand(1 - i))});
     if (isa<arith::MulFOp>(op) && op.getOperand(0) == op.getOperand(1))
       return builder.function("square", {of(op.getOperand(0))});
+    // Machines multiply, and few divide.
+    FloatAttr divisor;
+    if (isa<arith::DivFOp>(op) && matchPattern(op.getOperand(1), m_Constant(&divisor)) &&
+        !divisor.getValue().isZero())
+      return builder.function("mul",
+                              {of(op.getOperand(0)), numbers(1 / divisor.getValueAsDouble())});
     StringRef name = functionOf(op);
     if (name.empty())
       refuse("terms have no function " + op.getName().getStringRef());
