@@ -54,6 +54,7 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldConstantsPass());
   program.addPass(createSimplifyAlgebraPass());
   program.addPass(createCSEPass());
+  target.addProgramPasses(manager);
 }
 
 void layout(OpPassManager &manager, ModuleOp module, const Target &target, const Settings &) {

@@ -32,6 +32,7 @@ namespace {
 struct Placed {
   Operation *op;
   std::string refusal; // why the wanted target cannot run it
+  bool isOwn = false;  // whether the wanted target wrote it: nobody else can run it
   double gain = 0;     // microseconds that the host takes longer
   int node = 0;
 };
@@ -86,6 +87,9 @@ private:
       Placed &step = steps.emplace_back(Placed{&op, ""});
       if (auto launch = dyn_cast<hr::LaunchOp>(op)) {
         ModuleOp kernel = kernelOf(launch);
+        step.isOwn = kernel->hasAttr(kTargetAttr);
+        if (step.isOwn)
+          continue;
         auto [refusal, isNew] = known.try_emplace(launch.getKernel());
         if (isNew)
           refusal->second = targets.wanted.whyNot(kernel);
@@ -142,7 +146,9 @@ private:
     llvm::DenseMap<Operation *, int> nodes;
     for (Placed &step : steps) {
       step.node = nodes[step.op] = graph.addNode();
-      if (step.refusal.empty())
+      if (step.isOwn)
+        graph.addEdge(wanted, step.node, MinimumCut::kUncut);
+      else if (step.refusal.empty())
         graph.addEdge(wanted, step.node, nanoseconds(step.gain));
       else
         graph.addEdge(step.node, host, MinimumCut::kUncut);

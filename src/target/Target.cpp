@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "target/coarse/CoarseTarget.h"
 #include "target/cpu/CpuTarget.h"
 #include "target/cuda/CudaTarget.h"
 
@@ -17,12 +18,14 @@ namespace {
 /// Passes of other components ask for machines by the names of targets.
 [[maybe_unused]] const bool machinesProvided = [] {
   provideMachines([](StringRef name) -> const Machine & { return findTarget(name).machine(); });
+  coarse::addEngine(); // packages name it, too
   return true;
 }();
 
 /// Added to before anything is compiled.
 std::vector<TargetKind> &targetKinds() {
-  static std::vector<TargetKind> kinds = {{"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}};
+  static std::vector<TargetKind> kinds = {
+      {"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}, {"coarse", coarse::makeTarget}};
   return kinds;
 }
 

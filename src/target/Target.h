@@ -73,6 +73,11 @@ public:
   virtual std::string whyNot(mlir::ModuleOp kernel) const = 0;
   virtual std::string whyNot(llvm::StringRef routine) const = 0;
 
+  /// Level 1, simplified: a target that computes several operators as one thing of its own takes
+  /// them here, before kernels are formed of the others. What it takes are launches of kernels that
+  /// name it as their target (Placement.h), whose modules are for it alone to read.
+  virtual void addProgramPasses(mlir::OpPassManager &program) const { (void)program; }
+
   /// Gives kernels what a user's recipe says of their stages. Throws Error where the text is no
   /// recipe, or speaks of stages that are not there.
   virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;

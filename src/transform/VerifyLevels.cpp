@@ -1,11 +1,11 @@
 // Verifiers at the borders between levels: what a level promises to the next one.
 //
-// verify-level1: the entry holds operators of `hr`, and library calls chosen for some; every shape
-//                has an expression.
-// verify-level2: kernels, library calls, checks, views and constants only; kernels hold linalg over
-// plain
-//                tensors, in loops over blocks of rows or where data says where to write, and
-//                compute all they yield; points of parallel loops write elements of their own.
+// verify-level1: the entry holds operators of `hr`, library calls chosen for some, and launches of
+//                kernels that the target wrote itself; every shape has an expression.
+// verify-level2: kernels, such launches, library calls, checks, views and constants only; kernels
+//                hold linalg over plain tensors, in loops over blocks of rows or where data says
+//                where to write, and compute all they yield; points of parallel loops write
+//                elements of their own.
 // verify-level3: kernels hold no tensor any more, only buffers.
 //
 // Each names the operator that broke the promise. They are part of every compilation.
@@ -38,7 +38,7 @@ LogicalResult verifySizesKnown(Operation &op) {
 struct VerifyLevel1Pass : impl::VerifyLevel1PassBase<VerifyLevel1Pass> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
-      if (!isa<hr::OperatorInterface, hr::LibraryOp>(op)) {
+      if (!isa<hr::OperatorInterface, hr::LibraryOp, hr::LaunchOp>(op)) {
         op.emitError("is no operator of level 1");
         return signalPassFailure();
       }
@@ -86,7 +86,8 @@ LogicalResult verifyKernelBody(hr::KernelOp kernel) {
 struct VerifyLevel2Pass : impl::VerifyLevel2PassBase<VerifyLevel2Pass> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
-      if (!isa<hr::KernelOp, hr::LibraryOp, hr::CheckOp, hr::ReshapeOp, hr::ConstantOp>(op)) {
+      if (!isa<hr::KernelOp, hr::LibraryOp, hr::LaunchOp, hr::CheckOp, hr::ReshapeOp,
+               hr::ConstantOp>(op)) {
         op.emitError("became no kernel");
         return signalPassFailure();
       }

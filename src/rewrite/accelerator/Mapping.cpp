@@ -157,10 +157,10 @@ Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, cons
   return mapping;
 }
 
-double replay(Terms &terms, const Mapping &mapping, const Accelerator &machine, uint64_t seed) {
-  return replay(terms, mapping.start, mapping.term, mapping.derivation,
-                MachineTermFacts(terms, allOperators(), machine), allOperators(),
-                randomInputs(terms, mapping.start, seed));
+void replay(Terms &terms, Mapping &mapping, const Accelerator &machine, uint64_t seed) {
+  mapping.replayError = replay(terms, mapping.start, mapping.term, mapping.derivation,
+                               MachineTermFacts(terms, allOperators(), machine), allOperators(),
+                               randomInputs(terms, mapping.start, seed));
 }
 
 Array runOnMachine(const Terms &terms, TermId term, const Accelerator &machine,

@@ -23,6 +23,7 @@ struct Mapping {
   std::vector<std::string> leftOver; ///< operators of tensors that the machine cannot compute
 
   std::vector<DerivationStep> derivation; ///< from `start` to `term`; only where asked for
+  std::optional<double> replayError;      ///< largest difference of values, once replayed
 };
 
 struct MappingOptions {
@@ -35,9 +36,9 @@ struct MappingOptions {
 Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, const RuleSet &rules,
                      const MappingOptions &options = {});
 
-/// Applies the mapping's derivation step by step, each on random values, too. Throws Error at a
-/// step that is wrong; gives the largest difference of values.
-double replay(Terms &terms, const Mapping &mapping, const Accelerator &machine, uint64_t seed);
+/// Applies the mapping's derivation step by step, each on random values, too, and notes the largest
+/// difference. Throws Error at a step that is wrong.
+void replay(Terms &terms, Mapping &mapping, const Accelerator &machine, uint64_t seed);
 
 /// The term computed as the machine does, with its numbers.
 Array runOnMachine(const Terms &terms, TermId term, const Accelerator &machine,

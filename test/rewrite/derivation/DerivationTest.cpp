@@ -20,7 +20,7 @@ protected:
                         {.limits = {}, .extraction = {}, .derives = true});
   }
 
-  std::string replayError(const Mapping &mapping) {
+  std::string replayError(Mapping mapping) {
     return errorOf([&] { replay(terms, mapping, machine, 1); });
   }
 

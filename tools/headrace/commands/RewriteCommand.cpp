@@ -1,4 +1,5 @@
 // headrace rewrite: terms of tensors mapped to the operators of an accelerator; rules checked.
+#include "driver/programs/ModelTerms.h"
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/accelerator/Mapping.h"
 #include "rewrite/derivation/Replay.h"
@@ -8,7 +9,9 @@
 #include "runtime/system/Error.h"
 
 #include "commands/Commands.h"
+#include "commands/ModelOptions.h"
 #include "report/Text.h"
+#include "tensors/Sizes.h"
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
@@ -22,7 +25,7 @@ using namespace headrace::rewrite;
 
 struct RewriteOptions {
   std::string term, accelerator;
-  std::vector<std::string> rules;
+  std::vector<std::string> rules, sizes;
   bool check = false, json = false, replay = false;
   CheckOptions checking;
   SaturationLimits limits;
@@ -76,6 +79,9 @@ void printDerivation(const Mapping &mapping, const Terms &terms) {
                step.rule.name(terms.vocabulary()) + (step.backwards ? ", backwards" : ""),
                textOf(step, terms, shapes));
   }
+  if (mapping.replayError)
+    fmt::print("replayed: every step follows by its rule, and values agree within {:.1e}\n",
+               *mapping.replayError);
 }
 
 nlohmann::ordered_json derivationJson(const Mapping &mapping, const Terms &terms) {
@@ -104,7 +110,7 @@ void printReport(const Mapping &mapping, const Terms &terms) {
   printDerivation(mapping, terms);
 }
 
-void printJson(const Mapping &mapping, const Terms &terms, std::optional<double> replayError) {
+nlohmann::ordered_json toJson(const Mapping &mapping, const Terms &terms) {
   nlohmann::ordered_json json = {{"term", printLines(terms, mapping.term)},
                                  {"operations", mapping.operations},
                                  {"useful_products", mapping.usefulProducts},
@@ -127,9 +133,36 @@ void printJson(const Mapping &mapping, const Terms &terms, std::optional<double>
       uses[use.rule] = use.merges;
   json["rules"] = std::move(uses);
   json["derivation"] = derivationJson(mapping, terms);
-  if (replayError)
-    json["replay_error"] = *replayError;
-  fmt::print("{}\n", json.dump(2));
+  if (mapping.replayError)
+    json["replay_error"] = *mapping.replayError;
+  return json;
+}
+
+bool isModel(const std::filesystem::path &path) {
+  return path.extension() == ".onnx" || path.extension() == ".hrpkg";
+}
+
+void printReport(const ModelMapping &model, const Terms &terms) {
+  for (const ModelMapping::Piece &piece : model.pieces) {
+    fmt::print("{}: {} operators\n", piece.name, piece.operators.size());
+    printReport(piece.mapping, terms);
+    fmt::print("\n");
+  }
+  for (const ModelMapping::LeftOver &left : model.leftOver)
+    fmt::print("{:<20} {}: {}\n", "left over", left.name, left.reason);
+}
+
+nlohmann::ordered_json toJson(const ModelMapping &model, const Terms &terms) {
+  nlohmann::ordered_json json = {{"pieces", nlohmann::ordered_json::array()},
+                                 {"left_over", nlohmann::ordered_json::array()}};
+  for (const ModelMapping::Piece &piece : model.pieces) {
+    nlohmann::ordered_json item = {{"name", piece.name}, {"operators", piece.operators}};
+    item.update(toJson(piece.mapping, terms));
+    json["pieces"].push_back(std::move(item));
+  }
+  for (const ModelMapping::LeftOver &left : model.leftOver)
+    json["left_over"].push_back({{"name", left.name}, {"reason", left.reason}});
+  return json;
 }
 
 int map(const RewriteOptions &options) {
@@ -138,21 +171,30 @@ int map(const RewriteOptions &options) {
   Terms terms(vocabulary);
   RuleSet rules = shippedRules(vocabulary);
   addRules(rules, options.rules, vocabulary);
+  auto report = [&](const auto &found) {
+    if (options.json)
+      fmt::print("{}\n", toJson(found, terms).dump(2));
+    else
+      printReport(found, terms);
+    return 0;
+  };
+  MappingOptions mapping{options.limits, {}, true};
+  if (isModel(options.term)) {
+    auto sizes = [&](const std::vector<std::string> &symbols) {
+      return parseSizes(options.sizes, symbols);
+    };
+    ModelMapping model = mapModel(options.term, sizes, terms, machine, rules, mapping);
+    for (ModelMapping::Piece &piece : model.pieces)
+      if (options.replay)
+        replay(terms, piece.mapping, machine, options.checking.seed);
+    return report(model);
+  }
   // Names of tensors are the user's: shapes are checked below, with the rest.
   TermId term = withPlaces([&] { return parseTerm(Source::read(options.term), terms, nullptr); });
-  Mapping mapping = mapToMachine(terms, term, machine, rules, {options.limits, {}, true});
-  std::optional<double> replayError;
+  Mapping found = mapToMachine(terms, term, machine, rules, mapping);
   if (options.replay)
-    replayError = replay(terms, mapping, machine, options.checking.seed);
-  if (options.json) {
-    printJson(mapping, terms, replayError);
-    return 0;
-  }
-  printReport(mapping, terms);
-  if (replayError)
-    fmt::print("replayed: every step follows by its rule, and values agree within {:.1e}\n",
-               *replayError);
-  return 0;
+    replay(terms, found, machine, options.checking.seed);
+  return report(found);
 }
 
 int rewriteTerm(const RewriteOptions &options) {
@@ -165,7 +207,8 @@ int rewriteTerm(const RewriteOptions &options) {
     return check(options);
   }
   if (options.term.empty() || options.accelerator.empty())
-    throw UsageError("expected a file with a term and --accelerator FILE, or --check-rules");
+    throw UsageError(
+        "expected a model or a file with a term, and --accelerator FILE, or --check-rules");
   return map(options);
 }
 
@@ -174,10 +217,11 @@ int rewriteTerm(const RewriteOptions &options) {
 void addRewriteCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RewriteOptions>();
   CLI::App *command = app.add_subcommand(
-      "rewrite", "Map a term of tensors to the operators of an accelerator; check rules");
+      "rewrite", "Map a model to the coarse operators of an accelerator; check rules");
   command
       ->add_option("FILE", options->term,
-                   "A term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, 4], tensor[b, 8])); "
+                   "An ONNX file, or a term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, "
+                   "4], tensor[b, 8])); "
                    "with --check-rules a file of rules")
       ->type_name("");
   command->add_option("--accelerator", options->accelerator, "The machine, a JSON file")
@@ -185,6 +229,7 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   command->add_option("--rules", options->rules, "More rules (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  addSizeOption(*command, options->sizes);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
   command->add_option("--seed", options->checking.seed, "Seed of the random data")->type_name("N");
@@ -203,6 +248,7 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   command->add_flag("--json", options->json, "Report as JSON");
   command->footer(
       "Examples:\n"
+      "  headrace rewrite lenet.onnx --accelerator examples/accelerators/vector-64.json\n"
       "  headrace rewrite layer.term --accelerator examples/accelerators/vector-64.json\n"
       "  headrace rewrite --check-rules my.rules --seed 1");
   command->callback([options, &action] { action = [options] { return rewriteTerm(*options); }; });

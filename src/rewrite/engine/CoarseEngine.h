@@ -1,0 +1,12 @@
+// The engine of accelerators with coarse operators: an interpreter, whose numbers are the
+// machine's.
+#pragma once
+
+#include "runtime/program/Engine.h"
+
+namespace headrace::rewrite {
+
+/// "coarse"
+const Engine &coarseEngine();
+
+} // namespace headrace::rewrite

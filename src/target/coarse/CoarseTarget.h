@@ -1,0 +1,16 @@
+// The target "coarse:FILE": an accelerator with coarse operators, which a file describes. The
+// operators of level 1 that it computes are mapped to its own; all else is the host's.
+#pragma once
+
+#include "target/Target.h"
+
+namespace headrace::coarse {
+
+/// `file` is the path of the machine's description. Throws Error where it is none; without a path,
+/// once anything is compiled.
+std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
+
+/// Makes the interpreter of mapped programs known to the process.
+void addEngine();
+
+} // namespace headrace::coarse

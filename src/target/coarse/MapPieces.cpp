@@ -1,0 +1,91 @@
+#include "target/coarse/MapPieces.h"
+
+#include "runtime/system/Error.h"
+
+using namespace mlir;
+
+namespace headrace::coarse {
+
+namespace {
+
+/// Maps terms, each once.
+class Mapper {
+public:
+  Mapper(rewrite::Terms &terms, const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
+         const rewrite::MappingOptions &options)
+      : terms(terms), machine(machine), rules(rules), options(options) {}
+
+  const rewrite::Mapping &map(rewrite::TermId term) {
+    auto known = mappings.find(term);
+    if (known == mappings.end())
+      known = mappings.emplace(term, mapToMachine(terms, term, machine, rules, options)).first;
+    return known->second;
+  }
+
+  /// Why the machine cannot compute an operator; empty where it can.
+  std::string reasonAgainst(Operation *op, const BatchAxis &batch) {
+    const rewrite::Mapping &mapping = map(pieceOf(op, terms, batch).term);
+    if (mapping.leftOver.empty())
+      return "";
+    return "'" + machine.name + "' has no operator for " + mapping.leftOver.front();
+  }
+
+private:
+  rewrite::Terms &terms;
+  const rewrite::Accelerator &machine;
+  const rewrite::RuleSet &rules;
+  const rewrite::MappingOptions &options;
+  std::unordered_map<rewrite::TermId, rewrite::Mapping> mappings;
+};
+
+/// What the next view must know about a piece that did not map: the operators to blame, or, where
+/// each maps alone and the search ended too early, that its parts are to be searched one by one.
+void divide(const Piece &piece, const BatchAxis &batch, Mapper &mapper, ViewOptions &options) {
+  bool isBlamed = false;
+  SmallVector<Operation *> computing;
+  for (Operation *op : piece.operators) {
+    if (!computes(op))
+      continue;
+    computing.push_back(op);
+    std::string reason = mapper.reasonAgainst(op, batch);
+    if (reason.empty())
+      continue;
+    options.reasonsAgainst[op] = reason;
+    isBlamed = true;
+  }
+  if (isBlamed)
+    return;
+  if (computing.size() > 1)
+    options.ends.insert(computing[computing.size() / 2 - 1]);
+  else
+    options.reasonsAgainst[piece.root()] = "the search ended before it was mapped";
+}
+
+} // namespace
+
+MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
+                         const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
+                         Unmapped unmapped, const rewrite::MappingOptions &options) {
+  Mapper mapper(terms, machine, rules, options);
+  ViewOptions parts;
+  while (true) {
+    ProgramView view = viewOf(entry, terms, parts);
+    bool isDivided = false;
+    for (const Piece &piece : view.pieces) {
+      if (unmapped == Unmapped::StaysInPiece || mapper.map(piece.term).leftOver.empty())
+        continue;
+      divide(piece, view.batch, mapper, parts);
+      isDivided = true;
+    }
+    if (isDivided)
+      continue;
+    MappedProgram program{view.batch, {}, std::move(view.leftOver)};
+    for (Piece &piece : view.pieces) {
+      const rewrite::Mapping &mapping = mapper.map(piece.term);
+      program.pieces.push_back({std::move(piece), mapping});
+    }
+    return program;
+  }
+}
+
+} // namespace headrace::coarse

@@ -1,0 +1,352 @@
+"""Models on accelerators with coarse operators: mapped by `rewrite`, run by `--target coarse:FILE`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="onnx writes the models")
+from onnx import TensorProto, helper, numpy_helper
+
+BIN = os.environ.get("HEADRACE_BIN")
+pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
+
+SIZES = [(32, 32), (64, 64), (96, 96), (128, 128), (48, 80)]
+VECTORS = ("VVAdd", "VVMul", "VVMax", "VVRelu", "VVTanh")
+large = pytest.mark.skipif(
+    not os.environ.get("HEADRACE_LARGE_TESTS"), reason="takes longer: set HEADRACE_LARGE_TESTS=1"
+)
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [BIN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def good(*arguments: object) -> str:
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def machine(
+    folder: Path, rows: int, columns: int, element: str = "float32", vectors=VECTORS
+) -> Path:
+    operators = [{"name": "MVMul", "sizes": [rows, columns], "cost": rows / 2}]
+    operators += [
+        {"name": name, "sizes": [n], "cost": 1} for n in sorted({rows, columns}) for name in vectors
+    ]
+    path = folder / f"vector-{rows}x{columns}-{element}.json"
+    text = {
+        "name": path.stem,
+        "element": element,
+        "saturates": True,
+        "accumulate": "float32",
+        "chip_bytes": 1 << 22,
+        "cost_per_byte": {"load": 0.0625, "store": 0.0625, "output": 0.0625},
+        "operators": operators,
+    }
+    path.write_text(json.dumps(text))
+    return path
+
+
+def written(path: Path, nodes: list, inputs: dict, output: list, weights: dict) -> Path:
+    """A model whose nodes have the names of their outputs."""
+    for node in nodes:
+        node.name = node.output[0]
+
+    def value(name, shape):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value(name, shape) for name, shape in inputs.items()],
+        [value(nodes[-1].output[0], output)],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, path)
+    return path
+
+
+def random_weights(**shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+    source = np.random.default_rng(5)
+    return {
+        name: (source.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) + 1)).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+
+
+def classic(folder: Path) -> Path:
+    """LeNet's first form in small: tanh, averages, padding, an open batch."""
+    weights = random_weights(
+        w1=(4, 1, 3, 3), b1=(4,), w2=(6, 4, 3, 3), b2=(6,), w3=(20, 24), b3=(20,), w4=(10, 20)
+    )
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["conv1"], pads=[1, 1, 1, 1]),
+        helper.make_node("Tanh", ["conv1"], ["tanh1"]),
+        helper.make_node("AveragePool", ["tanh1"], ["pool1"], **pool),
+        helper.make_node("Conv", ["pool1", "w2", "b2"], ["conv2"]),
+        helper.make_node("Tanh", ["conv2"], ["tanh2"]),
+        helper.make_node("AveragePool", ["tanh2"], ["pool2"], **pool),
+        helper.make_node("Flatten", ["pool2"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "w3", "b3"], ["dense1"], transB=1),
+        helper.make_node("Tanh", ["dense1"], ["tanh3"]),
+        helper.make_node("Gemm", ["tanh3", "w4"], ["y"], transB=1),
+    ]
+    inputs = {"x": ["batch", 1, 12, 12]}
+    return written(folder / "classic.onnx", nodes, inputs, ["batch", 10], weights)
+
+
+def interrupted(folder: Path) -> Path:
+    """Two dense layers, and between them what has no form as a term."""
+    weights = random_weights(w1=(30, 20), w2=(10, 30))
+    nodes = [
+        helper.make_node("Gemm", ["x", "w1"], ["first"], transB=1),
+        helper.make_node("Erf", ["first"], ["middle"]),
+        helper.make_node("Gemm", ["middle", "w2"], ["last"], transB=1),
+        helper.make_node("Relu", ["last"], ["y"]),
+    ]
+    inputs = {"x": ["batch", 20]}
+    return written(folder / "interrupted.onnx", nodes, inputs, ["batch", 10], weights)
+
+
+def network(name: str, folder: Path, small: bool = True) -> Path:
+    maker = pytest.importorskip("bench.models.make")
+    return maker.make(maker.MODELS[name], folder, small=small)
+
+
+def results(model: Path, folder: Path, *options: object) -> np.ndarray:
+    good("run", model, "--random", 3, "--output", folder, *options)
+    (path,) = folder.glob("*.npy")
+    return np.load(path)
+
+
+def report(model: Path, file: Path, *options: object) -> dict:
+    return json.loads(good("rewrite", model, "--accelerator", file, "--json", *options))
+
+
+def check_maps(model: Path, file: Path, folder: Path, tolerance: float = 1e-5) -> None:
+    """Nothing is left over, and the machine's results are those of the CPU."""
+    mapped = report(model, file)
+    assert mapped["left_over"] == []
+    assert [piece["left_over"] for piece in mapped["pieces"]] == [[]]
+    expected = results(model, folder / "cpu", "--size=batch=2")
+    got = results(model, folder / "coarse", "--size=batch=2", f"--target=coarse:{file}")
+    assert got.shape == expected.shape
+    assert np.abs(got - expected).max() <= tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(("rows", "columns"), SIZES)
+def test_networks_map_to_every_size_with_nothing_left_over(rows, columns, tmp_path):
+    file = machine(tmp_path, rows, columns)
+    check_maps(classic(tmp_path), file, tmp_path)
+    check_maps(network("mlp", tmp_path), file, tmp_path / "mlp")
+
+
+@large
+@pytest.mark.parametrize(("rows", "columns"), SIZES)
+@pytest.mark.parametrize("name", ["lenet", "mlp"])
+def test_networks_of_full_size_map_to_every_size(name, rows, columns, tmp_path):
+    check_maps(network(name, tmp_path, small=False), machine(tmp_path, rows, columns), tmp_path)
+
+
+def test_lenet_maps_from_its_file(tmp_path):
+    check_maps(network("lenet", tmp_path), machine(tmp_path, 128, 128), tmp_path)
+
+
+def test_results_have_the_numbers_of_the_machine(tmp_path):
+    types = pytest.importorskip("ml_dtypes")
+    model = classic(tmp_path)
+    expected = results(model, tmp_path / "cpu", "--size=batch=4")
+    errors = []
+    for element, kind, tolerance in (
+        ("float32", np.float32, 1e-5),
+        ("float16", np.float16, 1e-2),
+        ("float8_e4m3fn", types.float8_e4m3fn, 0.3),
+    ):
+        file = machine(tmp_path, 64, 64, element)
+        got = results(model, tmp_path / element, "--size=batch=4", f"--target=coarse:{file}")
+        np.testing.assert_array_equal(got, got.astype(kind).astype(np.float32))
+        errors.append(np.abs(got - expected).max() / np.abs(expected).max())
+        assert errors[-1] <= tolerance
+    assert errors == sorted(errors)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 2, 5])
+def test_any_batch_gives_the_results_of_the_cpu(batch, tmp_path):
+    model, file = network("mlp", tmp_path), machine(tmp_path, 48, 80)
+    size = f"--size=batch={batch}"
+    expected = results(model, tmp_path / "cpu", size)
+    got = results(model, tmp_path / "coarse", size, f"--target=coarse:{file}")
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+
+
+MOVEMENTS = {
+    "transpose": (
+        lambda: [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1])],
+        ["batch", 6, 4],
+        {},
+    ),
+    "slice": (
+        lambda: [helper.make_node("Slice", ["x", "from", "to", "axes"], ["t"])],
+        ["batch", 2, 6],
+        {"from": np.array([1, 0]), "to": np.array([3, 6]), "axes": np.array([1, 2])},
+    ),
+    "concat": (
+        lambda: [helper.make_node("Concat", ["x", "x"], ["t"], axis=2)],
+        ["batch", 4, 12],
+        {},
+    ),
+    "pad": (
+        lambda: [helper.make_node("Pad", ["x", "pads"], ["t"])],
+        ["batch", 4, 9],
+        {"pads": np.array([0, 0, 1, 0, 0, 2])},
+    ),
+    "reshape": (
+        lambda: [helper.make_node("Reshape", ["x", "shape"], ["t"])],
+        ["batch", 8, 3],
+        {"shape": np.array([0, 8, 3])},
+    ),
+    "mean": (
+        lambda: [helper.make_node("ReduceMean", ["x"], ["t"], axes=[2], keepdims=1)],
+        ["batch", 4, 1],
+        {},
+    ),
+    "row": (
+        lambda: [helper.make_node("Add", ["x", "row"], ["t"])],
+        ["batch", 4, 6],
+        {"row": np.arange(4, dtype=np.float32).reshape(4, 1)},
+    ),
+    "products": (
+        lambda: [
+            helper.make_node("Transpose", ["x"], ["u"], perm=[0, 2, 1]),
+            helper.make_node("MatMul", ["x", "u"], ["t"]),
+        ],
+        ["batch", 4, 4],
+        {},
+    ),
+    "widest": (
+        lambda: [helper.make_node("MaxPool", ["x"], ["t"], kernel_shape=[3], strides=[2])],
+        ["batch", 4, 2],
+        {},
+    ),
+    "groups": (
+        lambda: [helper.make_node("Conv", ["x", "w"], ["t"], group=2, pads=[1, 1])],
+        ["batch", 6, 6],
+        {"w": np.linspace(-1, 1, 6 * 2 * 3, dtype=np.float32).reshape(6, 2, 3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("batch", ["batch", 3])
+@pytest.mark.parametrize("name", MOVEMENTS)
+def test_an_operator_has_a_form_as_a_term(name, batch, tmp_path):
+    nodes, output, weights = MOVEMENTS[name]
+    relu = helper.make_node("Relu", ["t"], ["y"])
+    output = [batch, *output[1:]]
+    model = written(tmp_path / "m.onnx", [*nodes(), relu], {"x": [batch, 4, 6]}, output, weights)
+    file = machine(tmp_path, 8, 8)
+    mapped = report(model, file)
+    assert mapped["left_over"] == [] and len(mapped["pieces"]) == 1, mapped
+    assert mapped["pieces"][0]["left_over"] == []
+    sizes = ["--size=batch=1"] if batch == "batch" else []
+    expected = results(model, tmp_path / "cpu", *sizes)
+    got = results(model, tmp_path / "coarse", f"--target=coarse:{file}", *sizes)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_report_says_what_each_piece_became(tmp_path):
+    mapped = report(network("mlp", tmp_path), machine(tmp_path, 64, 64))
+    assert set(mapped) == {"pieces", "left_over"}
+    (piece,) = mapped["pieces"]
+    assert {
+        "name",
+        "operators",
+        "term",
+        "operations",
+        "useful_products",
+        "done_products",
+        "bytes",
+        "cost",
+        "extraction",
+        "search",
+        "left_over",
+        "rules",
+    } <= set(piece)
+    assert piece["operators"][0] == "/0/Gemm" and piece["name"] == piece["operators"][-1]
+    assert piece["operations"]["MVMul[64, 64]"] >= 1
+    assert piece["useful_products"] == 64 * 32 + 32 * 16 + 16 * 10
+    assert "0.weight" in piece["term"] and "input" in piece["term"]
+
+
+def test_a_function_that_the_machine_lacks_is_named(tmp_path):
+    file = machine(tmp_path, 64, 64, vectors=[name for name in VECTORS if name != "VVRelu"])
+    model = network("mlp", tmp_path)
+    left = report(model, file)["pieces"][0]["left_over"]
+    assert left and all(text.startswith("map[relu] of ") for text in left)
+    # The target gives those to the CPU, and computes what stands between.
+    kernels = json.loads(good("explain", "--json", model, "--target", f"coarse:{file}"))["kernels"]
+    kernels = [kernel for kernel in kernels if kernel["kind"] != "copy"]
+    where = {kernel["name"]: kernel["where"] for kernel in kernels}
+    assert where["/0/Gemm"] == where["/4/Gemm"] == "coarse"
+    assert where["/1/Relu"] == where["/3/Relu"] == "cpu"
+    reasons = {kernel["why_not"] for kernel in kernels if kernel["where"] == "cpu"}
+    assert reasons and all("has no operator for map[relu]" in reason for reason in reasons)
+    expected = results(model, tmp_path / "cpu", "--size=batch=2")
+    got = results(model, tmp_path / "coarse", "--size=batch=2", f"--target=coarse:{file}")
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_what_has_no_form_as_a_term_bounds_the_pieces(tmp_path):
+    model, file = interrupted(tmp_path), machine(tmp_path, 16, 16)
+    mapped = report(model, file)
+    assert [piece["operators"][0] for piece in mapped["pieces"]] == ["first", "last"]
+    assert {left["name"] for left in mapped["left_over"]} == {"middle"}
+    assert "math.erf" in mapped["left_over"][0]["reason"]
+    kernels = json.loads(good("explain", "--json", model, "--target", f"coarse:{file}"))["kernels"]
+    where = [kernel["where"] for kernel in kernels if kernel["kind"] != "copy"]
+    assert where == ["coarse", "cpu", "coarse"]
+    expected = results(model, tmp_path / "cpu", "--size=batch=3")
+    got = results(model, tmp_path / "coarse", "--size=batch=3", f"--target=coarse:{file}")
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_package_runs_on_the_accelerator(tmp_path):
+    model, file = network("mlp", tmp_path), machine(tmp_path, 64, 64, "float16")
+    good("compile", model, "--target", f"coarse:{file}", "-o", tmp_path / "mlp.hrpkg")
+    direct = results(model, tmp_path / "direct", "--size=batch=2", f"--target=coarse:{file}")
+    file.unlink()  # the package has all it needs
+    packaged = results(tmp_path / "mlp.hrpkg", tmp_path / "packaged", "--size=batch=2")
+    np.testing.assert_array_equal(packaged, direct)
+
+
+@pytest.mark.parametrize("name", ["softmax", "mish", "layernorm"])
+def test_what_cannot_be_mapped_gives_the_results_of_the_cpu(name, tmp_path):
+    model, file = network(name, tmp_path), machine(tmp_path, 64, 64)
+    expected = results(model, tmp_path / "cpu")
+    got = results(model, tmp_path / "coarse", f"--target=coarse:{file}")
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_mistakes_are_explained(tmp_path):
+    model, file = interrupted(tmp_path), machine(tmp_path, 16, 16)
+    for target, message in (
+        ("coarse", "expected the file of an accelerator, as in coarse:"),
+        ("coarse:nowhere.json", "nowhere.json: cannot open"),
+        (f"coarse:{model}", f"{model}: the file is no JSON"),
+    ):
+        done = run("run", model, "--random", 1, "--target", target)
+        assert done.returncode == 1 and message in done.stderr
+    done = run("rewrite", model, "--accelerator", file, "--size", "rows=3")
+    assert done.returncode == 1 and "the model has no open size 'rows'" in done.stderr
+    done = run("rewrite", tmp_path / "nowhere.onnx", "--accelerator", file)
+    assert done.returncode == 1 and "nowhere.onnx: cannot open the file" in done.stderr
