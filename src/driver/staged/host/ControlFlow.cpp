@@ -94,8 +94,8 @@ namespace {
 /// Scan over the inputs of one sequence.
 class Scan {
 public:
-  Scan(HostCall &c, size_t scanInputs, size_t states, bool hasAxes)
-      : c(c), scanInputs(scanInputs), states(states), declared(c.body("body").outputs) {
+  Scan(HostCall &c, size_t states, bool hasAxes)
+      : c(c), states(states), declared(c.body("body").outputs) {
     inputAxes = c.node.getInts("scan_input_axes");
     inputDirections = c.node.getInts(hasAxes ? "scan_input_directions" : "directions");
     outputAxes = c.node.getInts("scan_output_axes");
@@ -156,7 +156,7 @@ private:
   }
 
   HostCall &c;
-  size_t scanInputs, states;
+  size_t states;
   const std::vector<onnx::ValueInfo> &declared;
   std::vector<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
 };
@@ -174,7 +174,7 @@ static size_t scanInputCount(HostCall &c, size_t given) {
 /// In version 8 everything has a first axis of independent sequences, whose lengths may differ.
 static Values runBatchedScan(HostCall &c) {
   size_t given = c.inputs.size() - 1, scanned = scanInputCount(c, given), states = given - scanned;
-  Scan scan(c, scanned, states, /*hasAxes=*/false);
+  Scan scan(c, states, /*hasAxes=*/false);
   Values all;
   for (size_t i = 1; i < c.inputs.size(); ++i) {
     all.push_back(c.input(i));
@@ -219,7 +219,7 @@ static Values runScan(HostCall &c) {
   Values state, inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i)
     (i < states ? state : inputs).push_back(c.input(i));
-  return Scan(c, scanned, states, /*hasAxes=*/true).run(std::move(state), inputs, std::nullopt);
+  return Scan(c, states, /*hasAxes=*/true).run(std::move(state), inputs, std::nullopt);
 }
 
 /// The body for each element; what is no sequence is the same for all.

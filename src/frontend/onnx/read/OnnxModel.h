@@ -33,8 +33,8 @@ struct ValueInfo {
   std::optional<std::vector<Dim>> shape;
   Kind kind = Unknown;
   bool isString = false;
-  std::shared_ptr<const ValueInfo> element; // of all but tensors, where it is declared
-  std::string keyType;                      // of a map: "string" or an element type
+  std::shared_ptr<const ValueInfo> element = {}; // of all but tensors, where it is declared
+  std::string keyType = {};                      // of a map: "string" or an element type
 
   /// "f32", "string", "sequence(f32)", "optional(sequence(i64))", "map(string, f32)"; "?" where
   /// nothing is declared.
@@ -66,8 +66,8 @@ struct Node {
   std::vector<std::string> inputs, outputs; // "" is an omitted optional one
   std::vector<Attribute> attributes;
   /// The version of its operator set where that is not the model's: in the body of a function.
-  std::optional<int64_t> opset;
-  std::string overload; // which function of that name
+  std::optional<int64_t> opset = {};
+  std::string overload = {}; // which function of that name
 
   const Attribute *find(std::string_view attribute) const;
 
@@ -88,7 +88,7 @@ struct Node {
 struct Initializer {
   std::string name;
   headrace::Tensor tensor;
-  std::shared_ptr<const StringTensor> strings; // in place of `tensor` where it is of strings
+  std::shared_ptr<const StringTensor> strings = {}; // in place of `tensor` where it is of strings
 };
 
 struct Graph {
@@ -110,7 +110,7 @@ struct Function {
 struct Model {
   int64_t irVersion = 0;
   std::string producer;
-  std::map<std::string, int64_t> opsets; // domain to version; "" is the standard domain
+  std::map<std::string, int64_t> opsets;       // domain to version; "" is the standard domain
   std::map<std::string, std::string> metadata; // what the writer noted, by its own keys
   Graph graph;
 };

@@ -28,7 +28,7 @@ struct AttentionParts {
   mlir::Value query, key, value;
   /// What must be so for a key to be seen (booleans), and what is added to scores; both may be null
   /// and broadcast to [batch, heads, queries, keys].
-  mlir::Value allowed, bias;
+  mlir::Value allowed = {}, bias = {};
   KeyWindow window;
   double scale = 1, softcap = 0;
   /// Null: the queries' type.
