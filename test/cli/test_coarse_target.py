@@ -131,7 +131,8 @@ def results(model: Path, folder: Path, *options: object) -> np.ndarray:
 
 
 def report(model: Path, file: Path, *options: object) -> dict:
-    return json.loads(good("rewrite", model, "--accelerator", file, "--json", *options))
+    limits = ["--max-seconds", 600]  # nodes end the search, on any machine alike
+    return json.loads(good("rewrite", model, "--accelerator", file, "--json", *limits, *options))
 
 
 def check_maps(model: Path, file: Path, folder: Path, tolerance: float = 1e-5) -> None:

@@ -38,6 +38,16 @@ private:
   std::unordered_map<rewrite::TermId, rewrite::Mapping> mappings;
 };
 
+/// Maps that the machine lacks functions for. Those are found in no time; a search of a whole piece
+/// would go on for what is not there.
+void blameMaps(const ProgramView &view, Mapper &mapper, ViewOptions &options) {
+  for (const Piece &piece : view.pieces)
+    for (Operation *op : piece.operators)
+      if (isa<hr::MapOp>(op))
+        if (std::string reason = mapper.reasonAgainst(op, view.batch); !reason.empty())
+          options.reasonsAgainst[op] = reason;
+}
+
 /// What the next view must know about a piece that did not map: the operators to blame, or, where
 /// each maps alone and the search ended too early, that its parts are to be searched one by one.
 void divide(const Piece &piece, const BatchAxis &batch, Mapper &mapper, ViewOptions &options) {
@@ -68,6 +78,8 @@ MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
                          Unmapped unmapped, const rewrite::MappingOptions &options) {
   Mapper mapper(terms, machine, rules, options);
   ViewOptions parts;
+  if (unmapped == Unmapped::EndsPiece)
+    blameMaps(viewOf(entry, terms, parts), mapper, parts);
   while (true) {
     ProgramView view = viewOf(entry, terms, parts);
     bool isDivided = false;
