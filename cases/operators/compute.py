@@ -281,6 +281,16 @@ def reduction_cases() -> list[Case]:
     cases += [
         one("CumSum", whole(5, 3, dtype=np.int32), ints(0)[0], constants=(1,), label="int"),
         one("CumSum", normal(3, 0), ints(1)[0], constants=(1,), label="nothing"),
+        # Rows as long as a vector, read at one place of a last axis.
+        one(
+            "CumSum",
+            whole(4, 2, 2, dtype=np.int64),
+            ints(2)[0],
+            constants=(1,),
+            reverse=1,
+            label="columns",
+        ),
+        one("CumSum", normal(3, 16, 5), ints(2)[0], constants=(1,), label="vectors_of_columns"),
         one("CumSum", normal(4, 3), ints(0)[0], constants=(1,), free={0: ["n", 3]}, label="free"),
     ]
     return cases

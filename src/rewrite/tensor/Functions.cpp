@@ -13,8 +13,9 @@ using Limits = std::numeric_limits<double>;
 
 // NaN stays NaN, on either side.
 double maximum(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+double minimum(double a, double b) { return a < b || std::isnan(a) ? a : b; }
 
-constexpr std::array<ScalarFunction, 11> functions = {{
+constexpr std::array<ScalarFunction, 12> functions = {{
     {.name = "relu", .unary = [](double x) { return maximum(x, 0); }},
     {.name = "tanh", .unary = [](double x) { return std::tanh(x); }},
     {.name = "exp", .unary = [](double x) { return std::exp(x); }},
@@ -27,6 +28,7 @@ constexpr std::array<ScalarFunction, 11> functions = {{
      .reorders = true,
      .neutral = 1},
     {.name = "max", .binary = maximum, .reorders = true, .neutral = -Limits::infinity()},
+    {.name = "min", .binary = minimum, .reorders = true, .neutral = Limits::infinity()},
     {.name = "sub", .binary = [](double a, double b) { return a - b; }},
     {.name = "div", .binary = [](double a, double b) { return a / b; }},
 }};

@@ -10,6 +10,7 @@ void populateCanonicalizations(RewritePatternSet &patterns) {
     dialect->getCanonicalizationPatterns(patterns);
   for (RegisteredOperationName op : context->getRegisteredOperations())
     op.getCanonicalizationPatterns(patterns, context);
+  populateSliceConstantPatterns(patterns);
 }
 
 } // namespace headrace

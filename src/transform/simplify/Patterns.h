@@ -13,6 +13,8 @@ void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 /// The canonicalizations of every operation in use.
 void populateCanonicalizations(mlir::RewritePatternSet &patterns);
+/// Level 3: constant offsets and sizes of slices; part of the canonicalizations above.
+void populateSliceConstantPatterns(mlir::RewritePatternSet &patterns);
 /// Level 3: reads with a step become plain reads of a strided slice.
 void populateSliceStridedOperandPatterns(mlir::RewritePatternSet &patterns);
 /// Level 3: vectors are read from and written to tensors themselves, not to slices of them.
