@@ -97,6 +97,7 @@ int runCommandLine(int argc, char **argv) {
   addMachineCommand(app, action);
   addVtaCommand(app, action);
   addRewriteCommand(app, action);
+  addConformanceCommand(app, action);
   try {
     std::vector<std::string> words = withLongDashes(argc, argv);
     std::ranges::reverse(words); // as CLI11 wants them

@@ -18,6 +18,7 @@ void addExploreCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
 void addRewriteCommand(CLI::App &app, Action &action);
+void addConformanceCommand(CLI::App &app, Action &action);
 
 /// A command line that does not say what to do: exits with 2 where an Error exits with 1.
 class UsageError : public std::runtime_error {

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """The cases of the `onnx` package: each compiled, run, and compared with the results that it comes with.
 
-    ./dev conformance [--group GROUP] [--filter TEXT] [--json FILE] [--write docs/onnx.md] [--jobs N]
+    headrace conformance onnx [--group GROUP] [--filter TEXT] [--json [FILE]] [--jobs N]
 
 Every case runs in a child process, so that a crash or a hang costs one case. A case passes, is wrong, is
 refused (with the reason in words) or crashes; the table counts them per operator.
@@ -208,7 +207,16 @@ class Child:
 
     @staticmethod
     def start(group: str) -> Child:
-        command = [sys.executable, __file__, "--serve", "--group", group]
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "headrace.conformance",
+            "--serve",
+            "--group",
+            group,
+        ]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -287,35 +295,47 @@ def write_page(path: Path, rows: list[tuple]) -> None:
     path.write_text(before + begin + "\n".join(lines) + "\n" + end + after)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(given: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
+    parser.add_argument("suite", nargs="?", default="onnx", choices=["onnx"], help="of cases")
     parser.add_argument("--group", default="node", choices=GROUPS, help="of cases (default: node)")
     parser.add_argument("--filter", default="", metavar="TEXT", help="cases whose names hold this")
-    parser.add_argument("--json", metavar="FILE", help="write every case's verdict and reason")
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="print every case's verdict and reason, or write them to FILE",
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     if arguments.serve:
         serve(arguments.group)
         return 0
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        parser.error("expected the Python package onnx, whose cases these are; pip install onnx")
     cases = load_cases(arguments.group)
     names = [name for name in cases if arguments.filter in name]
     if not names:
         parser.error(f"no case's name holds '{arguments.filter}'")
     verdicts = run_all(names, arguments.group, min(arguments.jobs, len(names)))
     rows = counted(verdicts, cases)
-    print(as_text(rows))
-    for name, (kind, reason) in verdicts.items():
-        if kind in ("wrong", "crash"):
-            print(f"{kind}: {name}: {reason}")
+    as_json = json.dumps({name: {"verdict": k, "reason": r} for name, (k, r) in verdicts.items()})
+    if arguments.json == "-":
+        print(as_json)
+    else:
+        print(as_text(rows))
+        for name, (kind, reason) in verdicts.items():
+            if kind in ("wrong", "crash"):
+                print(f"{kind}: {name}: {reason}")
     if arguments.write:
         write_page(arguments.write, rows)
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(
-                {name: {"verdict": k, "reason": r} for name, (k, r) in verdicts.items()}, file
-            )
+    if arguments.json and arguments.json != "-":
+        Path(arguments.json).write_text(as_json)
     return any(kind in ("wrong", "crash") for kind, _ in verdicts.values())
 
 
