@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import real_models
+from pages import put_table
 
 BEGIN, END = "<!-- table: ./dev models --write -->\n", "<!-- end of models -->"
 
@@ -95,9 +96,7 @@ def main() -> None:
             lines.append(f"| {name} | {results[0][0]} | {ratios} |")
             print(lines[-1], flush=True)
     if arguments.write:
-        before, begin, rest = arguments.write.read_text().partition(BEGIN)
-        _, end, after = rest.partition(END)
-        arguments.write.write_text(before + begin + "\n".join(lines) + "\n" + end + after)
+        put_table(arguments.write, BEGIN, END, lines)
 
 
 if __name__ == "__main__":

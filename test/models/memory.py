@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import real_models
+from pages import put_table
 
 BEGIN, END = "<!-- table: ./dev models memory --write -->\n", "<!-- end of memory -->"
 MODELS = ("resnet50", "mixer", "bert")
@@ -89,9 +90,7 @@ def main() -> None:
             lines.append(measure(name))
             print(lines[-1], flush=True)
     if arguments.write:
-        before, begin, rest = arguments.write.read_text().partition(BEGIN)
-        _, end, after = rest.partition(END)
-        arguments.write.write_text(before + begin + "\n".join(lines) + "\n" + end + after)
+        put_table(arguments.write, BEGIN, END, lines)
 
 
 if __name__ == "__main__":

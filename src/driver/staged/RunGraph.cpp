@@ -145,6 +145,22 @@ static bool fits(const NeededValue &needed, const Tensor &found) {
   return true;
 }
 
+/// The tensors for the stage's inputs, null for what comes without one; nothing where types or
+/// ranks are others than when it was made.
+static std::optional<std::vector<const Tensor *>> inputsLike(const Stage &stage,
+                                                             const GraphPlan::Frame &frame) {
+  std::vector<const Tensor *> found(stage.inputs.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (stage.inputs[i] < 0)
+      continue;
+    found[i] = frame.tensor(stage.inputs[i]);
+    if (!found[i] || found[i]->dtype() != stage.model->inputs()[i].dtype ||
+        found[i]->shape().size() != stage.sizes[i].size())
+      return std::nullopt;
+  }
+  return found;
+}
+
 /// Whether the stage's values and sizes are those of this run.
 static bool fits(const Stage &stage, const GraphPlan::Frame &frame) {
   for (const NeededValue &needed : stage.needed) {
@@ -152,17 +168,13 @@ static bool fits(const Stage &stage, const GraphPlan::Frame &frame) {
     if (!found || !fits(needed, *found))
       return false;
   }
-  for (size_t i = 0; i < stage.inputs.size(); ++i) {
-    if (stage.inputs[i] < 0)
-      continue;
-    const Tensor *found = frame.tensor(stage.inputs[i]);
-    if (!found || found->dtype() != stage.model->inputs()[i].dtype ||
-        found->shape().size() != stage.sizes[i].size())
-      return false;
-    for (size_t d = 0; d < found->shape().size(); ++d)
-      if (stage.steps[i][d] == 0 && found->shape()[d] != stage.sizes[i][d])
+  std::optional<std::vector<const Tensor *>> inputs = inputsLike(stage, frame);
+  if (!inputs)
+    return false;
+  for (size_t i = 0; i < inputs->size(); ++i)
+    for (size_t d = 0; (*inputs)[i] && d < stage.sizes[i].size(); ++d)
+      if (stage.steps[i][d] == 0 && (*inputs)[i]->shape()[d] != stage.sizes[i][d])
         return false;
-  }
   try {
     stage.model->bind(frame.inputsOf(stage));
     return true;
@@ -179,15 +191,7 @@ static bool isSimilar(const Stage &stage, const GraphPlan::Frame &frame, bool wh
         found->dtype() != needed.tensor.dtype() || found->shape() != needed.tensor.shape())
       return false;
   }
-  for (size_t i = 0; i < stage.inputs.size(); ++i) {
-    if (stage.inputs[i] < 0)
-      continue;
-    const Tensor *found = frame.tensor(stage.inputs[i]);
-    if (!found || found->dtype() != stage.model->inputs()[i].dtype ||
-        found->shape().size() != stage.sizes[i].size())
-      return false;
-  }
-  return true;
+  return inputsLike(stage, frame).has_value();
 }
 
 std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
