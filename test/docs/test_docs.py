@@ -119,3 +119,11 @@ def test_lines_of_prose_hold_120_columns(page: Path) -> None:
     prose = re.sub(r"^```.*?^```|^   ```.*?^   ```", "", page.read_text(), flags=re.S | re.M)
     long = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")]
     assert long == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_of_code_begin_and_end_on_lines_of_their_own(page: Path) -> None:
+    """A picture whose lines were filled like prose would have its fences inside of them."""
+    marks = [line.strip() for line in page.read_text().splitlines() if "```" in line]
+    assert all(re.fullmatch(r"```[\w+-]*", mark) for mark in marks), marks
+    assert len(marks) % 2 == 0
