@@ -12,19 +12,16 @@ import argparse
 import collections
 import json
 import os
-import select
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from headrace.children import answers
+
 KINDS = ("pass", "wrong", "refused", "crash")
-SECONDS_FOR_ONE = 60
-
-
 GROUPS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 
 
@@ -81,9 +78,6 @@ def operator_of(name: str, cases: dict) -> str:
     """Cases of functions that are written out have the name of the case with the operator itself."""
     nodes = cases.get(name.partition("_expanded")[0], cases[name]).model.graph.node
     return nodes[0].op_type if nodes else "(none)"
-
-
-# In a child
 
 
 def verdict(case) -> tuple[str, str]:
@@ -187,86 +181,17 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
 
 
-def serve(group: str) -> None:
-    """Answers each line on standard input, a case's name, with a line of verdict."""
-    import warnings
+def run_all(names: list[str], cases: dict, jobs: int) -> dict[str, tuple[str, str]]:
+    """Making the node cases takes seconds: children get copies of them."""
 
-    warnings.simplefilter("ignore")
-    cases = load_cases(group)
-    print("ready", flush=True)
-    for line in sys.stdin:
-        print(json.dumps(verdict(cases[line.strip()])), flush=True)
+    def answer(name: str) -> str:
+        os.environ["HEADRACE_THREADS"] = "1"
+        return json.dumps(verdict(cases[name]))
 
-
-# In the parent
-
-
-@dataclass
-class Child:
-    process: subprocess.Popen
-
-    @staticmethod
-    def start(group: str) -> Child:
-        command = [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-m",
-            "headrace.conformance",
-            "--serve",
-            "--group",
-            group,
-        ]
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "HEADRACE_THREADS": "1"},
-            text=True,
-        )
-        process.stdout.readline()
-        return Child(process)
-
-    def ask(self, name: str) -> tuple[str, str] | None:
-        """None where it died or took too long; it is over then."""
-        try:
-            self.process.stdin.write(name + "\n")
-            self.process.stdin.flush()
-            ready, _, _ = select.select([self.process.stdout], [], [], SECONDS_FOR_ONE)
-            line = self.process.stdout.readline() if ready else ""
-        except OSError:
-            line = ""
-        if line:
-            kind, reason = json.loads(line)
-            return kind, reason
-        self.process.kill()
-        self.process.wait()
-        return None
-
-    def end(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def run_all(names: list[str], group: str, jobs: int) -> dict[str, tuple[str, str]]:
-    from concurrent.futures import ThreadPoolExecutor
-
-    def run_part(part: list[str]) -> dict[str, tuple[str, str]]:
-        child, verdicts = Child.start(group), {}
-        for name in part:
-            answer = child.ask(name)
-            verdicts[name] = answer or ("crash", "the process died or took too long")
-            if answer is None:
-                child = Child.start(group)
-        child.end()
-        return verdicts
-
-    with ThreadPoolExecutor(jobs) as pool:
-        found = {}
-        for part in pool.map(run_part, [names[i::jobs] for i in range(jobs)]):
-            found |= part
-    return found
+    found = {}
+    for name, line, why in answers(names, answer, jobs):
+        found[name] = tuple(json.loads(line)) if line else ("crash", why)
+    return {name: found[name] for name in names}
 
 
 def counted(verdicts: dict[str, tuple[str, str]], cases: dict) -> list[tuple]:
@@ -309,20 +234,17 @@ def main(given: list[str] | None = None) -> int:
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args(given)
-    if arguments.serve:
-        serve(arguments.group)
-        return 0
     try:
         import onnx  # noqa: F401
     except ImportError:
         parser.error("expected the Python package onnx, whose cases these are; pip install onnx")
+    warnings.simplefilter("ignore")
     cases = load_cases(arguments.group)
     names = [name for name in cases if arguments.filter in name]
     if not names:
         parser.error(f"no case's name holds '{arguments.filter}'")
-    verdicts = run_all(names, arguments.group, min(arguments.jobs, len(names)))
+    verdicts = run_all(names, cases, min(arguments.jobs, len(names)))
     rows = counted(verdicts, cases)
     as_json = json.dumps({name: {"verdict": k, "reason": r} for name, (k, r) in verdicts.items()})
     if arguments.json == "-":
