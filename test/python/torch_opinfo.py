@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 import types
 import unittest
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ if importlib.util.find_spec("expecttest") is None:
 
 from headrace.torch import FallbackWarning, _backend  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.testing._internal.common_utils import SEED, set_rng_seed  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
 #: Operators whose results are not determined.
@@ -67,7 +69,7 @@ def cases(name: str, op: Any, dtype: torch.dtype, limit: int | None, gradients: 
     differentiable = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     gradients = gradients and differentiable
     torch.manual_seed(0)
-    samples = list(op.sample_inputs("cpu", dtype, requires_grad=gradients))
+    samples = list(itertools.islice(samples_of(op, dtype, gradients), 1 if limit == 1 else None))
     chosen = range(len(samples))
     if limit is not None and len(samples) > limit:
         chosen = sorted({i * len(samples) // limit for i in range(limit)})
@@ -83,6 +85,18 @@ def cases(name: str, op: Any, dtype: torch.dtype, limit: int | None, gradients: 
             if runs(case):
                 found.append(case)
     return found
+
+
+def samples_of(op: Any, dtype: torch.dtype, gradients: bool) -> Iterator[Any]:
+    """As `op.sample_inputs` gives them, without its look at the stack for a test's name, which
+    takes longer than making them."""
+    samples = iter(op.sample_inputs_func(op, "cpu", dtype, gradients))
+    while True:
+        set_rng_seed(SEED)
+        try:
+            yield next(samples)
+        except StopIteration:
+            return
 
 
 def in_place(function: Callable) -> Callable:
