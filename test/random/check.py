@@ -1,4 +1,5 @@
-"""One random program three ways: compiled, by the reference evaluation, and by ONNX Runtime."""
+"""One random program four ways: compiled, by the reference evaluation, rewritten and compiled, and by ONNX
+Runtime."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from engines import Command, Engine, Package, Refused
 from onnx import helper
 
 from cases.graphs.values import MANTISSA, Program, epsilon
+from rewrite import rewrite
 from runtime import Answer, by_runtime, is_fit_for_single
 
 DOUBLE = np.dtype(np.float64)
@@ -159,7 +161,8 @@ def engine_for(path: Path) -> Engine:
     return Command(command, path) if command else Package(path)
 
 
-def check(program: Program) -> Verdict:
+def check(program: Program, rewrites: bool = True) -> Verdict:
+    """With `rewrites`, an equivalent model must give the same results."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(program.model, path)
@@ -176,9 +179,28 @@ def check(program: Program) -> Verdict:
             return Verdict("wrong", f"reference: {type(error).__name__}: {error}")
     if wrong := compare(program, compiled, reference):
         return Verdict("wrong", f"compiled against reference: {wrong}")
+    if rewrites and (wrong := difference_when_rewritten(program, compiled)):
+        return Verdict("wrong", wrong)
     answer = by_runtime(program)
     if answer.results is not None and (wrong := compare_with_runtime(program, compiled, answer)):
         return Verdict("wrong", f"compiled against ONNX Runtime: {wrong}", answer.kind)
     if answer.kind == "refused" and known_differences(program)[0]:
         answer.kind = "limited"  # what follows a result of the wrong shape does not fit together
     return Verdict("same", "", answer.kind, answer.message)
+
+
+def difference_when_rewritten(program: Program, compiled: dict) -> str:
+    changed, how = rewrite(program)
+    if not how:
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        onnx.save(changed.model, path)
+        try:
+            again = engine_for(path).compiled(changed.feeds)
+        except Refused:
+            return ""  # a size that is computed at run time, say
+        except Exception as error:  # noqa: BLE001
+            return f"rewritten by {how}: {type(error).__name__}: {error}"
+    wrong = compare(program, {name: again[name] for name in compiled}, compiled)
+    return f"rewritten by {how}: {wrong}" if wrong else ""

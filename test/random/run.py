@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random ONNX graphs, compiled and compared with the reference evaluation and ONNX Runtime.
+"""Random ONNX graphs, compiled and compared with the reference evaluation, with themselves rewritten, and with
+ONNX Runtime.
 
     python test/random/run.py --count 2000 --seed 0 --jobs 2
 
@@ -43,13 +44,13 @@ class Outcome:
     runtime_refusals: dict[int, str] = field(default_factory=dict)
 
 
-def start_child(keeps_kernels: bool) -> Child:
+def start_child(keeps_kernels: bool, rewrites_every: int) -> Child:
     # One thread each: the jobs share the cores.
     environment = {**os.environ, "HEADRACE_THREADS": "1", "OMP_NUM_THREADS": "1"}
     if not keeps_kernels:
         environment["HEADRACE_CACHE_DIR"] = ""
     process = subprocess.Popen(
-        [sys.executable, __file__, "--serve"],
+        [sys.executable, __file__, "--serve", "--rewrite", str(rewrites_every)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -59,18 +60,20 @@ def start_child(keeps_kernels: bool) -> Child:
     return Child(process)
 
 
-def serve() -> None:
+def serve(rewrites_every: int) -> None:
     from check import check
 
     from cases.graphs.onnx_graphs import generate
 
     for line in sys.stdin:
-        verdict = check(generate(int(line)))
+        seed = int(line)
+        verdict = check(generate(seed), rewrites_every > 0 and seed % rewrites_every == 0)
         print(json.dumps(dataclasses.astuple(verdict)), flush=True)
 
 
-def run_seeds(seeds, jobs: int, keeps_kernels: bool = False) -> Outcome:
-    """Keeping kernels in the cache pays where the same seeds come again."""
+def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, rewrites_every: int = 1) -> Outcome:
+    """Keeping kernels in the cache pays where the same seeds come again. One seed in `rewrites_every`
+    is also compared with itself rewritten."""
     outcome, waiting = Outcome(), iter(seeds)
     selector = selectors.DefaultSelector()
 
@@ -99,7 +102,7 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False) -> Outcome:
             outcome.refusals[message.split(": ", 2)[-1]] += 1
 
     for _ in range(jobs):
-        give_next(start_child(keeps_kernels))
+        give_next(start_child(keeps_kernels, rewrites_every))
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
         hung = [key.data for key in selector.get_map().values()] if not ready else []
@@ -113,7 +116,7 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False) -> Outcome:
             child.process.kill()
             status = child.process.wait()
             note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
-            give_next(start_child(keeps_kernels))
+            give_next(start_child(keeps_kernels, rewrites_every))
     return outcome
 
 
@@ -157,14 +160,18 @@ def main() -> int:
     parser.add_argument("--save", type=Path, default=Path("build/random-failures"))
     parser.add_argument("--no-shrink", action="store_true", help="report failing seeds as they are")
     parser.add_argument("--command", help="a headrace command to compute them with")
+    parser.add_argument(
+        "--rewrite", type=int, default=1, metavar="N", help="rewrite one in N; 0: none"
+    )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve()
+        serve(options.rewrite)
         return 0
     if options.command:
         os.environ["HEADRACE_RANDOM_COMMAND"] = os.path.abspath(options.command)
-    outcome = run_seeds(range(options.seed, options.seed + options.count), options.jobs)
+    seeds = range(options.seed, options.seed + options.count)
+    outcome = run_seeds(seeds, options.jobs, rewrites_every=options.rewrite)
     if not options.no_shrink:
         for seed in list(outcome.failures)[:20]:
             path = save_small(seed, options.save)

@@ -12,8 +12,11 @@ pytest.importorskip("onnxruntime")
 from run import run_seeds  # noqa: E402
 
 from cases.graphs.onnx_graphs import NAMES, accepted_operators, generate
+from rewrite import CHANGES, WAYS, rewrite  # noqa: E402
 
-COUNT = 20_000 if os.environ.get("HEADRACE_LARGE_TESTS") else 2000
+LARGE = bool(os.environ.get("HEADRACE_LARGE_TESTS"))
+COUNT = 20_000 if LARGE else 2000
+REWRITES_EVERY = 1 if LARGE else 5
 
 
 def test_every_accepted_operator_has_a_generator() -> None:
@@ -41,6 +44,19 @@ def test_results_flow_into_other_nodes() -> None:
     assert shared > 0.4 * count
 
 
+def test_rewritten_models_are_other_models() -> None:
+    done: collections.Counter = collections.Counter()
+    for seed in range(300):
+        program = generate(seed)
+        before = program.model.SerializeToString()
+        changed, how = rewrite(program)
+        assert program.model.SerializeToString() == before
+        assert how or changed.model.SerializeToString() == before
+        done.update(step.partition("(")[0] for step in how.split(", ") if step)
+    ways = {way.__name__ for way in WAYS} | {change.__name__ for change in CHANGES} - {"detour"}
+    assert set(done) == ways
+
+
 def test_a_seed_is_a_program() -> None:
     first, second = generate(7), generate(7)
     assert first.model.SerializeToString() == second.model.SerializeToString()
@@ -48,7 +64,9 @@ def test_a_seed_is_a_program() -> None:
 
 
 def test_random_graphs() -> None:
-    outcome = run_seeds(range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True)
+    outcome = run_seeds(
+        range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True, rewrites_every=REWRITES_EVERY
+    )
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.
     assert outcome.kinds["refused"] < COUNT // 20
