@@ -111,7 +111,7 @@ public:
   }
   bool runsAlone() const override { return true; }
   std::unique_ptr<ProgramRunner> makeRunner(Program program, ProgramCode code) const override {
-    return makeRunnerOfDevice(std::move(program), std::move(code.images));
+    return makeRunnerOfDevice(std::move(program), code.images);
   }
   Place place() const override { return {chosenDevice()}; }
   Place placeOf(const void *address) const override { return PlaceFinder().find(address); }

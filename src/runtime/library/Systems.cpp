@@ -96,7 +96,7 @@ template <class T, class Cell>
 void solveAll(const Step &step, const Systems &sizes, Factorization factorization,
               void *const *buffers, ThreadPool &pool) {
   constexpr int64_t grain = 4096; // elements that are worth a worker's waking up
-  constexpr int64_t parts = sizeof(T) / sizeof(double);
+  constexpr int64_t parts = std::is_same_v<T, double> ? 1 : 2; // of a number
   int64_t matrixCells = sizes.unknowns * sizes.unknowns * parts,
           rightCells = sizes.unknowns * sizes.columns * parts;
   auto *matrices = static_cast<const Cell *>(buffers[0]),

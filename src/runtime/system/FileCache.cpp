@@ -116,7 +116,7 @@ void FileCache::store(const std::string &key, std::string_view content) const {
 // folder need no count of what they all wrote.
 bool FileCache::isTurnToTrim(const std::string &key, size_t bytes) const {
   double drawn = std::ldexp(static_cast<double>(XXH3_64bits(key.data(), key.size())), -64);
-  return drawn * static_cast<double>(limit / 64) < static_cast<double>(bytes);
+  return drawn * (static_cast<double>(limit) / 64) < static_cast<double>(bytes);
 }
 
 void FileCache::trim() const {

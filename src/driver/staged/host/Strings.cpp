@@ -147,10 +147,10 @@ static Tensor numbersOf(HostCall &c, const StringTensor &texts, DType dtype) {
   for (size_t i = 0; i < texts.elements.size(); ++i) {
     const std::string &text = texts.elements[i];
     double number = 0;
-    bool isNumber = isFloating && parse(text, number);
+    bool isNumber = isFloating ? parse(text, number) : parse(text, wide.as<int64_t>()[i]);
     if (isFloating)
       wide.as<double>()[i] = number;
-    else if (!(isNumber = parse(text, wide.as<int64_t>()[i])) && parse(text, number)) {
+    else if (!isNumber && parse(text, number)) {
       isNumber = std::abs(number) < 0x1p62;
       wide.as<int64_t>()[i] = isNumber ? static_cast<int64_t>(number) : 0;
     }

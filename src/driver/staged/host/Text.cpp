@@ -1,5 +1,6 @@
 #include "driver/staged/host/Text.h"
 
+#include <bit>
 #include <clocale>
 #include <cwctype>
 #include <locale.h>
@@ -30,7 +31,7 @@ std::wstring toCharacters(std::string_view text) {
 std::string toUtf8(std::wstring_view characters) {
   std::string result;
   for (wchar_t character : characters) {
-    auto point = static_cast<uint32_t>(character);
+    auto point = std::bit_cast<uint32_t>(character);
     int more = point >= 0x10000 ? 3 : point >= 0x800 ? 2 : point >= 0x80 ? 1 : 0;
     if (more == 0) {
       result += static_cast<char>(point);
@@ -48,7 +49,7 @@ std::string withCase(std::string_view text, Case wanted) {
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   std::wstring characters = toCharacters(text);
   for (wchar_t &character : characters) {
-    auto given = static_cast<wint_t>(character);
+    auto given = std::bit_cast<wint_t>(character);
     bool isLower = wanted == Case::Lower;
     if (locale)
       given = isLower ? towlower_l(given, locale) : towupper_l(given, locale);

@@ -63,8 +63,7 @@ private:
 
   double valueOf(AffineExpr size) const {
     try {
-      return static_cast<double>(
-          toDimExpr(size).evaluate({symbols.data(), static_cast<size_t>(symbols.size())}));
+      return static_cast<double>(toDimExpr(size).evaluate({symbols.data(), symbols.size()}));
     } catch (const Error &) {
       return NominalSizes::kDefault;
     }

@@ -69,10 +69,12 @@ bool isPanel(const PanelRead &panel) {
       read.getVectorType().getNumElements() != type.getShape().back())
     return false;
   int64_t dim = type.getRank() - 1;
-  for (scf::ForOp loop : panel.inside)
-    if (--dim < 0 || read.getIndices()[dim] != loop.getInductionVar() ||
+  for (scf::ForOp loop : panel.inside) {
+    --dim;
+    if (dim < 0 || read.getIndices()[dim] != loop.getInductionVar() ||
         getConstantIntValue(loop.getStep()) != 1 || tripsOf(loop) != type.getDimSize(dim))
       return false;
+  }
   return true;
 }
 
