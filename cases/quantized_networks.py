@@ -54,7 +54,8 @@ class NetworkBuilder:
         infos = [helper.make_tensor_value_info(o, onnx.TensorProto.FLOAT, None) for o in outputs]
         graph = helper.make_graph(self.nodes, "net", self.inputs, infos, self.initializers)
         opsets = [helper.make_opsetid("", self.opset)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        return onnx.shape_inference.infer_shapes(model)
 
 
 def plain_cnn(b: NetworkBuilder) -> onnx.ModelProto:
@@ -79,7 +80,11 @@ def residual(b: NetworkBuilder) -> onnx.ModelProto:
 
 def concatenated(b: NetworkBuilder) -> onnx.ModelProto:
     x = b.input("x", ["n", 4, 8, 8])
-    parts = [b.node("Relu", b.conv(x, 4, 6, 1)), b.conv(x, 4, 5), b.node("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4)]
+    parts = [
+        b.node("Relu", b.conv(x, 4, 6, 1)),
+        b.conv(x, 4, 5),
+        b.node("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4),
+    ]
     joined = b.node("Concat", *parts, axis=1)
     return b.model(b.conv(joined, 15, 7))
 

@@ -75,8 +75,10 @@ static Affine affineOf(const onnx::Node &node, const onnx::GraphView &view) {
 static Tensor scaled(const Tensor &weight, const std::vector<double> &factors) {
   Tensor result = Tensor::allocate(DType::F32, weight.shape());
   int64_t inner = weight.elements() / std::max<int64_t>(weight.shape()[0], 1);
+  const float *from = weight.as<float>();
+  auto *to = result.as<float>();
   for (int64_t i = 0; i < weight.elements(); ++i)
-    result.as<float>()[i] = static_cast<float>(weight.as<float>()[i] * factors[i / inner]);
+    to[i] = static_cast<float>(from[i] * factors[static_cast<size_t>(i / inner)]);
   return result;
 }
 

@@ -28,8 +28,9 @@ std::map<std::string, double> signalToNoise(Probe &exact, Probe &quantized,
     for (const auto &[value, other] : names) {
       Tensor a = before.at(value).converted(DType::F32), b = after.at(other).converted(DType::F32);
       Sums &sum = sums[value];
+      const float *exactNumbers = a.as<float>(), *otherNumbers = b.as<float>();
       for (int64_t i = 0; i < a.elements(); ++i) {
-        double number = a.as<float>()[i], error = number - b.as<float>()[i];
+        double number = exactNumbers[i], error = number - otherNumbers[i];
         sum.signal += number * number;
         sum.noise += error * error;
       }

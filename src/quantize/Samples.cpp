@@ -63,6 +63,15 @@ Calibration calibrationOf(const onnx::Graph &graph, const GivenSamples &given) {
   return result;
 }
 
+/// As many samples as fit, but the same number in all runs where that takes no more than twice as
+/// many: a model is compiled for each.
+static int64_t evenly(int64_t count, int64_t most) {
+  for (int64_t size = most; size > most / 2; --size)
+    if (count % size == 0)
+      return size;
+  return most;
+}
+
 Samples::Samples(const Model &model, const Calibration &calibration) {
   int64_t atOnce = kMostSamples;
   bool isFixed = false;
@@ -101,6 +110,8 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
                shapeString(arrays[i].tensor.shape()));
   if (!isCut)
     atOnce = 1;
+  else if (!isFixed)
+    atOnce = evenly(count, std::min(atOnce, count));
   if (isCut && isFixed && count % atOnce != 0)
     fail(ErrorKind::ShapeMismatch, model.inputs()[0],
          "expected a multiple of " + std::to_string(atOnce) +

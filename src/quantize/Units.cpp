@@ -3,7 +3,9 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/Text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace headrace::quantize {
 
@@ -19,18 +21,19 @@ static bool has(const onnx::Node &node, size_t input) {
 /// The numbers as f32, times a factor.
 static Tensor singles(const Tensor &tensor, float factor = 1) {
   Tensor result = Tensor::allocate(DType::F32, tensor.shape());
-  Tensor from = tensor.converted(DType::F32);
-  for (int64_t i = 0; i < from.elements(); ++i)
-    result.as<float>()[i] = from.as<float>()[i] * factor;
+  Tensor single = tensor.converted(DType::F32);
+  const float *from = single.as<float>();
+  std::transform(from, from + single.elements(), result.as<float>(),
+                 [&](float number) { return number * factor; });
   return result;
 }
 
 static void checkFinite(const Tensor &tensor, const onnx::Node &node, const std::string &value) {
-  for (int64_t i = 0; i < tensor.elements(); ++i)
-    if (!std::isfinite(tensor.as<float>()[i]))
+  for (float number : std::span(tensor.as<float>(), static_cast<size_t>(tensor.elements())))
+    if (!std::isfinite(number))
       throw Error(ErrorKind::InvalidModel, node.describe() + ": " + inQuotes(value) +
                                                ": expected finite numbers, found " +
-                                               std::to_string(tensor.as<float>()[i]));
+                                               std::to_string(number));
 }
 
 /// Why a constant cannot be a weight.

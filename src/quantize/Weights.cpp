@@ -53,24 +53,25 @@ static void fitBias(std::vector<float> &scales, const std::optional<Bias> &bias,
 
 QuantizedWeight quantizedWeight(const Unit &unit, float inputScale, const Options &options) {
   const Weight &weight = *unit.weight;
-  const Tensor &numbers = weight.numbers;
+  const Tensor &tensor = weight.numbers;
+  const float *numbers = tensor.as<float>();
   int64_t channels =
-      options.weights == WeightScales::Channel ? numbers.shape()[weight.channelAxis] : 1;
+      options.weights == WeightScales::Channel ? tensor.shape()[weight.channelAxis] : 1;
   auto channel = [&](int64_t i) {
     return static_cast<size_t>(channels == 1 ? 0
-                                             : channelOf(i, numbers.shape(), weight.channelAxis));
+                                             : channelOf(i, tensor.shape(), weight.channelAxis));
   };
   std::vector<std::vector<float>> parts(static_cast<size_t>(channels));
-  for (int64_t i = 0; i < numbers.elements(); ++i)
-    parts[channel(i)].push_back(numbers.as<float>()[i]);
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    parts[channel(i)].push_back(numbers[i]);
   QuantizedWeight result;
   for (const std::vector<float> &part : parts)
     result.scales.push_back(scaleOfWeights(part, options.scales));
   fitBias(result.scales, unit.bias, inputScale, options.scales);
-  result.integers = Tensor::allocate(DType::I8, numbers.shape());
-  for (int64_t i = 0; i < numbers.elements(); ++i)
-    result.integers.as<int8_t>()[i] =
-        static_cast<int8_t>(quantized(numbers.as<float>()[i], result.scales[channel(i)]));
+  result.integers = Tensor::allocate(DType::I8, tensor.shape());
+  auto *integers = result.integers.as<int8_t>();
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    integers[i] = static_cast<int8_t>(quantized(numbers[i], result.scales[channel(i)]));
   return result;
 }
 

@@ -45,7 +45,8 @@ def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def scales_of(model: onnx.ModelProto) -> list[np.ndarray]:
     numbers = constants(model)
-    return [numbers[n.input[1]] for n in model.graph.node if n.op_type.endswith("quantizeLinear") or n.op_type == "QuantizeLinear"]
+    kinds = ("QuantizeLinear", "DequantizeLinear")
+    return [numbers[node.input[1]] for node in model.graph.node if node.op_type in kinds]
 
 
 def output_scale(model: onnx.ModelProto, output: str) -> float | None:
@@ -58,28 +59,21 @@ def output_scale(model: onnx.ModelProto, output: str) -> float | None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("choices", CHOICES, ids=ids)
-def test_products_biases_and_rounding_are_those_of_the_definition(tmp_path, name, choices):
+def test_results_are_those_of_the_definition_and_a_step_from_onnx_runtime(tmp_path, name, choices):
+    """Products, biases and rounding bit for bit; the other system may multiply by one scale less."""
     seed = sorted(NETWORKS).index(name)
     model = build(name, seed)
     _, path, written = quantized(tmp_path, model, samples(model, 40, seed), **choices)
     feeds = samples(model, 5, seed + 100)
     expected = Evaluation(written).run(feeds)
-    for output, found, right in zip(model.graph.output, ours(path, feeds), expected):
-        if output_scale(written, output.name):
+    results = zip(model.graph.output, ours(path, feeds), expected, theirs(path, feeds))
+    for output, found, right, other in results:
+        step = output_scale(written, output.name)
+        if step:
             np.testing.assert_array_equal(found, right)
         else:
             np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("choices", CHOICES, ids=ids)
-def test_onnx_runtime_differs_by_a_step_at_most(tmp_path, name, choices):
-    model = build(name, 11)
-    _, path, written = quantized(tmp_path, model, samples(model, 40), **choices)
-    feeds = samples(model, 6, 5)
-    for output, found, right in zip(model.graph.output, ours(path, feeds), theirs(path, feeds)):
-        step = output_scale(written, output.name) or 0.02
-        assert np.abs(found - right).max() <= step * 1.001
+        assert np.abs(found - other).max() <= (step or 0.02) * 1.001
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -87,7 +81,9 @@ def test_results_stay_near_the_float_model(tmp_path, name):
     model = build(name, 3)
     feeds = samples(model, 64)
     report, path, _ = quantized(tmp_path, model, feeds)
-    for right, found, line in zip(theirs(tmp_path / "float.onnx", feeds), ours(path, feeds), report["outputs"]):
+    for right, found, line in zip(
+        theirs(tmp_path / "float.onnx", feeds), ours(path, feeds), report["outputs"]
+    ):
         noise = 10 * np.log10((right**2).sum() / ((right - found) ** 2).sum())
         assert noise > 20
         assert line["sqnr_db"] == pytest.approx(noise, abs=0.05)
@@ -104,7 +100,9 @@ def test_scales_are_powers_of_two_where_asked(tmp_path, weights):
 
 def test_a_power_of_two_has_the_least_error_not_the_next_above(tmp_path):
     b = NetworkBuilder(0)
-    model = b.model(b.node("MatMul", b.input("x", ["n", 4]), b.constant(np.eye(4, dtype=np.float32))))
+    model = b.model(
+        b.node("MatMul", b.input("x", ["n", 4]), b.constant(np.eye(4, dtype=np.float32)))
+    )
     x = np.random.default_rng(0).uniform(-1, 1, (4000, 4)).astype(np.float32)
     x[0, 0] = 1.02  # one number needs 2^-6, all others fit 2^-7
     report, _, _ = quantized(tmp_path, model, x, scales="po2", weights="tensor")
@@ -144,7 +142,11 @@ def test_what_concat_joins_has_one_scale(tmp_path):
     makers = {n.output[0]: n for n in written.graph.node}
     (concat,) = (n for n in written.graph.node if n.op_type == "Concat")
     joined = {makers[name].input[1] for name in concat.input}
-    (after,) = (n for n in written.graph.node if n.op_type == "QuantizeLinear" and n.input[0] == concat.output[0])
+    (after,) = (
+        n
+        for n in written.graph.node
+        if n.op_type == "QuantizeLinear" and n.input[0] == concat.output[0]
+    )
     assert joined == {after.input[1]}
 
 
@@ -175,7 +177,9 @@ def test_channels_of_zeros_keep_their_bias(tmp_path):
     weight = b.random.standard_normal((5, 8)).astype(np.float32)
     weight[2] = 0
     bias = np.array([0, 1, 7.5, -3, 0], np.float32)
-    model = b.model(b.node("Gemm", b.input("x", ["n", 8]), b.constant(weight), b.constant(bias), transB=1))
+    model = b.model(
+        b.node("Gemm", b.input("x", ["n", 8]), b.constant(weight), b.constant(bias), transB=1)
+    )
     feeds = samples(model, 50)
     for choices in CHOICES:
         report, path, _ = quantized(tmp_path, model, feeds, **choices)
@@ -212,6 +216,7 @@ def test_half_precision_models_keep_their_interface(tmp_path):
     weight = b.constant(b.random.standard_normal((6, 5)).astype(np.float16))
     model = b.model(b.node("Relu", b.node("MatMul", "x", weight)))
     model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    model = onnx.shape_inference.infer_shapes(model)
     x = np.random.default_rng(0).standard_normal((30, 6)).astype(np.float16)
     report, path, _ = quantized(tmp_path, model, x)
     (found,) = ours(path, {"x": x})
@@ -224,7 +229,11 @@ def test_operators_without_integers_stay_float_with_a_reason(tmp_path):
     x = b.node("Sigmoid", b.conv(b.input("x", ["n", 3, 6, 6]), 3, 4))
     model = b.model(b.node("Add", b.conv(x, 4, 4), b.constant(np.ones(1, np.float32))))
     report, path, written = quantized(tmp_path, model, samples(model, 20))
-    reasons = {line["operators"][0]: line["reason"] for line in report["operators"] if line["form"] == "float"}
+    reasons = {
+        line["operators"][0]: line["reason"]
+        for line in report["operators"]
+        if line["form"] == "float"
+    }
     assert reasons == {"Sigmoid": "no form in integers", "Add": "it adds a constant"}
     feeds = samples(model, 3, 1)
     for found, right in zip(ours(path, feeds), theirs(path, feeds)):
@@ -243,12 +252,16 @@ def test_nodes_stay_float_where_asked(tmp_path):
 def test_integer_arithmetic_of_shapes_is_left_alone(tmp_path):
     b = NetworkBuilder(9)
     x = b.input("x", ["n", 4, 6])
-    one = b.constant(np.array([0, -1], np.int64))
     batch = b.node("Add", b.node("Shape", x, end=2), b.node("Shape", x, end=2))
     batch = b.node("Sub", batch, b.node("Shape", x, end=2))
-    flat = b.node("Reshape", x, b.node("Concat", b.node("Slice", batch, *slice_of(b, 0, 1)), b.constant(np.array([-1])), axis=0))
+    flat = b.node(
+        "Reshape",
+        x,
+        b.node(
+            "Concat", b.node("Slice", batch, *slice_of(b, 0, 1)), b.constant(np.array([-1])), axis=0
+        ),
+    )
     model = b.model(b.node("MatMul", flat, b.weight(24, 5)))
-    del one
     report, path, written = quantized(tmp_path, model, samples(model, 20))
     assert [line["form"] for line in report["operators"] if line["operators"] == ["Add"]] == []
     feeds = samples(model, 3, 2)

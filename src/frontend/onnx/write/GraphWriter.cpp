@@ -8,57 +8,69 @@ namespace headrace::onnx {
 
 using Message = protozero::pbf_writer;
 
-static void writeType(Message message, const ValueInfo &value);
+/// A message that may be empty, and then means something: protozero's own writer leaves it out.
+template <class Fill> static void addMessage(Message &message, uint32_t field, Fill fill) {
+  std::string bytes;
+  Message inner(bytes);
+  fill(inner);
+  message.add_message(field, bytes);
+}
 
-static void writeTensorType(Message message, const ValueInfo &value) {
+static void writeDim(Message &message, const Dim &dim) {
+  if (dim.value)
+    message.add_int64(wire::dim::value, *dim.value);
+  else if (!dim.symbol.empty())
+    message.add_string(wire::dim::param, dim.symbol);
+}
+
+static void writeTensorType(Message &message, const ValueInfo &value) {
   if (value.dtype || value.isString)
     message.add_int32(wire::tensorType::elemType,
                       value.isString ? kStringCode : codeOf(*value.dtype));
-  if (!value.shape)
-    return;
-  Message shape(message, wire::tensorType::shape);
-  for (const Dim &dim : *value.shape) {
-    Message written(shape, wire::shape::dim);
-    if (dim.value)
-      written.add_int64(wire::dim::value, *dim.value);
-    else if (!dim.symbol.empty())
-      written.add_string(wire::dim::param, dim.symbol);
-  }
+  if (value.shape)
+    addMessage(message, wire::tensorType::shape, [&](Message &shape) {
+      for (const Dim &dim : *value.shape)
+        addMessage(shape, wire::shape::dim, [&](Message &written) { writeDim(written, dim); });
+    });
 }
 
-static void writeMapType(Message message, const ValueInfo &value) {
-  std::optional<DType> key = parseDType(value.keyType);
-  message.add_int32(wire::mapType::keyType, key ? codeOf(*key) : kStringCode);
+static void writeType(Message &message, const ValueInfo &value);
+
+static void addElement(Message &message, uint32_t field, const ValueInfo &value) {
   if (value.element)
-    writeType(Message(message, wire::mapType::valueType), *value.element);
+    addMessage(message, field, [&](Message &element) { writeType(element, *value.element); });
 }
 
 /// The fields of a TypeProto.
-static void writeType(Message message, const ValueInfo &value) {
+static void writeType(Message &message, const ValueInfo &value) {
   switch (value.kind) {
   case ValueInfo::Unknown:
     break;
   case ValueInfo::Tensor:
-    writeTensorType(Message(message, wire::type::tensor), value);
+    addMessage(message, wire::type::tensor,
+               [&](Message &tensor) { writeTensorType(tensor, value); });
     break;
   case ValueInfo::Map:
-    writeMapType(Message(message, wire::type::map), value);
+    addMessage(message, wire::type::map, [&](Message &map) {
+      std::optional<DType> key = parseDType(value.keyType);
+      map.add_int32(wire::mapType::keyType, key ? codeOf(*key) : kStringCode);
+      addElement(map, wire::mapType::valueType, value);
+    });
     break;
   case ValueInfo::Sequence:
-  case ValueInfo::Optional: {
-    bool isSequence = value.kind == ValueInfo::Sequence;
-    Message container(message, isSequence ? wire::type::sequence : wire::type::optional);
-    if (value.element)
-      writeType(Message(container, wire::elementType::type), *value.element);
+    addMessage(message, wire::type::sequence,
+               [&](Message &sequence) { addElement(sequence, wire::elementType::type, value); });
     break;
-  }
+  case ValueInfo::Optional:
+    addMessage(message, wire::type::optional,
+               [&](Message &optional) { addElement(optional, wire::elementType::type, value); });
+    break;
   }
 }
 
 static void writeValueInfo(Message message, const ValueInfo &value) {
   message.add_string(wire::valueInfo::name, value.name);
-  if (value.kind != ValueInfo::Unknown)
-    writeType(Message(message, wire::valueInfo::type), value);
+  addMessage(message, wire::valueInfo::type, [&](Message &type) { writeType(type, value); });
 }
 
 static int32_t codeOf(Attribute::Kind kind) {
@@ -121,7 +133,8 @@ static void writeAttribute(Message message, const Attribute &attribute,
       message.add_bytes(wire::attribute::strings, text);
     break;
   case Attribute::Type:
-    writeType(Message(message, wire::attribute::typeProto), *attribute.type);
+    addMessage(message, wire::attribute::typeProto,
+               [&](Message &type) { writeType(type, *attribute.type); });
     break;
   }
 }
