@@ -9,8 +9,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from cases.quantized_networks import NETWORKS, Evaluation, NetworkBuilder, build, samples
 from onnx import helper, numpy_helper
+
+from cases.quantized_networks import NETWORKS, Evaluation, NetworkBuilder, build, samples
 
 CHOICES = [
     {"weights": weights, "scales": scales}
