@@ -110,11 +110,57 @@ def two_inputs(b: NetworkBuilder) -> onnx.ModelProto:
     return b.model(b.node("Softmax", b.node("MatMul", product, b.weight(6, 9)), axis=-1), product)
 
 
-NETWORKS = {f.__name__: f for f in (plain_cnn, residual, concatenated, depthwise, mlp, two_inputs)}
+def joined_constants(b: NetworkBuilder) -> onnx.ModelProto:
+    x = b.input("x", ["n", 6])
+    rows = b.node("Gather", b.weight(9, 6), b.constant(np.array([1, 4, 4, 8])))
+    table = b.node("Concat", rows, b.weight(2, 6, gain=3.0), axis=0)
+    return b.model(b.node("MatMul", x, b.node("Transpose", table, perm=[1, 0])))
+
+
+def random_cnn(b: NetworkBuilder) -> onnx.ModelProto:
+    """Layers in any order, with branches that are added or joined."""
+    channels, size = int(b.random.integers(1, 9)), int(b.random.integers(6, 12))
+    x = b.input("x", ["n", channels, size, size])
+    for _ in range(int(b.random.integers(2, 6))):
+        kind = b.random.choice(["conv", "pointwise", "depthwise", "add", "join", "pool", "norm"])
+        if kind == "pool":
+            x = b.node("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4)
+        elif kind == "depthwise":
+            x = activated(b, b.conv(x, channels, channels, group=channels))
+        elif kind == "add":
+            y = b.conv(x, channels, channels)
+            x = activated(b, b.node("Add", *([x, y] if b.random.random() < 0.5 else [y, x])))
+        elif kind == "join":
+            x = b.node("Concat", x, activated(b, b.conv(x, channels, 3)), axis=1)
+            channels += 3
+        else:
+            features = int(b.random.integers(1, 20))
+            x = b.conv(x, channels, features, 1 if kind == "pointwise" else 3)
+            channels = features
+            x = activated(b, b.batch_norm(x, channels) if kind == "norm" else x)
+    x = b.node("Flatten", b.node("GlobalAveragePool", x))
+    return b.model(b.node("Gemm", x, b.weight(4, channels), b.weight(4), transB=1))
+
+
+def activated(b: NetworkBuilder, x: str) -> str:
+    kind = b.random.choice(["Relu", "Clip", "none"])
+    if kind == "none":
+        return x
+    return b.node(kind, x, *(clip_limits(b, 0, 6) if kind == "Clip" else []))
+
+
+NETWORKS = {
+    f.__name__: f
+    for f in (plain_cnn, residual, concatenated, depthwise, mlp, two_inputs, joined_constants)
+}
 
 
 def build(name: str, seed: int, opset: int = 17) -> onnx.ModelProto:
     return NETWORKS[name](NetworkBuilder(seed, opset))
+
+
+def build_random(seed: int) -> onnx.ModelProto:
+    return random_cnn(NetworkBuilder(seed))
 
 
 def samples(model: onnx.ModelProto, count: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -237,6 +283,9 @@ class Evaluation:
     def Flatten(self, _, x):
         x = self.floats(x)
         return x.reshape(len(x), -1)
+
+    def Gather(self, _, x, places):
+        return self.floats(x)[places]
 
     def Transpose(self, attributes, x):
         return self.floats(x).transpose(attributes["perm"])

@@ -11,7 +11,14 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
-from cases.quantized_networks import NETWORKS, Evaluation, NetworkBuilder, build, samples
+from cases.quantized_networks import (
+    NETWORKS,
+    Evaluation,
+    NetworkBuilder,
+    build,
+    build_random,
+    samples,
+)
 
 CHOICES = [
     {"weights": weights, "scales": scales}
@@ -75,6 +82,61 @@ def test_results_are_those_of_the_definition_and_a_step_from_onnx_runtime(tmp_pa
         else:
             np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
         assert np.abs(found - other).max() <= (step or 0.02) * 1.001
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_networks_are_those_of_the_definition(tmp_path, seed):
+    model = build_random(seed)
+    choices = CHOICES[seed % len(CHOICES)]
+    _, path, written = quantized(tmp_path, model, samples(model, 30, seed), **choices)
+    feeds = samples(model, 3, seed + 50)
+    found = ours(path, feeds)[0]
+    step = output_scale(written, model.graph.output[0].name)
+    # The mean is rounded in another order, which may decide between two integers.
+    assert np.abs(found - Evaluation(written).run(feeds)[0]).max() <= step * 1.001
+    assert np.abs(found - theirs(path, feeds)[0]).max() <= 2 * step
+
+
+def test_a_whole_network_with_powers_of_two_equals_onnx_runtime(tmp_path, small_models):
+    path, target = small_models / "resnet18.onnx", tmp_path / "int8.onnx"
+    (shape,) = (
+        [dim.dim_value for dim in value.type.tensor_type.shape.dim][1:]
+        for value in onnx.load(path).graph.input
+    )
+    x = np.random.default_rng(0).standard_normal((6, *shape)).astype(np.float32)
+    report = hr.quantize(path, x, target, scales="po2")
+    forms = [line["form"] for line in report["operators"]]
+    assert forms.count("int8") == 29 and forms.count("float") == 1
+    step = report["operators"][-1]["output_scale"]
+    found, right = hr.load(target)(x), theirs(target, {"input": x})[0]
+    assert np.abs(found - right).max() <= step
+
+
+@pytest.mark.parametrize("name", ["plain_cnn", "residual", "mlp", "depthwise"])
+@pytest.mark.parametrize("channels", [False, True])
+def test_models_that_onnx_runtime_quantized_are_computed_in_integers(tmp_path, name, channels):
+    from onnxruntime import quantization
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self) -> None:
+            self.samples = iter([samples(build(name, 1), 20)])
+
+        def get_next(self):
+            return next(self.samples, None)
+
+    source, target = tmp_path / "float.onnx", tmp_path / "theirs.onnx"
+    model = build(name, 1)
+    onnx.save(model, source)
+    quantization.quantize_static(
+        source, target, Reader(), quant_format=quantization.QuantFormat.QDQ, per_channel=channels
+    )
+    feeds = samples(model, 4, 3)
+    found, right = ours(target, feeds)[0], theirs(target, feeds)[0]
+    step = np.abs(right).max() / 100
+    assert np.abs(found - right).max() <= 2 * step
+    program = hr.load(target).ir("simplify").splitlines()
+    products = [line for line in program if "hr.conv" in line or "hr.contract" in line]
+    assert products and all("accumulator = i32" in line for line in products)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
