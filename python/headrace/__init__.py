@@ -77,6 +77,7 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
+from headrace._quantize import quantize
 from headrace._schedules import (
     Intrinsic,
     LaunchSchedule,
@@ -184,6 +185,7 @@ __all__ = [
     "placeholder",
     "pow",
     "prod",
+    "quantize",
     "reducer",
     "schedule",
     "script",

@@ -8,6 +8,17 @@ import numpy as np
 __version__: str
 
 def command_line(words: Sequence[str], /) -> int: ...
+def quantize(
+    path: str,
+    samples: list[tuple[str, str, np.ndarray]],
+    output: str,
+    weights: str,
+    scales: str,
+    ranges: str,
+    percentile: float,
+    kept_float: set[str],
+    /,
+) -> str: ...
 
 class DeviceArray:
     @property

@@ -18,6 +18,7 @@ void registerModel(nanobind::module_ &module);
 void registerDeviceArrays(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
 void registerExploration(nanobind::module_ &module);
+void registerQuantize(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);

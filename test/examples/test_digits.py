@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +43,14 @@ def test_fifteen_of_sixteen_are_recognised(samples: tuple[np.ndarray, np.ndarray
     session = onnxruntime.InferenceSession(str(MODEL), providers=["CPUExecutionProvider"])
     (logits,) = session.run(None, {"image": images})
     assert int((logits.argmax(axis=1) == labels).sum()) == 15
+
+
+def test_int8_is_within_a_point_of_float(tmp_path: Path) -> None:
+    pytest.importorskip("headrace")
+    pytest.importorskip("sklearn")
+    command = [sys.executable, str(FOLDER / "quantize.py"), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    exact, *others = (float(number) for number in re.findall(r"([\d.]+)%", done.stdout))
+    assert exact > 98 and len(others) == 4
+    assert all(exact - other < 1 for other in others)
+    assert len(list(tmp_path.glob("*.onnx"))) == 4

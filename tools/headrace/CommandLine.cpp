@@ -96,6 +96,7 @@ int runCommandLine(int argc, char **argv) {
   addExploreCommand(app, action);
   addMachineCommand(app, action);
   addVtaCommand(app, action);
+  addQuantizeCommand(app, action);
   addRewriteCommand(app, action);
   addConformanceCommand(app, action);
   try {

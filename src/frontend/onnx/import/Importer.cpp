@@ -1,6 +1,7 @@
 #include "frontend/onnx/import/Importer.h"
 
 #include "frontend/common/ProgramWriter.h"
+#include "frontend/onnx/import/IntegerGraph.h"
 #include "frontend/onnx/import/NodeOrder.h"
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/Subgraph.h"
@@ -68,8 +69,8 @@ namespace {
 class GraphImporter {
 public:
   GraphImporter(const Model &model, MLIRContext &context)
-      : graph(model.graph), context(context), writer(context, model.graph.name),
-        values(writer.builder),
+      : rewritten(integerGraph(model.graph)), graph(rewritten ? *rewritten : model.graph),
+        context(context), writer(context, model.graph.name), values(writer.builder),
         state{writer.builder, writer.symbols, values, writer.diagnostics, checkedOpset(model)} {}
 
   OwningOpRef<ModuleOp> run();
@@ -81,6 +82,7 @@ private:
   void addOutputs();
   bool readsOpenSizes(const Node &node) const;
 
+  std::optional<Graph> rewritten;
   const Graph &graph;
   MLIRContext &context;
   ProgramWriter writer;

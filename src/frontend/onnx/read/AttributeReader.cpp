@@ -6,21 +6,7 @@
 
 namespace headrace::onnx {
 
-/// AttributeProto.AttributeType.
-namespace code {
-enum : int32_t {
-  Undefined = 0,
-  Float = 1,
-  Int = 2,
-  String = 3,
-  Tensor = 4,
-  Graph = 5,
-  Floats = 6,
-  Ints = 7,
-  Strings = 8,
-  Type = 13
-};
-}
+namespace code = wire::attributeType;
 
 namespace {
 

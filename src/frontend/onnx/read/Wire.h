@@ -97,6 +97,20 @@ enum : uint32_t {
   refAttrName = 21
 };
 }
+namespace attributeType { // AttributeProto.AttributeType
+enum : int32_t {
+  Undefined = 0,
+  Float = 1,
+  Int = 2,
+  String = 3,
+  Tensor = 4,
+  Graph = 5,
+  Floats = 6,
+  Ints = 7,
+  Strings = 8,
+  Type = 13
+};
+}
 namespace tensor {
 enum : uint32_t {
   dims = 1,

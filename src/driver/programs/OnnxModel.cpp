@@ -1,0 +1,18 @@
+#include "driver/programs/OnnxModel.h"
+
+#include "driver/programs/ModelFile.h"
+#include "driver/staged/StagedProgram.h"
+#include "frontend/onnx/read/OnnxModel.h"
+
+namespace headrace {
+
+std::shared_ptr<Model> modelOf(onnx::Model file, const std::string &name,
+                               const Settings &settings) {
+  checkSettings(settings);
+  ModelFile found = programOf(std::move(file), name, settings);
+  if (found.staged)
+    return std::make_shared<Model>(std::move(found.staged));
+  return std::make_shared<Model>(std::move(*found.program), settings);
+}
+
+} // namespace headrace

@@ -1,0 +1,326 @@
+#include "frontend/onnx/import/IntegerGraph.h"
+
+#include "frontend/onnx/import/GraphView.h"
+#include "frontend/onnx/import/NodeOrder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace headrace::onnx {
+
+namespace {
+
+/// A float that integers stand for.
+struct Dequantized {
+  std::string integers, scaleName, zeroName; // "" where there is no zero point
+  const Tensor *scale, *zero;                // null where there is none
+  int64_t axis;
+  DType type; // of the integers
+  bool isOneScale() const { return scale->elements() == 1; }
+  bool isBytes() const { return type == DType::I8 || type == DType::U8; }
+};
+
+/// The operands of a product, in the form of integers.
+struct Product {
+  Dequantized lhs, rhs;
+  std::vector<float> scale; // of the sums: one, or one for each channel
+  int64_t channelAxis;      // of the sums
+};
+
+class Rewriter {
+public:
+  explicit Rewriter(const Graph &graph) : source(graph), view(graph), fresh(graph) {}
+  std::optional<Graph> run();
+
+private:
+  bool is(const Node &node, const char *opType) const {
+    return node.domain.empty() && node.opType == opType;
+  }
+  std::optional<DType> typeOf(const std::string &integers, const Tensor *zero) const;
+  std::optional<Dequantized> dequantized(const std::string &value) const;
+  std::optional<Product> productOf(const Node &node) const;
+
+  std::string addConstant(const std::string &base, Tensor tensor);
+  void add(const Node &from, const std::string &suffix, const char *opType,
+           std::vector<std::string> inputs, const std::string &output,
+           std::vector<Attribute> attributes = {});
+  bool rewriteProduct(size_t at);
+  std::string addSums(const Node &node, const Product &product);
+  std::string addBias(const Node &node, const Product &product, std::string sums,
+                      std::optional<std::string> &floatBias);
+  bool rewriteMover(size_t at);
+  std::optional<size_t> onlyReaderAfter(size_t at) const;
+  void removeUnread();
+
+  const Graph &source;
+  GraphView view;
+  FreshNames fresh;
+  Graph result;
+  std::set<size_t> done; // nodes that others were written for
+  bool isChanged = false;
+};
+
+} // namespace
+
+static Attribute intAttribute(const std::string &name, int64_t value) {
+  Attribute attribute;
+  attribute.name = name;
+  attribute.i = value;
+  return attribute;
+}
+
+static bool isSame(const Tensor *a, const Tensor *b) {
+  if (!a || !b)
+    return a == b;
+  return a->dtype() == b->dtype() && a->elements() == b->elements() &&
+         std::memcmp(a->data(), b->data(), a->bytes()) == 0;
+}
+
+static bool isZero(const Tensor *tensor) {
+  if (!tensor)
+    return true;
+  const auto *bytes = static_cast<const uint8_t *>(tensor->data());
+  return std::all_of(bytes, bytes + tensor->bytes(), [](uint8_t byte) { return byte == 0; });
+}
+
+static bool has(const Node &node, size_t i) {
+  return i < node.inputs.size() && !node.inputs[i].empty();
+}
+
+/// The type of integers tells their zero point, or where they come from.
+std::optional<DType> Rewriter::typeOf(const std::string &integers, const Tensor *zero) const {
+  if (zero)
+    return zero->dtype();
+  if (const Tensor *constant = view.constant(integers))
+    return constant->dtype();
+  std::optional<size_t> producer = view.producer(integers);
+  if (!producer || !is(source.nodes[*producer], "QuantizeLinear") ||
+      !has(source.nodes[*producer], 2))
+    return std::nullopt;
+  const Tensor *given = view.constant(source.nodes[*producer].inputs[2]);
+  return given ? std::optional(given->dtype()) : std::nullopt;
+}
+
+std::optional<Dequantized> Rewriter::dequantized(const std::string &value) const {
+  std::optional<size_t> producer = view.producer(value);
+  if (!producer || !is(source.nodes[*producer], "DequantizeLinear"))
+    return std::nullopt;
+  const Node &node = source.nodes[*producer];
+  const Tensor *scale = view.constant(node.inputs[1]);
+  const Tensor *zero = has(node, 2) ? view.constant(node.inputs[2]) : nullptr;
+  if (!scale || scale->dtype() != DType::F32 || scale->shape().size() > 1 ||
+      (has(node, 2) && !zero) || node.getInt("block_size", 0) != 0 || node.find("output_dtype"))
+    return std::nullopt;
+  std::optional<DType> type = typeOf(node.inputs[0], zero);
+  if (!type)
+    return std::nullopt;
+  return Dequantized{node.inputs[0], node.inputs[1], has(node, 2) ? node.inputs[2] : "",
+                     scale,          zero,           node.getInt("axis", 1),
+                     *type};
+}
+
+std::optional<Product> Rewriter::productOf(const Node &node) const {
+  bool isConv = is(node, "Conv"), isGemm = is(node, "Gemm"), isMatMul = is(node, "MatMul");
+  if (!isConv && !isGemm && !isMatMul)
+    return std::nullopt;
+  auto lhs = dequantized(node.inputs[0]), rhs = dequantized(node.inputs[1]);
+  if (!lhs || !rhs || !lhs->isBytes() || !rhs->isBytes() || !lhs->isOneScale())
+    return std::nullopt;
+  const Tensor *weight = view.constant(rhs->integers);
+  if ((isConv && !weight) || (isGemm && node.getInt("transA", 0) != 0) ||
+      (isGemm && has(node, 2) && node.getFloat("beta", 1) != 1))
+    return std::nullopt;
+  if (!rhs->isOneScale()) {
+    auto rank = weight ? static_cast<int64_t>(weight->shape().size()) : -1;
+    int64_t features = isConv ? 0 : isGemm && node.getInt("transB", 0) != 0 ? 0 : rank - 1;
+    if (!weight || (rhs->axis < 0 ? rhs->axis + rank : rhs->axis) != features)
+      return std::nullopt;
+  }
+  Product product{*lhs, *rhs, {}, isConv ? 1 : -1};
+  float alpha = isGemm ? node.getFloat("alpha", 1) : 1;
+  for (int64_t i = 0; i < rhs->scale->elements(); ++i)
+    product.scale.push_back(*lhs->scale->as<float>() * rhs->scale->as<float>()[i] * alpha);
+  return product;
+}
+
+std::string Rewriter::addConstant(const std::string &base, Tensor tensor) {
+  std::string name = fresh(base);
+  result.initializers.push_back({name, std::move(tensor)});
+  return name;
+}
+
+void Rewriter::add(const Node &from, const std::string &suffix, const char *opType,
+                   std::vector<std::string> inputs, const std::string &output,
+                   std::vector<Attribute> attributes) {
+  std::string name = from.name.empty() ? from.outputs[0] : from.name;
+  result.nodes.push_back(
+      {name + suffix, opType, "", std::move(inputs), {output}, std::move(attributes)});
+}
+
+std::string Rewriter::addSums(const Node &node, const Product &product) {
+  std::string rhs = product.rhs.integers, sums = fresh(node.outputs[0] + "_sums");
+  if (is(node, "Gemm") && node.getInt("transB", 0) != 0) {
+    Attribute order;
+    order.name = "perm";
+    order.kind = Attribute::Ints;
+    order.ints = {1, 0};
+    std::string transposed = fresh(rhs + "_transposed");
+    add(node, "/weights", "Transpose", {rhs}, transposed, {order});
+    rhs = transposed;
+  }
+  bool isConv = is(node, "Conv");
+  add(node, "", isConv ? "ConvInteger" : "MatMulInteger",
+      {product.lhs.integers, rhs, product.lhs.zeroName, product.rhs.zeroName}, sums,
+      isConv ? node.attributes : std::vector<Attribute>());
+  return sums;
+}
+
+/// One number for each channel of a convolution, in front of its spatial dimensions.
+static Tensor besideChannels(const Tensor &tensor, size_t spatial) {
+  Shape shape{tensor.elements()};
+  shape.resize(spatial + 1, 1);
+  return tensor.reshaped(shape);
+}
+
+/// Adds a bias in integers to the sums where that is possible; else it is left in `floatBias`.
+std::string Rewriter::addBias(const Node &node, const Product &product, std::string sums,
+                              std::optional<std::string> &floatBias) {
+  std::optional<Dequantized> bias = dequantized(*floatBias);
+  const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
+  bool fits =
+      integers && bias->type == DType::I32 && isZero(bias->zero) &&
+      std::ranges::equal(product.scale, std::span(bias->scale->as<float>(),
+                                                  static_cast<size_t>(bias->scale->elements())));
+  bool isConv = is(node, "Conv");
+  size_t spatial = isConv ? view.constant(product.rhs.integers)->shape().size() - 2 : 0;
+  if (!fits) {
+    if (isConv)
+      if (const Tensor *numbers = view.constant(*floatBias))
+        floatBias = addConstant(*floatBias + "_column", besideChannels(*numbers, spatial));
+    return sums;
+  }
+  std::string name = bias->integers;
+  if (isConv)
+    name = addConstant(name + "_column", besideChannels(*integers, spatial));
+  std::string sum = fresh(node.outputs[0] + "_biased");
+  add(node, "/bias", "Add", {sums, name}, sum);
+  floatBias.reset();
+  return sum;
+}
+
+/// A file may have its nodes in any order; here nodes go in it as they come.
+std::optional<size_t> Rewriter::onlyReaderAfter(size_t at) const {
+  std::optional<size_t> reader = view.onlyReader(source.nodes[at].outputs[0]);
+  return reader && *reader > at ? reader : std::nullopt;
+}
+
+bool Rewriter::rewriteProduct(size_t at) {
+  const Node &node = source.nodes[at];
+  std::optional<Product> product = productOf(node);
+  if (!product)
+    return false;
+  std::optional<std::string> bias;
+  if (!is(node, "MatMul") && has(node, 2))
+    bias = node.inputs[2];
+  // A bias of a convolution that is computed would have to be given another shape.
+  if (bias && is(node, "Conv") && !dequantized(*bias) && !view.constant(*bias))
+    return false;
+  std::string output = node.outputs[0];
+  std::optional<size_t> next = is(node, "MatMul") ? onlyReaderAfter(at) : std::nullopt;
+  std::string sums = addSums(node, *product);
+  if (next && is(source.nodes[*next], "Add")) {
+    const Node &addition = source.nodes[*next];
+    bias = addition.inputs[addition.inputs[0] == output ? 1 : 0];
+    std::string sum = addBias(node, *product, sums, bias);
+    if (!bias) {
+      output = addition.outputs[0];
+      done.insert(*next);
+    }
+    sums = sum;
+    bias.reset();
+  } else if (bias) {
+    sums = addBias(node, *product, sums, bias);
+  }
+  Tensor scale = Tensor::allocate(
+      DType::F32,
+      product->scale.size() == 1 ? Shape{} : Shape{static_cast<int64_t>(product->scale.size())});
+  std::ranges::copy(product->scale, scale.as<float>());
+  std::string back = bias ? fresh(output + "_unbiased") : output;
+  add(node, "/scale", "DequantizeLinear", {sums, addConstant(output + "_scale", scale)}, back,
+      {intAttribute("axis", product->channelAxis)});
+  if (bias)
+    add(node, "/bias", "Add", {back, *bias}, output);
+  return true;
+}
+
+/// Results are numbers of the inputs, unchanged.
+static const std::set<std::string> kMovers = {
+    "MaxPool", "GlobalMaxPool", "Reshape", "Flatten", "Transpose", "Squeeze",      "Unsqueeze",
+    "Slice",   "Gather",        "Expand",  "Tile",    "Concat",    "DepthToSpace", "SpaceToDepth"};
+
+bool Rewriter::rewriteMover(size_t at) {
+  const Node &node = source.nodes[at];
+  if (!node.domain.empty() || !kMovers.contains(node.opType) || node.outputs.size() != 1)
+    return false;
+  std::optional<size_t> next = onlyReaderAfter(at);
+  if (!next || !is(source.nodes[*next], "QuantizeLinear"))
+    return false;
+  const Node &quantize = source.nodes[*next];
+  const Tensor *scale = view.constant(quantize.inputs[1]);
+  const Tensor *zero = has(quantize, 2) ? view.constant(quantize.inputs[2]) : nullptr;
+  if (!scale || !zero || scale->elements() != 1)
+    return false;
+  Node moved = node;
+  size_t inputs = node.opType == "Concat" ? node.inputs.size() : 1;
+  for (size_t i = 0; i < inputs; ++i) {
+    std::optional<Dequantized> input = dequantized(node.inputs[i]);
+    if (!input || !isSame(input->scale, scale) || input->type != zero->dtype() ||
+        !(isSame(input->zero, zero) || (!input->zero && isZero(zero))))
+      return false;
+    moved.inputs[i] = input->integers;
+  }
+  moved.outputs = quantize.outputs;
+  done.insert(*next);
+  result.nodes.push_back(std::move(moved));
+  return true;
+}
+
+/// Floats that nobody reads any more.
+void Rewriter::removeUnread() {
+  std::set<std::string> read;
+  for (const ValueInfo &output : result.outputs)
+    read.insert(output.name);
+  for (const Node &node : result.nodes)
+    for (const std::string &value : readsOf(node))
+      read.insert(value);
+  std::erase_if(result.nodes, [&](const Node &node) {
+    return is(node, "DequantizeLinear") && !read.contains(node.outputs[0]);
+  });
+}
+
+std::optional<Graph> Rewriter::run() {
+  result = source;
+  result.nodes.clear();
+  for (size_t i = 0; i < source.nodes.size(); ++i) {
+    if (done.contains(i))
+      continue;
+    if (rewriteProduct(i) || rewriteMover(i))
+      isChanged = true;
+    else
+      result.nodes.push_back(source.nodes[i]);
+  }
+  if (!isChanged)
+    return std::nullopt;
+  removeUnread();
+  return std::move(result);
+}
+
+std::optional<Graph> integerGraph(const Graph &graph) {
+  bool isQuantized = std::ranges::any_of(graph.nodes, [](const Node &node) {
+    return node.domain.empty() && node.opType == "DequantizeLinear";
+  });
+  return isQuantized ? Rewriter(graph).run() : std::nullopt;
+}
+
+} // namespace headrace::onnx

@@ -1,0 +1,20 @@
+// Graphs of QuantizeLinear and DequantizeLinear as graphs on integers.
+//
+//   before:  Conv(DequantizeLinear(x), DequantizeLinear(w), DequantizeLinear(b))
+//   after:   DequantizeLinear(Add(ConvInteger(x, w), b))
+//
+// Sums of products of bytes are exact in 32 bits, where those of floats are rounded, and bytes are
+// a quarter of the data. The bias is added in integers where it has the scale of the product. Gemm
+// and MatMul likewise. An operator that only moves or selects numbers, between a pair of one scale,
+// moves the integers. Scales and zero points must be constants.
+#pragma once
+
+#include "frontend/onnx/read/OnnxModel.h"
+
+namespace headrace::onnx {
+
+/// The graph with those changes; nullopt where there are none. Names of values that are left keep
+/// what they stand for.
+std::optional<Graph> integerGraph(const Graph &graph);
+
+} // namespace headrace::onnx

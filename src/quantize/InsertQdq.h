@@ -1,0 +1,21 @@
+// The graph with QuantizeLinear and DequantizeLinear around what becomes integers.
+#pragma once
+
+#include "quantize/Plan.h"
+#include "quantize/Ranges.h"
+
+namespace headrace::quantize {
+
+/// A graph with pairs of them, and what its reports need.
+struct QdqGraph {
+  onnx::Graph graph;
+  /// What integers stand for: the name of the float in place of a value.
+  std::map<std::string, std::string> dequantized;
+  /// Of each unit; none where it has no weight.
+  std::vector<std::vector<float>> weightScales;
+};
+
+QdqGraph insertQdq(const onnx::Graph &graph, const Plan &plan,
+                   const std::vector<ActivationScale> &scales, const Options &options);
+
+} // namespace headrace::quantize

@@ -1,0 +1,18 @@
+// Scales of activations, from runs of the float model.
+#pragma once
+
+#include "quantize/Plan.h"
+#include "quantize/Probe.h"
+
+namespace headrace::quantize {
+
+struct ActivationScale {
+  float scale = 1;
+  double least = 0, greatest = 0; // in the samples
+};
+
+/// One for each group of the plan. Throws Error where a value is infinite or NaN.
+std::vector<ActivationScale> calibrate(const Plan &plan, const onnx::GraphView &view, Probe &probe,
+                                       const Samples &samples, const Options &options);
+
+} // namespace headrace::quantize

@@ -1,0 +1,11 @@
+// What quantization made of a model, as tables.
+#pragma once
+
+#include "quantize/Quantize.h"
+#include <filesystem>
+
+namespace headrace::cli {
+
+void printTables(const quantize::Report &report, const std::filesystem::path &written);
+
+} // namespace headrace::cli
