@@ -36,8 +36,8 @@ public:
     if (first == steps.end())
       throw Error(ErrorKind::InvalidArgument,
                   given.name + ": expected a step that the accelerator runs, found none");
-    auto last = std::ranges::find_last_if(steps, isOwn).begin();
-    steps = {first, last + 1};
+    auto last = std::find_if(steps.rbegin(), steps.rend(), isOwn);
+    steps = {first, last.base()};
     for (const headrace::Step *step : steps)
       if (isOwn(step))
         place(*step);
