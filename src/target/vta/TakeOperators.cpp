@@ -22,6 +22,7 @@
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -72,8 +73,7 @@ private:
     try {
       Chain chain = chains.endingIn(root);
       requireOwn(chain, root);
-      Operation *anchor = chain.own.empty() ? root : chain.own.front();
-      Operator op{choices.nameOf(anchor).str(), chain.sources[0].image, chain.core, chain.stages};
+      Operator op{nameOf(chain, root, choices), chain.sources[0].image, chain.core, chain.stages};
       if (std::string reason = whyNot(op, configuration); !reason.empty())
         throw Refusal(reason);
       int64_t offset = typeOf(root->getResult(0)).getElementType().isUnsignedInteger() ? 128 : 0;
@@ -84,6 +84,21 @@ private:
         if (std::string &reason = reasons[op]; reason.empty())
           reason = refusal.what();
     }
+  }
+
+  /// The product's or pooling's; of cells, that of the map that reads several values.
+  std::string nameOf(const Chain &chain, Operation *root, const Choices &choices) {
+    Operation *anchor = root;
+    if (!chain.own.empty())
+      anchor = chain.own.front();
+    else
+      for (Operation *op : chain.operators)
+        if (op->getNumOperands() > 1)
+          anchor = op;
+    std::string name = operatorName(anchor);
+    if (!names.insert(name).second)
+      names.insert(name = choices.nameOf(anchor).str());
+    return name;
   }
 
   /// A product that others read as floats would be computed twice.
@@ -184,6 +199,7 @@ private:
   const Configuration &configuration;
   ProgramChains chains;
   std::vector<Taken> taken;
+  llvm::StringSet<> names; // of kernels
   llvm::DenseMap<Operation *, std::string> reasons;
   /// What lies in DRAM for a value, by the type of its layout.
   llvm::DenseMap<std::pair<Value, Type>, Value> memory;
