@@ -32,7 +32,7 @@ public:
     double tiles = static_cast<double>(spots * outs);
     double begin = shape.multiplies ? inputLoad() + weightLoad() : 0;
     double end = finish() / tiles + out / tiles;
-    return std::max({load, work, out}) + begin + end;
+    return std::max({load, work + waits(), out}) + begin + end;
   }
 
 private:
@@ -120,17 +120,31 @@ private:
     return instructions * transfer(1, source, Memory::Acc8) + results * windows + finish();
   }
 
-  /// Micro-ops of products are loaded once for each combination of places.
+  /// Micro-ops of products are loaded once for each combination of places, as long as they fit.
   double microOps() const {
     std::array<int64_t, 7> loops = {schedule.batch, schedule.rows, schedule.columns, schedule.out,
                                     schedule.in,    shape.windowY, shape.windowX};
     std::ranges::sort(loops);
-    double body = 1;
+    int64_t body = 1;
     for (size_t i = 0; i + 2 < loops.size(); ++i)
-      body *= static_cast<double>(loops[i]);
-    double places = static_cast<double>(std::min(
-        plan.inputs.count * plan.weights.count * plan.results.count, spots * outs * steps));
-    return std::min(places, 32.0) * transfer(1, body, Memory::Uop);
+      body *= loops[i];
+    int64_t products = spots * outs * steps;
+    int64_t places =
+        std::min(std::max(plan.inputs.count, plan.weights.count) * plan.results.count, products);
+    if (places * body > static_cast<int64_t>(configuration.depth(Memory::Uop)))
+      places = products;
+    return static_cast<double>(places) * transfer(1, static_cast<double>(body), Memory::Uop);
+  }
+
+  /// Two threads with a tile each end together: the next two wait for the stores.
+  double waits() const {
+    if (!shape.multiplies || schedule.along == Along::In)
+      return 0;
+    double tiles = static_cast<double>(spots * outs);
+    double store = stores() / tiles, stage = finish() / tiles,
+           step = static_cast<double>(elements * shape.depth * shape.window()) /
+                  (tiles * static_cast<double>(steps));
+    return tiles / 2 * std::max(0.0, 2 * store - stage - step);
   }
 
   double stores() const {

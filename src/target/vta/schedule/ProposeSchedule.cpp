@@ -7,13 +7,16 @@
 #include "target/vta/schedule/ScheduleReport.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace headrace::vta {
 
 namespace {
 
-/// Of how many schedules the cycle model counts the cycles.
-constexpr size_t simulatedSchedules = 24;
+/// Of how many schedules the cycle model counts the cycles before the best is improved.
+constexpr size_t simulatedSchedules = 16;
+/// How often the best is replaced by a neighbour.
+constexpr int improvements = 8;
 
 /// Sizes that cut a loop into parts as equal as can be, the largest first.
 std::vector<int64_t> evenParts(int64_t size) {
@@ -50,14 +53,33 @@ struct Candidate {
   size_t number; ///< in the order they were found
 };
 
+/// An operator that the accelerator can compute, counted in blocks once.
+struct Prepared {
+  Prepared(const Operator &op, const Configuration &configuration)
+      : op(op), configuration(configuration) {
+    if (std::string reason = vta::whyNot(op, configuration); !reason.empty())
+      throw Error(ErrorKind::Unsupported, "operator " + inQuotes(op.name) + ": " + reason);
+    shape.emplace(op, configuration);
+    stages = lowerStages(op);
+  }
+
+  bool allows(const Schedule &schedule) const {
+    return whyNot(*shape, stages, schedule, configuration).empty();
+  }
+
+  const Operator &op;
+  const Configuration &configuration;
+  std::optional<OperatorShape> shape;
+  AluProgram stages;
+};
+
 /// All legal schedules of the domains, each with its predicted cycles.
 class Candidates {
 public:
-  Candidates(const Operator &op, const Configuration &configuration, std::optional<int64_t> threads)
-      : shape(op, configuration), stages(lowerStages(op)), configuration(configuration),
-        names(Schedule::parameterNames()) {
+  Candidates(const Prepared &prepared, std::optional<int64_t> threads)
+      : prepared(prepared), names(Schedule::parameterNames()) {
     for (std::string_view name : names)
-      domains.push_back(domainOf(shape, name));
+      domains.push_back(domainOf(*prepared.shape, name));
     if (threads)
       domains[static_cast<size_t>(std::ranges::find(names, "threads") - names.begin())] = {
           *threads};
@@ -81,31 +103,22 @@ private:
   void take() {
     if (schedule.threads == 1 && schedule.along != Schedule::Along::In)
       return; // nothing is split: the same as another
-    if (whyNot(shape, stages, schedule, configuration).empty())
+    if (prepared.allows(schedule))
       found.push_back(
-          {schedule, predictCycles(shape, stages, schedule, configuration), found.size()});
+          {schedule,
+           predictCycles(*prepared.shape, prepared.stages, schedule, prepared.configuration),
+           found.size()});
   }
 
-  OperatorShape shape;
-  AluProgram stages;
-  const Configuration &configuration;
+  const Prepared &prepared;
   std::vector<std::string_view> names;
   std::vector<std::vector<int64_t>> domains;
   Schedule schedule;
 };
 
-} // namespace
-
-std::vector<int64_t> domainOf(const Operator &op, const Configuration &configuration,
-                              std::string_view parameter) {
-  return domainOf(OperatorShape(op, configuration), parameter);
-}
-
-std::vector<Schedule> alternatives(const Operator &op, const Configuration &configuration,
-                                   size_t most, std::optional<int64_t> threads) {
-  if (std::string reason = whyNot(op, configuration); !reason.empty())
-    throw Error(ErrorKind::Unsupported, "operator " + inQuotes(op.name) + ": " + reason);
-  std::vector<Candidate> found = Candidates(op, configuration, threads).found;
+std::vector<Schedule> bestPredicted(const Prepared &prepared, size_t most,
+                                    std::optional<int64_t> threads) {
+  std::vector<Candidate> found = Candidates(prepared, threads).found;
   std::ranges::sort(found, {}, [](const Candidate &c) { return std::pair(c.cycles, c.number); });
   std::vector<Schedule> schedules;
   for (size_t i = 0; i < std::min(most, found.size()); ++i)
@@ -113,16 +126,84 @@ std::vector<Schedule> alternatives(const Operator &op, const Configuration &conf
   return schedules;
 }
 
+/// The cycles of schedules, each counted once.
+class Counted {
+public:
+  explicit Counted(const Prepared &prepared) : prepared(prepared) {}
+
+  /// Takes the schedule where it is better than all before.
+  bool improve(const Schedule &schedule) {
+    if (std::ranges::find(tried, schedule) != tried.end())
+      return false;
+    tried.push_back(schedule);
+    int64_t cycles =
+        simulate(prepared.op, *prepared.shape, prepared.stages, schedule, prepared.configuration)
+            .cycles;
+    if (least && *least <= cycles)
+      return false;
+    least = cycles;
+    best = schedule;
+    return true;
+  }
+
+  Schedule best;
+
+private:
+  const Prepared &prepared;
+  std::vector<Schedule> tried;
+  std::optional<int64_t> least;
+};
+
+/// Legal schedules that differ in one parameter by one place in its domain.
+std::vector<Schedule> neighbours(const Prepared &prepared, const Schedule &of) {
+  std::vector<Schedule> found;
+  for (std::string_view name : Schedule::parameterNames()) {
+    if (name == "threads" || (name == "along" && of.threads == 1))
+      continue;
+    std::vector<int64_t> domain = domainOf(*prepared.shape, name);
+    bool isTile = name != "along" && name != "keep";
+    auto at = std::ranges::find(domain, of.parameter(name)) - domain.begin();
+    for (ptrdiff_t i = 0; i < std::ssize(domain); ++i) {
+      Schedule next = of;
+      next.setParameter(name, domain[static_cast<size_t>(i)]);
+      if (i != at && (!isTile || std::abs(i - at) == 1) && prepared.allows(next))
+        found.push_back(next);
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+std::vector<int64_t> domainOf(const Operator &op, const Configuration &configuration,
+                              std::string_view parameter) {
+  return domainOf(*Prepared(op, configuration).shape, parameter);
+}
+
+std::vector<Schedule> alternatives(const Operator &op, const Configuration &configuration,
+                                   size_t most, std::optional<int64_t> threads) {
+  return bestPredicted(Prepared(op, configuration), most, threads);
+}
+
 Schedule propose(const Operator &op, const Configuration &configuration,
                  std::optional<int64_t> threads) {
-  std::vector<Schedule> schedules = alternatives(op, configuration, simulatedSchedules, threads);
+  Prepared prepared(op, configuration);
+  std::vector<Schedule> schedules = bestPredicted(prepared, simulatedSchedules, threads);
   if (schedules.empty())
     throw Error(ErrorKind::Unsupported, "operator " + inQuotes(op.name) + ": no schedule with " +
                                             std::to_string(threads.value_or(1)) +
                                             " virtual threads fits the chip");
-  return *std::ranges::min_element(schedules, {}, [&](const Schedule &schedule) {
-    return simulate(op, schedule, configuration).cycles;
-  });
+  Counted counted(prepared);
+  for (const Schedule &schedule : schedules)
+    counted.improve(schedule);
+  for (int i = 0; i < improvements; ++i) {
+    bool isBetter = false;
+    for (const Schedule &next : neighbours(prepared, counted.best))
+      isBetter |= counted.improve(next);
+    if (!isBetter)
+      break;
+  }
+  return counted.best;
 }
 
 } // namespace headrace::vta

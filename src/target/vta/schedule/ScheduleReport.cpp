@@ -38,9 +38,14 @@ ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants) {
   if (std::string reason = whyNot(op, schedule, configuration); !reason.empty())
     throw Error(ErrorKind::InvalidArgument, "operator " + inQuotes(op.name) + ": " + reason);
+  return simulate(op, OperatorShape(op, configuration), lowerStages(op), schedule, configuration,
+                  constants);
+}
+
+ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
+                        const Schedule &schedule, const Configuration &configuration,
+                        const CycleConstants &constants) {
   CommandStream stream(configuration);
-  OperatorShape shape(op, configuration);
-  AluProgram stages = lowerStages(op);
   OperatorBuffers buffers = allocateBuffers(op, stream);
   allocateConstants(op, shape, stages, false, stream, buffers);
   writeOperator(op, shape, stages, schedule, buffers, stream);

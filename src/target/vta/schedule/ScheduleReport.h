@@ -3,7 +3,9 @@
 #pragma once
 
 #include "runtime/vta/Simulator.h"
+#include "target/vta/schedule/AluProgram.h"
 #include "target/vta/schedule/LegalSchedule.h"
+#include "target/vta/schedule/OperatorShape.h"
 
 namespace headrace::vta {
 
@@ -16,5 +18,9 @@ struct ScheduleReport {
 
 ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants = {});
+/// The same for a legal schedule of an operator that is counted in blocks.
+ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
+                        const Schedule &schedule, const Configuration &configuration,
+                        const CycleConstants &constants = {});
 
 } // namespace headrace::vta

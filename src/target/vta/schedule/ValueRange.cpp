@@ -23,14 +23,14 @@ ValueRange rangeOfSums(const Tensor &weights) {
           count = weights.elements() / std::max<int64_t>(1, channels);
   int64_t least = 0, most = 0;
   for (int64_t c = 0; c < channels; ++c) {
-    int64_t low = 0, high = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t weight = weights.as<int8_t>()[c * count + i];
-      low += std::min(weight * -128, weight * 127);
-      high += std::max(weight * -128, weight * 127);
+    std::span of(weights.as<int8_t>() + c * count, static_cast<size_t>(count));
+    int64_t positive = 0, negative = 0;
+    for (int8_t weight : of) {
+      positive += std::max<int8_t>(weight, 0);
+      negative += std::min<int8_t>(weight, 0);
     }
-    least = std::min(least, low);
-    most = std::max(most, high);
+    least = std::min(least, -128 * positive + 127 * negative);
+    most = std::max(most, 127 * positive - 128 * negative);
   }
   return unlessItWraps(least, most);
 }
