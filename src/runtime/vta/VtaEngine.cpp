@@ -14,7 +14,13 @@ namespace headrace::vta {
 
 namespace {
 
-using Kernels = std::map<std::string, KernelCode, std::less<>>;
+struct Kernel : KernelCode {
+  explicit Kernel(KernelCode code)
+      : KernelCode(std::move(code)), cycles(cyclesWith(program, CycleConstants())) {}
+  int64_t cycles;
+};
+
+using Kernels = std::map<std::string, Kernel, std::less<>>;
 
 class Session final : public EngineSession {
 public:
@@ -63,6 +69,8 @@ public:
     for (const DeviceImage &image : code.images)
       try {
         kernels.try_emplace(image.name, kernelCodeOf(image.text));
+      } catch (const Fault &fault) {
+        throw Error(ErrorKind::InvalidFile, "kernel '" + image.name + "': " + fault.what());
       } catch (const JsonFault &fault) {
         throw Error(ErrorKind::InvalidFile, "kernel '" + image.name + "': " + fault.what());
       }
@@ -73,6 +81,11 @@ public:
   }
   std::unique_ptr<EngineSession> begin() const override {
     return std::make_unique<Session>(program, kernels);
+  }
+  std::optional<SimulatedStep> simulated(size_t step) const override {
+    int64_t cycles = kernels.find(program.steps[step].symbol)->second.cycles;
+    return SimulatedStep{static_cast<double>(cycles) / megahertz,
+                         std::to_string(cycles) + " cycles"};
   }
 
 private:

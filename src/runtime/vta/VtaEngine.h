@@ -5,6 +5,9 @@
 
 namespace headrace::vta {
 
+/// The clock that its times are told for; the published boards have 100 MHz.
+inline constexpr double megahertz = 100;
+
 const Engine &vtaEngine();
 
 } // namespace headrace::vta

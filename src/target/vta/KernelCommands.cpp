@@ -1,6 +1,7 @@
 #include "target/vta/KernelCommands.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/FileCache.h"
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/VtaDialect.h"
 #include "target/vta/schedule/ProposeSchedule.h"
@@ -32,6 +33,26 @@ std::vector<DType> inputsOf(const Operator &op) {
       types[image->input] = image->type;
     }
   return types;
+}
+
+/// Changes when other schedules are proposed: those on disk are of no use then.
+constexpr std::string_view proposals = "1";
+
+std::string textWithoutWeights(ModuleOp kernel) {
+  NamedAttrList parts(kernel->getAttrOfType<DictionaryAttr>(kOperatorAttr));
+  parts.erase("weights");
+  parts.erase("name");
+  std::string text;
+  llvm::raw_string_ostream(text) << parts.getDictionary(kernel.getContext());
+  return text;
+}
+
+std::string_view weightBytes(const Operator &op) {
+  const auto *convolution = std::get_if<Convolution>(&op.core);
+  if (!convolution)
+    return "";
+  const Tensor &weights = convolution->weights;
+  return {static_cast<const char *>(weights.data()), weights.bytes()};
 }
 
 struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<ModuleOp>> {
@@ -75,7 +96,24 @@ private:
     } else {
       kernel->setAttr(kRecipeChosenAttr, b.getUnitAttr());
     }
-    return propose(op, configuration);
+    return proposed(kernel, op);
+  }
+
+  /// Proposals take long and follow from the operator alone: they are kept.
+  Schedule proposed(ModuleOp kernel, const Operator &op) const {
+    FileCache cache = FileCache::user("vta");
+    std::string key = FileCache::key(
+        {proposals, configuration.json(), textWithoutWeights(kernel), weightBytes(op)});
+    if (std::optional<std::string> known = cache.find(key))
+      try {
+        Schedule schedule = parseSchedule(*known, op);
+        if (whyNot(op, schedule, configuration).empty())
+          return schedule;
+      } catch (const Error &) { // of another version
+      }
+    Schedule schedule = propose(op, configuration);
+    cache.store(key, textOf(schedule, op));
+    return schedule;
   }
 
   Configuration configuration;

@@ -72,6 +72,12 @@ private:
   void consider(Operation *root, Choices &choices) {
     try {
       Chain chain = chains.endingIn(root);
+      if (std::holds_alternative<Cells>(chain.core) && chain.stages.empty() &&
+          chain.sources[0].value.getType() == root->getResult(0).getType()) {
+        // The integers that it reads, as they are.
+        root->getResult(0).replaceAllUsesWith(chain.sources[0].value);
+        return;
+      }
       requireOwn(chain, root);
       Operator op{nameOf(chain, root, choices), chain.sources[0].image, chain.core, chain.stages};
       if (std::string reason = whyNot(op, configuration); !reason.empty())

@@ -38,6 +38,10 @@ public:
     work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});
     return work;
   }
+  std::optional<double> countedMicroseconds(ModuleOp kernel) const override {
+    auto cycles = kernel->getAttrOfType<IntegerAttr>(kCyclesAttr);
+    return static_cast<double>(cycles.getInt()) / megahertz;
+  }
   ArrayRef<const Expansion *> expansions() const override { return host().expansions(); }
   void registerDialects(DialectRegistry &registry) const override {
     registry.insert<VtaDialect>();

@@ -284,20 +284,19 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   Weights weights = weightsOf(rows);
   Type accumulator = typeOf(contract.getResult()).getElementType();
   Convolution convolution;
+  Chain input = of(contract.getLhs());
   // A flattened image is multiplied as it lies: by windows as large as itself.
-  if (Value image = flattenedImage(contract.getLhs())) {
+  if (Value image = flattenedImage(input.sources[0].value); image && input.offsetOfCells()) {
     ArrayRef<int64_t> shape = typeOf(image).getShape();
     convolution.weights = weights.integers.reshaped({columns, shape[1], shape[2], shape[3]});
-    Image sizes = imageOf(typeOf(image));
-    if (whyNot(Operator{"", sizes, convolution, {}}, configuration).empty()) {
-      Chain chain = product(of(image), convolution, weights.exponents, accumulator,
-                               /*padsWithZero=*/true);
-      chain.operators.insert(contract.getLhs().getDefiningOp());
-      return chain;
+    Source source{image, imageOf(typeOf(image))};
+    if (whyNot(Operator{"", source.image, convolution, {}}, configuration).empty()) {
+      input.sources[0] = source;
+      return product(std::move(input), std::move(convolution), weights.exponents, accumulator,
+                     /*padsWithZero=*/true);
     }
   }
   convolution.weights = weights.integers.reshaped({columns, depths, 1, 1});
-  Chain input = of(contract.getLhs());
   if (!lhs.hasStaticShape())
     (void)imageOf(lhs); // refuses
   int64_t count = lhs.getNumElements() / std::max<int64_t>(depths, 1);

@@ -2,26 +2,27 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <bit>
 #include <cmath>
 
 namespace headrace::vta {
 
 namespace {
 
-/// The power of two of the lowest digit.
+/// The power of two of the lowest digit of a normal number.
 int lowestDigit(double number) {
-  int exponent = 0;
-  double mantissa = std::frexp(number, &exponent);
-  auto digits = static_cast<int64_t>(std::ldexp(mantissa, 53));
-  return exponent - 53 + __builtin_ctzll(static_cast<uint64_t>(digits));
+  constexpr int fraction = 52, bias = 1023;
+  auto bits = std::bit_cast<uint64_t>(number);
+  auto exponent = static_cast<int>(bits >> fraction & 2047) - bias;
+  return exponent - fraction + std::countr_zero(bits | uint64_t{1} << fraction);
 }
 
 /// The scale of so many numbers; nothing where all are 0.
 std::optional<int> scaleOf(const double *numbers, int64_t count) {
   std::optional<int> least;
   for (int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(numbers[i]))
-      throw Refusal("its weights are not finite");
+    if (!std::isfinite(numbers[i]) || std::fpclassify(numbers[i]) == FP_SUBNORMAL)
+      throw Refusal("its weights are not finite, or too small to be told apart from 0");
     if (numbers[i] != 0)
       least = std::min(least.value_or(INT32_MAX), lowestDigit(numbers[i]));
   }
@@ -29,9 +30,9 @@ std::optional<int> scaleOf(const double *numbers, int64_t count) {
 }
 
 bool fits(const double *numbers, int64_t count, int exponent) {
+  double unit = std::ldexp(1.0, exponent);
   return std::all_of(numbers, numbers + count, [&](double number) {
-    double integer = std::ldexp(number, -exponent);
-    return integer >= -128 && integer <= 127;
+    return number >= -128 * unit && number <= 127 * unit;
   });
 }
 
@@ -62,11 +63,11 @@ Weights weightsOf(const Tensor &tensor) {
     }
   }
   auto *to = result.integers.as<int8_t>();
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    int exponent = result.exponents[result.exponents.size() == 1
-                                        ? 0
-                                        : static_cast<size_t>(i / count)];
-    to[i] = static_cast<int8_t>(std::ldexp(all[i], -exponent));
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    size_t own = result.exponents.size() == 1 ? 0 : static_cast<size_t>(channel);
+    double scale = std::ldexp(1.0, -result.exponents[own]);
+    for (int64_t i = channel * count; i < (channel + 1) * count; ++i)
+      to[i] = static_cast<int8_t>(all[i] * scale);
   }
   return result;
 }
