@@ -5,6 +5,7 @@
 #include "target/coarse/CoarseTarget.h"
 #include "target/cpu/CpuTarget.h"
 #include "target/cuda/CudaTarget.h"
+#include "target/vta/VtaTarget.h"
 
 #include <map>
 #include <mutex>
@@ -18,14 +19,19 @@ namespace {
 /// Passes of other components ask for machines by the names of targets.
 [[maybe_unused]] const bool machinesProvided = [] {
   provideMachines([](StringRef name) -> const Machine & { return findTarget(name).machine(); });
-  coarse::addEngine(); // packages name it, too
+  // Packages name them, too.
+  coarse::addEngine();
+  vta::addEngine();
   return true;
 }();
 
 /// Added to before anything is compiled.
 std::vector<TargetKind> &targetKinds() {
   static std::vector<TargetKind> kinds = {
-      {"cpu", makeCpuTarget}, {"cuda", makeCudaTarget}, {"coarse", coarse::makeTarget}};
+      {"cpu", makeCpuTarget},
+      {"cuda", makeCudaTarget},
+      {"coarse", coarse::makeTarget},
+      {"vta", vta::makeTarget}};
   return kinds;
 }
 

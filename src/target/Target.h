@@ -63,6 +63,11 @@ public:
   /// apart. `operations` are those of all its operators.
   virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
                       double operations) const = 0;
+  /// Microseconds of a scheduled kernel where more than a model knows them: a simulator counted.
+  virtual std::optional<double> countedMicroseconds(mlir::ModuleOp kernel) const {
+    (void)kernel;
+    return std::nullopt;
+  }
   /// Ways to compute contractions and convolutions, generated code (which always can) first.
   virtual llvm::ArrayRef<const Expansion *> expansions() const = 0;
   /// Dialects and interface implementations its passes need.

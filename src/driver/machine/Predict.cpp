@@ -37,6 +37,11 @@ public:
             targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)));
         continue;
       }
+      if (std::optional<double> counted = countedOf(step)) {
+        (void)firstAccesses(step);
+        microseconds.push_back(*counted);
+        continue;
+      }
       Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
       std::vector<Work::Stream> streams = firstAccesses(step);
       work.streams.insert(work.streams.end(), streams.begin(), streams.end());
@@ -52,6 +57,12 @@ private:
 
   const Target &targetOf(const Step &step) const {
     return step.engine == targets.wanted.engine() ? targets.wanted : targets.fallback;
+  }
+
+  std::optional<double> countedOf(const Step &step) const {
+    if (step.kind != Step::Kind::Kernel)
+      return std::nullopt;
+    return targetOf(step).countedMicroseconds(ModuleOp(kernels).lookupSymbol<ModuleOp>(step.symbol));
   }
 
   Work ofKernel(const Step &step) {

@@ -244,6 +244,9 @@ CompiledPackage::~CompiledPackage() = default;
 CompiledPackage::CompiledPackage(CompiledPackage &&) noexcept = default;
 
 const PackageContents &CompiledPackage::contents() const { return impl->contents; }
+std::span<const DeviceImage> CompiledPackage::images(size_t code) const {
+  return impl->code.at(code).code.images;
+}
 
 void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   std::vector<std::string> objects;

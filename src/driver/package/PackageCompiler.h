@@ -45,6 +45,8 @@ public:
   CompiledPackage(CompiledPackage &&) noexcept;
 
   const PackageContents &contents() const;
+  /// Images of the kernels of a piece of code that other engines run.
+  std::span<const DeviceImage> images(size_t code) const;
 
   /// A file for Package::open.
   void writePackage(const std::filesystem::path &path) const;

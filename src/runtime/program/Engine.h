@@ -36,11 +36,22 @@ public:
   virtual void finish(const EngineCall &call) = 0;
 };
 
+/// What a step takes on a machine that is simulated, and in the machine's own words.
+struct SimulatedStep {
+  double microseconds;
+  std::string note;
+};
+
 /// An engine's steps of one program, ready to run. Safe from any thread.
 class EngineProgram {
 public:
   virtual ~EngineProgram() = default;
   virtual std::unique_ptr<EngineSession> begin() const = 0;
+  /// Of a simulator, whose own time tells nothing of a step; nothing of any other engine.
+  virtual std::optional<SimulatedStep> simulated(size_t step) const {
+    (void)step;
+    return std::nullopt;
+  }
 };
 
 class Engine {

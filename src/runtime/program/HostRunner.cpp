@@ -104,6 +104,14 @@ public:
   HostRunner(Program givenProgram, ProgramCode givenCode);
 
   Place place() const override { return others.place(); }
+  std::vector<std::string> stepNotes() const override {
+    std::vector<std::string> notes;
+    for (size_t i = 0; i < program.steps.size(); ++i) {
+      std::optional<SimulatedStep> simulated = others.simulated(i);
+      notes.push_back(simulated ? simulated->note : "");
+    }
+    return notes;
+  }
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
            std::vector<double> *stepMicroseconds) override;
   void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
@@ -239,9 +247,12 @@ void HostRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
     runStep(i, *binding, scratch, workspace, pool);
     if (stepMicroseconds && others.runs(i)) // it may only have been started
       others.finish(scratch.visits, *binding, scratch.buffers);
-    if (stepMicroseconds)
-      (*stepMicroseconds)[i] =
-          std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    if (!stepMicroseconds)
+      continue;
+    std::optional<SimulatedStep> simulated = others.simulated(i);
+    (*stepMicroseconds)[i] =
+        simulated ? simulated->microseconds
+                  : std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   }
   others.finish(scratch.visits, *binding, scratch.buffers);
 }

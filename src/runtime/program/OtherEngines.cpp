@@ -57,6 +57,12 @@ void OtherEngines::dropConstantsReadElsewhere() {
       constant = Tensor::borrow(constant.dtype(), constant.shape(), nullptr, nullptr);
 }
 
+std::optional<SimulatedStep> OtherEngines::simulated(size_t step) const {
+  if (!runs(step) || program.steps[step].kind == Step::Kind::Transfer)
+    return std::nullopt;
+  return known[static_cast<size_t>(ofStep[step])].steps->simulated(step);
+}
+
 OtherEngines::Visits OtherEngines::begin() const {
   Visits visits;
   for (const Known &other : known)

@@ -25,6 +25,7 @@ public:
   /// Where tensors may lie besides main memory.
   Place place() const { return known.empty() ? Place() : known.front().engine.place(); }
   bool runs(size_t step) const { return ofStep[step] != none; }
+  std::optional<SimulatedStep> simulated(size_t step) const;
   bool holds(size_t buffer) const { return ofBuffer[buffer] != none; }
 
   Visits begin() const;

@@ -91,10 +91,10 @@ void CommandStream::store(const Slice &to, int64_t sram) {
 void CommandStream::run(const MicroCode &code) {
   SweepLimits limits = {configuration().depth(Memory::Uop), set.largest(&Instruction::iterIn)};
   for (const Sweep &sweep : compression ? compress(code.ops, limits) : chop(code.ops, limits))
-    emit(code, sweep);
+    run(code, sweep);
 }
 
-void CommandStream::emit(const MicroCode &code, const Sweep &sweep) {
+void CommandStream::run(const MicroCode &code, const Sweep &sweep) {
   std::vector<uint32_t> body;
   body.reserve(sweep.body.size());
   for (const MicroOp &op : sweep.body)

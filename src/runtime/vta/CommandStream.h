@@ -24,6 +24,7 @@ class CommandStream {
 public:
   explicit CommandStream(const Configuration &configuration);
   const Configuration &configuration() const { return program.configuration; }
+  const Buffer &buffer(size_t number) const { return program.buffers.at(number); }
 
   /// A place in DRAM, of zeros. Returns its number.
   size_t allocate(std::string name, Role role, DType dtype, Shape shape, Layout layout);
@@ -35,6 +36,8 @@ public:
   void store(const Slice &to, int64_t sram);
   /// Loads the micro-ops where they are not in their buffer, and runs them.
   void run(const MicroCode &code);
+  /// The same with loops that are known: what `code` says is done for the micro-ops of the sweep.
+  void run(const MicroCode &code, const Sweep &sweep);
 
   /// A dependence: all that `to` does from here on waits for all that `from` has done up to here. A
   /// token goes from the last instruction of `from` to the next of `to`. Every push needs its pop.
@@ -53,7 +56,6 @@ public:
 private:
   void append(Instruction instruction);
   void appendNothing(Module module);
-  void emit(const MicroCode &code, const Sweep &sweep);
   Instruction transfer(Opcode opcode, Memory memory, int64_t sram, const Slice &slice) const;
 
   Program program;

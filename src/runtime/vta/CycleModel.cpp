@@ -68,7 +68,7 @@ public:
       lane(instructions[i].module()).pending.push_back(i);
   }
 
-  Schedule run() {
+  Timing run() {
     while (std::optional<Module> next = nextModule())
       if (!execute(lane(*next)))
         break;
@@ -228,13 +228,13 @@ private:
   std::array<Lane, moduleCount> lanes;
   std::array<std::deque<Token>, queueCount> queues;
   int64_t readPortFree = 0;
-  Schedule result;
+  Timing result;
 };
 
 } // namespace
 
-Schedule schedule(std::span<const Instruction> instructions, const Configuration &configuration,
-                  const CycleConstants &constants, size_t first) {
+Timing timingOf(std::span<const Instruction> instructions, const Configuration &configuration,
+                const CycleConstants &constants, size_t first) {
   return Scheduler(instructions, configuration, constants, first).run();
 }
 

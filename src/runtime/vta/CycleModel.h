@@ -39,7 +39,7 @@ struct ModuleUse {
 };
 
 /// Instructions that run together, and end with FINISH.
-struct Schedule {
+struct Timing {
   /// One for each instruction; those that a fault kept from running did not.
   std::vector<Span> spans;
   int64_t cycles = 0;
@@ -48,8 +48,8 @@ struct Schedule {
   std::optional<Fault> fault;
 };
 
-Schedule schedule(std::span<const Instruction> instructions, const Configuration &configuration,
-                  const CycleConstants &constants, size_t first = 0);
+Timing timingOf(std::span<const Instruction> instructions, const Configuration &configuration,
+                const CycleConstants &constants, size_t first = 0);
 
 /// "instruction 12 (LOAD INP)".
 std::string nameOf(const Instruction &instruction, size_t index);

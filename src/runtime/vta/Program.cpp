@@ -2,9 +2,9 @@
 
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/Json.h"
 #include "runtime/system/MappedFile.h"
 #include "runtime/system/Text.h"
+#include "runtime/vta/ProgramDescription.h"
 
 #include <algorithm>
 #include <bit>
@@ -41,6 +41,8 @@ Json toJson(const Step &step) {
   return {{"engine", "vta"}, {"begin", step.begin}, {"end", step.end}};
 }
 
+} // namespace
+
 Json describe(const Program &program) {
   Json buffers = Json::array(), runs = Json::array();
   for (const Buffer &buffer : program.buffers)
@@ -51,6 +53,8 @@ Json describe(const Program &program) {
           {"runs", std::move(runs)},
           {"micro_ops", {{"offset", program.microOpOffset}, {"count", program.microOps.size()}}}};
 }
+
+namespace {
 
 Buffer bufferOf(const Json &json, int64_t dramBytes) {
   Buffer buffer;
@@ -110,8 +114,9 @@ void checkApart(const Program &program) {
       throw JsonFault(pieces[i - 1].name + " and " + pieces[i].name + " overlap in DRAM");
 }
 
-void readDescription(Program &program, const Json &json) {
-  auto dramBytes = static_cast<int64_t>(program.dram.size());
+} // namespace
+
+void readDescription(Program &program, const Json &json, int64_t dramBytes) {
   std::set<std::string> names;
   for (const Json &item : list(json, "buffers")) {
     try {
@@ -140,6 +145,8 @@ void readDescription(Program &program, const Json &json) {
       static_cast<uint64_t>(integer(microOps, "offset", 0, dramBytes - 4 * count));
   checkApart(program);
 }
+
+namespace {
 
 template <class T> std::vector<T> readElements(const fs::path &path, bool mayBeEmpty) {
   std::error_code error;
@@ -200,7 +207,7 @@ Program readProgram(const fs::path &folder) {
                     reinterpret_cast<const char *>(file->data()) + file->size(), nullptr, false);
     if (json.is_discarded())
       throw JsonFault("expected JSON");
-    readDescription(program, json);
+    readDescription(program, json, static_cast<int64_t>(program.dram.size()));
   } catch (const JsonFault &fault) {
     throw Error(ErrorKind::InvalidFile, description.string() + ": " + fault.what());
   }

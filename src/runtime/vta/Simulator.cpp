@@ -41,24 +41,24 @@ void checkFinish(Instructions run, size_t first) {
 }
 
 /// The instructions that the cycle model has run, by the cycle they begin in.
-std::vector<size_t> inTime(const Schedule &schedule) {
+std::vector<size_t> inTime(const Timing &timing) {
   std::vector<size_t> indices;
-  for (size_t i = 0; i < schedule.spans.size(); ++i)
-    if (schedule.spans[i].ran())
+  for (size_t i = 0; i < timing.spans.size(); ++i)
+    if (timing.spans[i].ran())
       indices.push_back(i);
-  std::ranges::sort(indices, {}, [&](size_t i) { return std::pair(schedule.spans[i].start, i); });
+  std::ranges::sort(indices, {}, [&](size_t i) { return std::pair(timing.spans[i].start, i); });
   return indices;
 }
 
-void executeInTime(Chip &chip, const Schedule &schedule) {
-  for (size_t index : inTime(schedule))
+void executeInTime(Chip &chip, const Timing &timing) {
+  for (size_t index : inTime(timing))
     chip.execute(index);
 }
 
-void executeShuffled(Chip &chip, const Schedule &schedule, Instructions run, uint64_t seed) {
+void executeShuffled(Chip &chip, const Timing &timing, Instructions run, uint64_t seed) {
   std::array<std::deque<size_t>, moduleCount> pending;
   for (size_t i = 0; i < run.size(); ++i)
-    if (schedule.spans[i].ran())
+    if (timing.spans[i].ran())
       pending[static_cast<size_t>(run[i].module())].push_back(i);
   std::mt19937_64 random(seed);
   for (;;) {
@@ -78,18 +78,18 @@ void executeShuffled(Chip &chip, const Schedule &schedule, Instructions run, uin
 /// Executes a run; its results are in DRAM. A fault is found in every order, though not the same
 /// one first: the earliest in time is reported.
 void execute(const Program &program, Dram &dram, Instructions run, size_t first,
-             const Schedule &schedule, uint64_t seed) {
+             const Timing &timing, uint64_t seed) {
   Dram before = dram;
   try {
     Chip chip(program.configuration, dram, run, first);
-    executeShuffled(chip, schedule, run, seed);
+    executeShuffled(chip, timing, run, seed);
   } catch (const Fault &) {
     Chip chip(program.configuration, before, run, first);
-    executeInTime(chip, schedule);
+    executeInTime(chip, timing);
     throw InternalError("a fault of a VTA program depends on the order of its modules");
   }
-  if (schedule.fault)
-    throw *schedule.fault;
+  if (timing.fault)
+    throw *timing.fault;
 }
 
 void add(ModuleUse &sum, const ModuleUse &part) {
@@ -101,14 +101,14 @@ void add(ModuleUse &sum, const ModuleUse &part) {
     sum.waiting[q] += part.waiting[q];
 }
 
-void append(Simulation &simulation, const Schedule &schedule, size_t first) {
+void append(Simulation &simulation, const Timing &timing, size_t first) {
   int64_t origin = simulation.cycles;
-  for (size_t i = 0; i < schedule.spans.size(); ++i)
-    if (const Span &span = schedule.spans[i]; span.ran())
+  for (size_t i = 0; i < timing.spans.size(); ++i)
+    if (const Span &span = timing.spans[i]; span.ran())
       simulation.spans[first + i] = {origin + span.start, span.port, origin + span.end};
-  simulation.cycles += schedule.cycles;
-  for (size_t m = 0; m < schedule.modules.size(); ++m)
-    add(simulation.modules[m], schedule.modules[m]);
+  simulation.cycles += timing.cycles;
+  for (size_t m = 0; m < timing.modules.size(); ++m)
+    add(simulation.modules[m], timing.modules[m]);
 }
 
 void count(Work &work, Instructions run, const Configuration &configuration) {
@@ -168,7 +168,7 @@ Simulation simulate(const Program &program, const SimulatorOptions &options) {
       Instructions run = runOf(simulation.instructions, step);
       checkFinish(run, step.begin);
       constants.limit = options.constants.limit - simulation.cycles;
-      Schedule timing = schedule(run, program.configuration, constants, step.begin);
+      Timing timing = timingOf(run, program.configuration, constants, step.begin);
       append(simulation, timing, step.begin);
       execute(program, dram, run, step.begin, timing, options.seed);
       count(simulation.work, run, program.configuration);
@@ -180,12 +180,27 @@ Simulation simulate(const Program &program, const SimulatorOptions &options) {
   return simulation;
 }
 
+Simulation estimate(const Program &program, const CycleConstants &constants) {
+  Simulation simulation;
+  try {
+    simulation.instructions = decodeAll(program);
+    simulation.spans.resize(simulation.instructions.size());
+    for (const Step &step : program.steps) {
+      Instructions run = runOf(simulation.instructions, step);
+      Timing timing = timingOf(run, program.configuration, constants, step.begin);
+      append(simulation, timing, step.begin);
+      count(simulation.work, run, program.configuration);
+      if (timing.fault)
+        throw *timing.fault;
+    }
+  } catch (const Fault &fault) {
+    simulation.fault = fault;
+  }
+  return simulation;
+}
+
 int64_t cyclesWith(const Program &program, const CycleConstants &constants) {
-  std::vector<Instruction> instructions = decodeAll(program);
-  int64_t cycles = 0;
-  for (const Step &step : program.steps)
-    cycles += schedule(runOf(instructions, step), program.configuration, constants).cycles;
-  return cycles;
+  return estimate(program, constants).cycles;
 }
 
 } // namespace headrace::vta

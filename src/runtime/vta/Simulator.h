@@ -40,6 +40,9 @@ struct Simulation {
 /// Throws Error where a step is the host's, Fault never.
 Simulation simulate(const Program &program, const SimulatorOptions &options = {});
 
+/// Time and work alone: nothing is computed, and of the faults only those of time are found.
+Simulation estimate(const Program &program, const CycleConstants &constants = {});
+
 /// The cycles alone, with other constants. For programs without faults.
 int64_t cyclesWith(const Program &program, const CycleConstants &constants);
 

@@ -338,6 +338,9 @@ private:
       if (std::optional<std::string> schedule = choices.scheduleOf(name))
         kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), *schedule));
     });
+    // Kernels of operators that a target took before have theirs already.
+    for (auto launch : program.getOps<hr::LaunchOp>())
+      existing.insert(kernelNameOf(launch));
     choices.finishKernels([&](StringRef name) { return existing.contains(name); });
   }
 };

@@ -30,7 +30,7 @@ Instruction sweep(Opcode opcode, int64_t count) {
 }
 
 int64_t cyclesOf(const std::vector<Instruction> &instructions) {
-  return schedule(instructions, Configuration(), {}).cycles;
+  return timingOf(instructions, Configuration(), {}).cycles;
 }
 
 TEST(VtaCycles, OfSingleInstructions) {
@@ -55,8 +55,8 @@ TEST(VtaCycles, PaddingIsFree) {
 
 TEST(VtaCycles, ReadsShareAPortWritesHaveTheirOwn) {
   // Both ask in cycle 64: load first, 20 cycles; compute waits for it.
-  Schedule result = schedule(std::vector{transfer(Memory::Inp, 10), transfer(Memory::Acc, 10)},
-                             Configuration(), {});
+  Timing result = timingOf(std::vector{transfer(Memory::Inp, 10), transfer(Memory::Acc, 10)},
+                           Configuration(), {});
   EXPECT_EQ(result.cycles, 64 + 20 + 80);
   EXPECT_EQ(result.modules[static_cast<size_t>(Module::Compute)].port, 20);
   EXPECT_EQ(cyclesOf({transfer(Memory::Inp, 10), transfer(Memory::Out, 10, Opcode::Store)}),
@@ -68,7 +68,7 @@ TEST(VtaCycles, ModulesWorkAtTheSameTimeUnlessTokensOrderThem) {
   EXPECT_EQ(cyclesOf({load, gemm}), 100);
   load.pushNext = 1;
   gemm.popPrev = 1;
-  Schedule result = schedule(std::vector{load, gemm}, Configuration(), {});
+  Timing result = timingOf(std::vector{load, gemm}, Configuration(), {});
   EXPECT_EQ(result.cycles, 84 + 100);
   const ModuleUse &compute = result.modules[static_cast<size_t>(Module::Compute)];
   EXPECT_EQ(compute.waiting[static_cast<size_t>(Queue::LoadToCompute)], 84);

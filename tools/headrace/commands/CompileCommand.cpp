@@ -1,7 +1,10 @@
 // headrace compile: models to a package, or to parts of a C or C++ program.
 #include "driver/package/PackageCompiler.h"
 #include "driver/package/PackageHeader.h"
+#include "runtime/program/Engine.h"
 #include "runtime/system/Error.h"
+#include "runtime/vta/LinkProgram.h"
+#include "runtime/vta/VtaEngine.h"
 
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
@@ -33,7 +36,7 @@ struct CompileOptions {
 };
 
 // The values of --emit.
-const std::vector<std::string> kinds = {"package", "so", "static", "object", "header", "ir"};
+const std::vector<std::string> kinds = {"package", "so", "static", "object", "header", "ir", "vta"};
 
 std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std::string> options) {
   std::vector<std::pair<std::string, int64_t>> sizes;
@@ -67,6 +70,17 @@ private:
   fs::path base;
 };
 
+// The accelerator's part of the one program, for the sizes that were given.
+void writeVta(const CompiledPackage &package, const fs::path &folder) {
+  const PackageContents &contents = package.contents();
+  if (contents.programs.size() != 1)
+    throw UsageError("expected one model for --emit=vta");
+  const PackagedVersion &version = contents.programs[0].versions.at(0);
+  if (engineOf(contents.code[version.code]) != vta::vtaEngine().name())
+    throw UsageError("expected --target vta or vta:CONFIG.json for --emit=vta");
+  vta::writeProgram(vta::linkProgram(version.program, package.images(version.code)), folder);
+}
+
 fs::path writeOne(const CompiledPackage &package, const std::string &kind,
                   const OutputPaths &paths) {
   using Image = CompiledPackage::Image;
@@ -82,10 +96,22 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
     package.writeImage(path = paths.of("", ".o"), Image::Object, symbol);
   } else if (kind == "header") {
     writeHeader(path = paths.of("", ".h"), package.contents(), paths.name());
+  } else if (kind == "vta") {
+    writeVta(package, path = paths.of("", ""));
   } else {
     package.writeIr(path = paths.of("", ".mlir"));
   }
   return path;
+}
+
+// Of a file, or of all in a folder.
+uintmax_t bytesOf(const fs::path &path) {
+  if (!fs::is_directory(path))
+    return fs::file_size(path);
+  uintmax_t bytes = 0;
+  for (const fs::directory_entry &entry : fs::directory_iterator(path))
+    bytes += entry.is_regular_file() ? entry.file_size() : 0;
+  return bytes;
 }
 
 int compileModels(CompileOptions options) {
@@ -111,7 +137,7 @@ int compileModels(CompileOptions options) {
   clearStatus();
   for (const fs::path &path : written)
     fmt::print("wrote {} ({})\n", printable(path.string()),
-               withPrefix(static_cast<double>(fs::file_size(path)), "B"));
+               withPrefix(static_cast<double>(bytesOf(path)), "B"));
   return 0;
 }
 
@@ -131,7 +157,8 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--target", options->settings.target,
-                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80")
+                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80, vta or\n"
+                   "vta:CONFIG.json")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -162,7 +189,8 @@ void addCompileCommand(CLI::App &app, Action &action) {
   command
       ->add_option("--emit", options->emitted,
                    "Kinds of output: package; so, static or object with everything in it; header,\n"
-                   "its interface in C and C++; ir, the code as LLVM dialect")
+                   "its interface in C and C++; ir, the code as LLVM dialect; vta, a folder with the\n"
+                   "program of the accelerator (--target vta)")
       ->type_name("KIND,...")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -23,7 +23,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_option("--target", options.settings.target,
                   "The machine to compile for: cpu, cuda, or a kind of either such as\n"
-                  "cpu:x86-64-v3 or cuda:sm_90a; coarse:FILE is an accelerator (see rewrite)")
+                  "cpu:x86-64-v3 or cuda:sm_90a; vta or vta:CONFIG.json is the VTA accelerator,\n"
+                  "coarse:FILE another one (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
   command

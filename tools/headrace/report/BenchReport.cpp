@@ -3,6 +3,7 @@
 #include "report/Table.h"
 #include "report/Text.h"
 #include <cmath>
+#include <map>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,27 @@ void printSystems(const BenchResult &result) {
   table.print(stdout);
 }
 
+// The time of each engine where there are several, and what the host's leaves to gain: however fast
+// the others become, a call takes that long (Amdahl's law).
+void printEngines(const BenchResult &result) {
+  std::map<std::string, double> times;
+  double total = 0;
+  for (const KernelTiming &kernel : result.kernels) {
+    times[kernel.where] += kernel.microseconds;
+    total += kernel.microseconds;
+  }
+  if (times.size() < 2)
+    return;
+  Table table({{"engine", Table::Align::Left}, {"time"}, {"share"}});
+  for (const auto &[engine, time] : times)
+    table.add({engine, duration(time), fmt::format("{:.1f}%", 100 * time / total)});
+  fmt::print("\n");
+  table.print(stdout);
+  if (double host = times[hostEngine]; host > 0)
+    fmt::print("however fast the others become, a call can become {:.1f} times as fast at most\n",
+               total / host);
+}
+
 void printKernels(const BenchResult &result) {
   double total = 0;
   for (const KernelTiming &kernel : result.kernels)
@@ -61,6 +83,7 @@ void printKernels(const BenchResult &result) {
                                     : shortList(kernel.operators) + " (" + kernel.notes + ")"});
   fmt::print("\n");
   table.print(stdout);
+  printEngines(result);
   if (std::optional<double> error = medianError(result.kernels))
     fmt::print("\npredictions are off by {:.0f}% in the median\n", 100 * *error);
 }
@@ -147,6 +170,7 @@ void printJson(const BenchResult &result) {
                          {"operators", kernel.operators},
                          {"routine", kernel.routine},
                          {"notes", kernel.notes},
+                         {"where", kernel.where},
                          {"time_us", kernel.microseconds},
                          {"predicted_us", kernel.predicted ? json(*kernel.predicted) : json()},
                          {"bytes", kernel.bytes},

@@ -31,6 +31,7 @@ struct KernelTiming {
   std::vector<std::string> operators;
   std::string routine; // of a library; empty for generated code
   std::string notes;   // of the device
+  std::string where;   // the engine that runs it
   double microseconds = 0;
   /// By the cost model; nothing for a package.
   std::optional<double> predicted;

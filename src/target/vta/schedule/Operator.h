@@ -36,6 +36,8 @@ struct PerChannel {
 struct FromImage {
   size_t input; ///< of the operator's inputs, from 1 on; 0 is what the operator itself reads
   DType type;   ///< I8 or I32, as it lies in DRAM
+  /// The cell is shifted left by it before, from 0 to 31: a residual of a coarser scale.
+  int32_t shift = 0;
 };
 
 /// A step over all results: result = op(result, operand), in wrapping 32 bits.
@@ -52,9 +54,10 @@ struct AluStage {
   std::variant<Immediate, PerChannel, FromImage> operand;
 };
 
-/// results[n, o, y, x] = sum over i, ky, kx of input[n, g, y * stride + ky - pad, ...] * weights
+/// results[n, o, y, x] = sum over i, ky, kx of input[n, g + i, y * strideY + ky - padTop, ...] *
+/// weights[o, i, ky, kx], where g is the first channel of the group of o.
 struct Convolution {
-  Tensor weights;       ///< I8, out x (in / groups) x window height x window width
+  Tensor weights; ///< I8, out x (in / groups) x window height x window width
   int64_t strideY = 1, strideX = 1;
   int64_t padTop = 0, padBottom = 0, padLeft = 0, padRight = 0;
   int64_t groups = 1;

@@ -1,0 +1,18 @@
+// A kernel of a compiled program as text: one run of the accelerator, with its constants.
+#pragma once
+
+#include "runtime/vta/Program.h"
+
+namespace headrace::vta {
+
+struct KernelCode {
+  Program program;
+  /// Buffers that are the operands of a step, in order; the last is written.
+  std::vector<size_t> operands;
+};
+
+std::string toText(const KernelCode &code);
+/// Throws JsonFault where the text is no code, or asks for more memory than its buffers take.
+KernelCode kernelCodeOf(std::string_view text);
+
+} // namespace headrace::vta

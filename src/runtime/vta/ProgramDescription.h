@@ -1,0 +1,15 @@
+// What describes a program beside its instructions and data: buffers, runs, where micro-ops are.
+// `buffers.json` of a program's folder, and part of the code of kernels.
+#pragma once
+
+#include "runtime/system/Json.h"
+#include "runtime/vta/Program.h"
+
+namespace headrace::vta {
+
+Json describe(const Program &program);
+/// Adds buffers and runs to a program that has its instructions and micro-ops, and a DRAM of so
+/// many bytes or none yet. Throws JsonFault where anything does not fit the rest.
+void readDescription(Program &program, const Json &json, int64_t dramBytes);
+
+} // namespace headrace::vta

@@ -1,0 +1,174 @@
+#include "target/vta/KernelCommands.h"
+
+#include "runtime/system/Error.h"
+#include "runtime/system/FileCache.h"
+#include "target/vta/OperatorAttribute.h"
+#include "target/vta/VtaDialect.h"
+#include "target/vta/schedule/ProposeSchedule.h"
+#include "target/vta/schedule/ScheduleReport.h"
+#include "target/vta/schedule/WriteCommands.h"
+#include "transform/recipe/KernelModel.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace headrace::vta {
+
+namespace {
+
+StringRef kindOf(const Operator &op) {
+  if (std::holds_alternative<Convolution>(op.core))
+    return "product";
+  return std::holds_alternative<MaxPool>(op.core) ? "pooling" : "cells";
+}
+
+/// The buffers that the operator reads, by number: those of its stages after its own.
+std::vector<DType> inputsOf(const Operator &op) {
+  const auto *cells = std::get_if<Cells>(&op.core);
+  std::vector<DType> types = {cells ? cells->input : DType::I8};
+  for (const AluStage &stage : op.stages)
+    if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
+      types.resize(std::max(types.size(), image->input + 1), DType::I8);
+      types[image->input] = image->type;
+    }
+  return types;
+}
+
+/// Changes when other schedules are proposed: those on disk are of no use then.
+constexpr std::string_view proposals = "1";
+
+std::string textWithoutWeights(ModuleOp kernel) {
+  NamedAttrList parts(kernel->getAttrOfType<DictionaryAttr>(kOperatorAttr));
+  parts.erase("weights");
+  parts.erase("name");
+  std::string text;
+  llvm::raw_string_ostream(text) << parts.getDictionary(kernel.getContext());
+  return text;
+}
+
+std::string_view weightBytes(const Operator &op) {
+  const auto *convolution = std::get_if<Convolution>(&op.core);
+  if (!convolution)
+    return "";
+  const Tensor &weights = convolution->weights;
+  return {static_cast<const char *>(weights.data()), weights.bytes()};
+}
+
+struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AttachSchedulePass)
+  explicit AttachSchedulePass(const Configuration &configuration) : configuration(configuration) {}
+
+  void runOnOperation() override {
+    ModuleOp kernel = getOperation();
+    Builder b(&getContext());
+    Operator op = operatorOf(kernel);
+    try {
+      Schedule schedule = given(kernel, op);
+      kernel->setAttr(kRecipeAttr, b.getStringAttr(textOf(schedule, op)));
+      ScheduleReport report = simulate(op, schedule, configuration);
+      kernel->setAttr(kKindAttr, b.getStringAttr(kindOf(op)));
+      kernel->setAttr(kCyclesAttr, b.getI64IntegerAttr(report.cycles));
+      std::string share =
+          op.macs() > 0 ? llvm::formatv(", {0:f1}% of peak", 100 * report.peakShare).str() : "";
+      kernel->setAttr(kLoopsAttr, b.getStringAttr(llvm::formatv("{0} cycles{1}", report.cycles, share).str()));
+    } catch (const Error &error) {
+      kernel.emitError(error.what());
+      signalPassFailure();
+    }
+  }
+
+private:
+  /// The user's schedule where it can be followed; else one of ours, with the reason.
+  Schedule given(ModuleOp kernel, const Operator &op) const {
+    Builder b(kernel.getContext());
+    if (auto recipe = kernel->getAttrOfType<StringAttr>(kRecipeAttr)) {
+      std::string refusal;
+      try {
+        Schedule schedule = parseSchedule(recipe.getValue(), op);
+        refusal = whyNot(op, schedule, configuration);
+        if (refusal.empty())
+          return schedule;
+      } catch (const Error &error) {
+        refusal = error.what();
+      }
+      kernel->setAttr(kRecipeRefusedAttr, b.getStringAttr(refusal));
+    } else {
+      kernel->setAttr(kRecipeChosenAttr, b.getUnitAttr());
+    }
+    return proposed(kernel, op);
+  }
+
+  /// Proposals take long and follow from the operator alone: they are kept.
+  Schedule proposed(ModuleOp kernel, const Operator &op) const {
+    FileCache cache = FileCache::user("vta");
+    std::string key = FileCache::key(
+        {proposals, configuration.json(), textWithoutWeights(kernel), weightBytes(op)});
+    if (std::optional<std::string> known = cache.find(key))
+      try {
+        Schedule schedule = parseSchedule(*known, op);
+        if (whyNot(op, schedule, configuration).empty())
+          return schedule;
+      } catch (const Error &) { // of another version
+      }
+    Schedule schedule = propose(op, configuration);
+    cache.store(key, textOf(schedule, op));
+    return schedule;
+  }
+
+  Configuration configuration;
+};
+
+struct WriteCommandsPass : PassWrapper<WriteCommandsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WriteCommandsPass)
+  explicit WriteCommandsPass(const Configuration &configuration) : configuration(configuration) {}
+
+  void runOnOperation() override {
+    ModuleOp kernel = getOperation();
+    OpBuilder b = OpBuilder::atBlockEnd(kernel.getBody());
+    Program program = codeOf(kernel, configuration).program;
+    InstructionSet set(configuration);
+    for (const Word &word : program.instructions)
+      b.create<CommandOp>(kernel.getLoc(),
+                          b.getStringAttr(set.disassemble(*set.decode(word).instruction)));
+  }
+
+  Configuration configuration;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createWriteCommandsPass(const Configuration &configuration) {
+  return std::make_unique<WriteCommandsPass>(configuration);
+}
+
+std::unique_ptr<Pass> createAttachSchedulePass(const Configuration &configuration) {
+  return std::make_unique<AttachSchedulePass>(configuration);
+}
+
+Schedule scheduleOf(ModuleOp kernel) {
+  return parseSchedule(kernel->getAttrOfType<StringAttr>(kRecipeAttr).getValue(),
+                       operatorOf(kernel));
+}
+
+KernelCode codeOf(ModuleOp kernel, const Configuration &configuration) {
+  Operator op = operatorOf(kernel);
+  CommandStream stream(configuration);
+  KernelCode code;
+  auto allocate = [&](const std::string &name, Role role, DType type, const Image &image) {
+    code.operands.push_back(
+        stream.allocate(name, role, type, {image.batch, image.channels, image.height, image.width},
+                        layoutOf(image, configuration)));
+  };
+  std::vector<DType> inputs = inputsOf(op);
+  for (auto [i, type] : llvm::enumerate(inputs))
+    allocate("input" + std::to_string(i), Role::Input, type, i == 0 ? op.input : op.result());
+  std::vector<size_t> read = code.operands;
+  allocate("result", Role::Output, DType::I8, op.result());
+  op.name = "kernel"; // equal kernels are equal code
+  write(op, scheduleOf(kernel), stream, read, code.operands.back());
+  code.program = stream.finish();
+  return code;
+}
+
+} // namespace headrace::vta

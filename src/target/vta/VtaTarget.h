@@ -1,0 +1,16 @@
+// The target "vta" or "vta:CONFIG.json": networks of small integers on the VTA accelerator, whose
+// simulator runs them. What it does not take is the host's.
+#pragma once
+
+#include "target/Target.h"
+
+namespace headrace::vta {
+
+/// `file` is the path of a configuration; the classic one where it is empty. Throws Error where it
+/// is none.
+std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
+
+/// Makes the simulator known to the process as an engine.
+void addEngine();
+
+} // namespace headrace::vta

@@ -1,0 +1,18 @@
+// A map's body, read operation by operation: what it does to integers times powers of two.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "target/vta/fixed/Chain.h"
+
+namespace headrace::vta {
+
+/// A constant operand: one number, or one for each channel.
+using Numbers = std::vector<double>;
+/// What a map reads.
+using MapOperand = std::variant<Chain, Numbers>;
+
+/// The chain that the map makes of its operand `main`. Other chains must be stored integers, which
+/// its stages read. Throws Refusal.
+Chain chainOfMap(hr::MapOp map, llvm::ArrayRef<MapOperand> operands, size_t main);
+
+} // namespace headrace::vta

@@ -1,0 +1,44 @@
+// Chains of a program's values: which of them the accelerator can compute, and how.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "target/vta/fixed/Chain.h"
+
+namespace headrace::vta {
+
+class ProgramChains {
+public:
+  explicit ProgramChains(const Configuration &configuration) : configuration(configuration) {}
+
+  /// The chain that ends in the result of an operator, integers of 8 bits. Throws Refusal.
+  Chain endingIn(mlir::Operation *op);
+
+  /// The operators that were looked at for the last one.
+  llvm::ArrayRef<mlir::Operation *> visited() const { return seen.getArrayRef(); }
+
+  /// Bounds of integers in DRAM that are tighter than those of their type.
+  void setRange(mlir::Value value, Range range) { ranges.insert({value, range}); }
+
+private:
+  Chain of(mlir::Value value);
+  Chain computed(mlir::Operation *op);
+  Chain stored(mlir::Value value);
+  Chain ofMap(hr::MapOp map);
+  Chain ofConvolution(hr::ConvOp conv);
+  Chain ofContraction(hr::ContractOp contract);
+  Chain ofPool(hr::PoolOp pool);
+  Chain ofReshape(hr::ReshapeOp reshape);
+  /// A product of stored integers with constant weights. Padding is the number 0, or what is 0 in
+  /// DRAM.
+  Chain product(Chain input, Convolution convolution, const std::vector<int> &exponents,
+                mlir::Type accumulator, bool padsWithZero);
+
+  const Configuration &configuration;
+  llvm::DenseMap<mlir::Value, Range> ranges;
+  llvm::SmallSetVector<mlir::Operation *, 8> seen;
+};
+
+/// Whether a tensor's elements are integers of 8 bits, which the accelerator reads and writes.
+bool isStored(mlir::Type type);
+
+} // namespace headrace::vta

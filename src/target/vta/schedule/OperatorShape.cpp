@@ -1,0 +1,64 @@
+#include "target/vta/schedule/OperatorShape.h"
+
+#include <algorithm>
+
+namespace headrace::vta {
+
+namespace {
+
+// The blocks of input channels that each block of output channels reads. Groups that do not fill
+// blocks share them; weights between channels of different groups are zeros.
+void setGroups(OperatorShape &shape, const Operator &op, const Convolution &convolution,
+               int64_t block) {
+  int64_t channels = convolution.weights.shape()[0];
+  int64_t outPerGroup = channels / convolution.groups,
+          inPerGroup = op.input.channels / convolution.groups;
+  shape.families.clear();
+  shape.depth = 1;
+  for (int64_t o = 0; o < shape.out; ++o) {
+    int64_t first = o * block / outPerGroup,
+            last = (std::min((o + 1) * block, channels) - 1) / outPerGroup;
+    int64_t begin = first * inPerGroup / block, end = ceilOf((last + 1) * inPerGroup, block);
+    shape.depth = std::max(shape.depth, end - begin);
+    if (!shape.families.empty() && shape.families.back().firstIn == begin)
+      shape.families.back().end = o + 1;
+    else
+      shape.families.push_back({o, o + 1, begin});
+  }
+  // All results are sums over as many blocks.
+  for (Family &family : shape.families)
+    family.firstIn = std::min(family.firstIn, shape.in - shape.depth);
+}
+
+template <class Windows> void setWindows(OperatorShape &shape, const Windows &windows) {
+  shape.strideY = windows.strideY;
+  shape.strideX = windows.strideX;
+  shape.padTop = windows.padTop;
+  shape.padLeft = windows.padLeft;
+}
+
+} // namespace
+
+OperatorShape::OperatorShape(const Operator &op, const Configuration &configuration)
+    : multiplies(std::holds_alternative<Convolution>(op.core)),
+      pools(std::holds_alternative<MaxPool>(op.core)),
+      batch(ceilOf(op.input.batch, configuration.batch())),
+      out(ceilOf(op.result().channels, configuration.block())),
+      in(ceilOf(op.input.channels, configuration.block())), depth(1), height(op.result().height),
+      width(op.result().width), inputHeight(op.input.height), inputWidth(op.input.width),
+      families{{0, out, 0}} {
+  if (const auto *convolution = std::get_if<Convolution>(&op.core)) {
+    windowY = convolution->weights.shape()[2];
+    windowX = convolution->weights.shape()[3];
+    setWindows(*this, *convolution);
+    setGroups(*this, op, *convolution, configuration.block());
+  } else if (const auto *pool = std::get_if<MaxPool>(&op.core)) {
+    windowY = pool->windowY;
+    windowX = pool->windowX;
+    setWindows(*this, *pool);
+  }
+  for (const Family &family : families)
+    largestFamily = std::max(largestFamily, family.end - family.begin);
+}
+
+} // namespace headrace::vta

@@ -1,0 +1,26 @@
+// What a schedule of an operator takes, by the cycle model. Nothing is computed: cycles follow from
+// the commands alone.
+#pragma once
+
+#include "runtime/vta/Simulator.h"
+#include "target/vta/schedule/AluProgram.h"
+#include "target/vta/schedule/LegalSchedule.h"
+#include "target/vta/schedule/OperatorShape.h"
+
+namespace headrace::vta {
+
+struct ScheduleReport {
+  int64_t cycles = 0;
+  double peakShare = 0; ///< the operator's own multiplications, of those in that time at peak
+  std::array<ModuleUse, moduleCount> modules{};
+  Work work; ///< bytes by memory, micro-ops, multiplications with those of padding blocks
+};
+
+ScheduleReport simulate(const Operator &op, const Schedule &schedule,
+                        const Configuration &configuration, const CycleConstants &constants = {});
+/// The same for a legal schedule of an operator that is counted in blocks.
+ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
+                        const Schedule &schedule, const Configuration &configuration,
+                        const CycleConstants &constants = {});
+
+} // namespace headrace::vta
