@@ -20,7 +20,7 @@ NodeId EGraph::lookUp(uint64_t hash, OperatorId op, std::span<const ClassId> wan
 }
 
 NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
-  std::vector<ClassId> wanted(given.begin(), given.end());
+  wanted.assign(given.begin(), given.end());
   for (ClassId &operand : wanted)
     operand = sets.find(operand);
   uint64_t hash = hashOf(op, wanted);
@@ -29,8 +29,8 @@ NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
 
   auto node = static_cast<NodeId>(nodes.size());
   ClassId owner = sets.makeSet();
-  nodes.push_back({op, static_cast<uint32_t>(operands.size()), static_cast<uint32_t>(wanted.size()),
-                   owner, true});
+  nodes.push_back({op, (*words)[op].name, static_cast<uint32_t>(operands.size()),
+                   static_cast<uint32_t>(wanted.size()), owner, true});
   operands.insert(operands.end(), wanted.begin(), wanted.end());
   table.insert(hash, node);
   contents.emplace_back().nodes.push_back(node);
@@ -49,10 +49,10 @@ NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
 ClassId EGraph::add(const Terms &terms, TermId root) {
   std::unordered_map<TermId, ClassId> classes;
   for (TermId id : terms.reachableFrom(root)) {
-    std::vector<ClassId> wanted;
+    std::vector<ClassId> of;
     for (TermId operand : terms[id].operands)
-      wanted.push_back(classes.at(operand));
-    classes[id] = add(terms[id].op, wanted);
+      of.push_back(classes.at(operand));
+    classes[id] = add(terms[id].op, of);
   }
   return classes.at(root);
 }
@@ -160,7 +160,7 @@ void EGraph::indexNodes() {
   roots.clear();
   for (std::vector<ClassId> &classes : byName)
     classes.clear();
-  auto nameOf = [&](NodeId node) { return (*words)[nodes[node].op].name; };
+  auto nameOf = [&](NodeId node) { return nodes[node].name; };
   for (ClassId id = 0; id < contents.size(); ++id) {
     if (sets.find(id) != id)
       continue;
@@ -174,6 +174,9 @@ void EGraph::indexNodes() {
       std::erase_if(own.users, [&](NodeId node) { return !nodes[node].live; });
       std::ranges::sort(own.users);
       own.users.erase(std::unique(own.users.begin(), own.users.end()), own.users.end());
+      own.names = 0;
+      for (NodeId node : own.nodes)
+        own.names |= bitOf(nameOf(node));
       own.changed = false;
     }
     for (size_t i = 0; i < own.nodes.size(); ++i) {
@@ -188,7 +191,9 @@ void EGraph::indexNodes() {
 }
 
 std::span<const NodeId> EGraph::nodesOf(ClassId root, Name name) const {
-  auto nameOf = [&](NodeId node) { return (*words)[nodes[node].op].name; };
+  if ((contents[root].names & bitOf(name)) == 0)
+    return {};
+  auto nameOf = [&](NodeId node) { return nodes[node].name; };
   auto found = std::ranges::equal_range(contents[root].nodes, name, {}, nameOf);
   return {found.begin(), found.end()};
 }

@@ -70,6 +70,7 @@ public:
 private:
   struct Node {
     OperatorId op;
+    Name name;
     uint32_t firstOperand, operandCount;
     ClassId owner; // the class it was made for; find() gives today's
     bool live;     // not a duplicate of another
@@ -77,9 +78,12 @@ private:
   struct Contents {
     std::vector<NodeId> nodes;
     std::vector<NodeId> users; // nodes that have this class as an operand
+    uint64_t names = 0;        // bits of its nodes' names, as of the last rebuild
     bool changed = true;       // nodes are not sorted, may be dead
   };
 
+  /// Names share bits: one that is set tells nothing.
+  static uint64_t bitOf(Name name) { return uint64_t{1} << (name % 64); }
   NodeId lookUp(uint64_t hash, OperatorId op, std::span<const ClassId> operands) const;
   uint64_t hashOfNode(NodeId node) const { return hashOf(nodes[node].op, operandsOf(node)); }
   void restoreCongruence();
@@ -98,6 +102,7 @@ private:
   std::vector<NodeId> toReconsider; // users of classes about which more is known
   std::vector<ClassId> toModify;    // classes about which more is known
   std::vector<ClassId> roots;
+  std::vector<ClassId> wanted; // operands of the node that is added
   std::vector<std::vector<ClassId>> byName;
   size_t liveNodes = 0, liveClasses = 0;
 };
