@@ -50,10 +50,12 @@ def products(model: Path, *options: object) -> list[str]:
 def test_lenet_compiles_for_the_cpu_from_its_chosen_term(name, tmp_path):
     model = network("lenet", tmp_path)
     check_equal(model, shipped(name), tmp_path, "--size=batch=2")
-    # The program is in tiles of the machine, and has no convolution any more.
-    width = name.split("-")[1]
-    tiles = products(model, f"--accelerator={shipped(name)}")
-    assert tiles and all(f"x{width}x{width}xf32" in line for line in tiles)
+
+
+def test_the_program_is_in_tiles_of_the_machine(tmp_path):
+    model, file = classic(tmp_path), machine(tmp_path, 48, 80)
+    tiles = products(model, f"--accelerator={file}")
+    assert tiles and all("48x80xf32" in line and "hr.conv" not in line for line in tiles)
     assert any("hr.conv" in line for line in products(model))
 
 

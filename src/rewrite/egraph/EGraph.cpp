@@ -34,6 +34,7 @@ NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
   operands.insert(operands.end(), wanted.begin(), wanted.end());
   table.insert(hash, node);
   contents.emplace_back().nodes.push_back(node);
+  changedAt.push_back(rebuilds);
   for (size_t i = 0; i < wanted.size(); ++i)
     if (std::find(wanted.begin(), wanted.begin() + i, wanted[i]) == wanted.begin() + i)
       contents[wanted[i]].users.push_back(node);
@@ -81,6 +82,7 @@ bool EGraph::merge(ClassId a, ClassId b) {
   kept.nodes.insert(kept.nodes.end(), gone.nodes.begin(), gone.nodes.end());
   kept.users.insert(kept.users.end(), gone.users.begin(), gone.users.end());
   kept.changed = true;
+  changedAt[a] = rebuilds;
   gone = {};
   --liveClasses;
   return true;
@@ -92,6 +94,8 @@ void EGraph::rebuild() {
     updateAnalyses();
   }
   indexNodes();
+  ++rebuilds;
+  changes.clear();
 }
 
 void EGraph::restoreCongruence() {
@@ -140,6 +144,7 @@ void EGraph::updateAnalyses() {
       for (Analysis *analysis : analyses)
         if (analysis->reconsider(*this, owner, node)) {
           toModify.push_back(owner);
+          changedAt[owner] = rebuilds;
           const std::vector<NodeId> &users = contents[owner].users;
           toReconsider.insert(toReconsider.end(), users.begin(), users.end());
         }
@@ -158,6 +163,7 @@ void EGraph::updateAnalyses() {
 
 void EGraph::indexNodes() {
   roots.clear();
+  nameBits.resize(contents.size());
   for (std::vector<ClassId> &classes : byName)
     classes.clear();
   auto nameOf = [&](NodeId node) { return nodes[node].name; };
@@ -174,9 +180,9 @@ void EGraph::indexNodes() {
       std::erase_if(own.users, [&](NodeId node) { return !nodes[node].live; });
       std::ranges::sort(own.users);
       own.users.erase(std::unique(own.users.begin(), own.users.end()), own.users.end());
-      own.names = 0;
+      nameBits[id] = 0;
       for (NodeId node : own.nodes)
-        own.names |= bitOf(nameOf(node));
+        nameBits[id] |= bitOf(nameOf(node));
       own.changed = false;
     }
     for (size_t i = 0; i < own.nodes.size(); ++i) {
@@ -191,7 +197,7 @@ void EGraph::indexNodes() {
 }
 
 std::span<const NodeId> EGraph::nodesOf(ClassId root, Name name) const {
-  if ((contents[root].names & bitOf(name)) == 0)
+  if ((nameBits[root] & bitOf(name)) == 0)
     return {};
   auto nameOf = [&](NodeId node) { return nodes[node].name; };
   auto found = std::ranges::equal_range(contents[root].nodes, name, {}, nameOf);
@@ -200,6 +206,21 @@ std::span<const NodeId> EGraph::nodesOf(ClassId root, Name name) const {
 
 std::span<const ClassId> EGraph::classesWith(Name name) const {
   return name < byName.size() ? std::span<const ClassId>(byName[name]) : std::span<const ClassId>();
+}
+
+const std::vector<uint32_t> &EGraph::changedWithin(size_t levels) const {
+  if (changes.empty())
+    changes.push_back(changedAt);
+  while (changes.size() <= levels) {
+    const std::vector<uint32_t> &nearer = changes.back();
+    std::vector<uint32_t> further = changedAt;
+    for (ClassId id : roots)
+      for (NodeId node : contents[id].nodes)
+        for (ClassId operand : operandsOf(node))
+          further[id] = std::max(further[id], nearer[operand]);
+    changes.push_back(std::move(further));
+  }
+  return changes[levels];
 }
 
 } // namespace headrace::rewrite

@@ -67,6 +67,12 @@ public:
   /// Roots of classes with a node of that name, ascending.
   std::span<const ClassId> classesWith(Name name) const;
 
+  /// Rebuilds so far.
+  uint32_t epoch() const { return rebuilds; }
+  /// By root: the last epoch in which something about it changed, or about classes of which it is
+  /// made up to so many levels below. What was true of them before is true still.
+  const std::vector<uint32_t> &changedWithin(size_t levels) const;
+
 private:
   struct Node {
     OperatorId op;
@@ -78,7 +84,6 @@ private:
   struct Contents {
     std::vector<NodeId> nodes;
     std::vector<NodeId> users; // nodes that have this class as an operand
-    uint64_t names = 0;        // bits of its nodes' names, as of the last rebuild
     bool changed = true;       // nodes are not sorted, may be dead
   };
 
@@ -102,7 +107,11 @@ private:
   std::vector<NodeId> toReconsider; // users of classes about which more is known
   std::vector<ClassId> toModify;    // classes about which more is known
   std::vector<ClassId> roots;
-  std::vector<ClassId> wanted; // operands of the node that is added
+  std::vector<ClassId> wanted;    // operands of the node that is added
+  std::vector<uint64_t> nameBits; // by root: of its nodes' names
+  uint32_t rebuilds = 0;
+  std::vector<uint32_t> changedAt;                    // by class
+  mutable std::vector<std::vector<uint32_t>> changes; // by levels, since the last rebuild
   std::vector<std::vector<ClassId>> byName;
   size_t liveNodes = 0, liveClasses = 0;
 };
