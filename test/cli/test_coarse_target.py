@@ -136,6 +136,22 @@ MOVEMENTS = {
         ["batch", 4, 2],
         {},
     ),
+    "gaps": (
+        lambda: [helper.make_node("Conv", ["x", "w"], ["t"], dilations=[2], pads=[2, 1])],
+        ["batch", 5, 5],
+        {"w": np.linspace(-1, 1, 5 * 4 * 3, dtype=np.float32).reshape(5, 4, 3)},
+    ),
+    "images with gaps": (
+        lambda: [
+            helper.make_node("Reshape", ["x", "shape"], ["u"]),
+            helper.make_node("Conv", ["u", "w"], ["t"], dilations=[1, 3], strides=[2, 1]),
+        ],
+        ["batch", 3, 2, 3],
+        {
+            "shape": np.array([0, 1, 4, 6]),
+            "w": np.linspace(-1, 1, 3 * 2 * 2, dtype=np.float32).reshape(3, 1, 2, 2),
+        },
+    ),
     "groups": (
         lambda: [helper.make_node("Conv", ["x", "w"], ["t"], group=2, pads=[1, 1])],
         ["batch", 6, 6],
@@ -159,6 +175,49 @@ def test_an_operator_has_a_form_as_a_term(name, batch, tmp_path):
     expected = results(model, tmp_path / "cpu", *sizes)
     got = results(model, tmp_path / "coarse", f"--target=coarse:{file}", *sizes)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+WINDOWS = [
+    dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    dict(kernel_shape=[3, 2], pads=[2, 0, 0, 1], strides=[2, 1]),
+    dict(kernel_shape=[2, 2], dilations=[2, 3]),
+    dict(kernel_shape=[2, 2], pads=[1, 1, 1, 1], dilations=[1, 2], strides=[2, 2]),
+]
+
+
+@pytest.mark.parametrize("element", ["float32", "float8_e4m3fn"])
+@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+def test_padding_is_below_every_number_of_a_maximum(windows, element, tmp_path):
+    node = helper.make_node("MaxPool", ["x"], ["y"], **windows)
+    shape = ["batch", 2, "rows", "columns"]
+    model = written(tmp_path / "m.onnx", [node], {"x": ["batch", 2, 4, 6]}, shape, {})
+    file = machine(tmp_path, 8, 8, element)
+    assert report(model, file)["left_over"] == []
+    # Numbers that float8 has, too: nothing is rounded.
+    x = -np.random.default_rng(7).integers(1, 15, (3, 2, 4, 6)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    given = ["run", model, f"--input=x=@{tmp_path / 'x.npy'}", "--output"]
+    good(*given, tmp_path / "cpu")
+    good(*given, tmp_path / "coarse", f"--target=coarse:{file}")
+    good(*given, tmp_path / "mapped", f"--accelerator={file}")
+    expected = np.load(tmp_path / "cpu" / "y.npy")
+    assert expected.max() < 0
+    for folder in ("coarse", "mapped"):
+        np.testing.assert_array_equal(np.load(tmp_path / folder / "y.npy"), expected)
+
+
+def test_a_softmax_maps_up_to_its_division(tmp_path):
+    model = network("softmax", tmp_path)
+    file = machine(tmp_path, 64, 64, vectors=[*VECTORS, "VVSub", "VVExp"])
+    mapped = report(model, file)
+    operations = {name for piece in mapped["pieces"] for name in piece["operations"]}
+    assert {"VVSub[64]", "VVExp[64]"} <= operations
+    left = [text for piece in mapped["pieces"] for text in piece["left_over"]]
+    assert left and all(text.startswith("zip[div] of ") for text in left)
+    expected = results(model, tmp_path / "cpu")
+    for option in (f"--target=coarse:{file}", f"--accelerator={file}"):
+        got = results(model, tmp_path / option.split("=")[0].strip("-"), option)
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_the_report_says_what_each_piece_became(tmp_path):
