@@ -137,10 +137,10 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
                                    const Settings &settings) {
   const Settings defaults;
   if (settings.target != defaults.target || settings.expansion != defaults.expansion ||
-      !settings.recipe.empty())
+      !settings.accelerator.empty() || !settings.recipe.empty())
     throw Error(ErrorKind::InvalidArgument,
-                name + ": expected no target, no expansion and no recipe for a package, which is "
-                       "compiled already");
+                name + ": expected no target, no expansion, no accelerator and no recipe for a "
+                       "package, which is compiled already");
   auto impl = std::make_unique<Impl>(name);
   impl->settings = settings;
   impl->packaged = package.program(settings.program);

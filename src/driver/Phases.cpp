@@ -6,6 +6,7 @@
 #include "driver/RunPasses.h"
 #include "runtime/system/AlignedMemory.h"
 #include "target/Passes.h"
+#include "target/coarse/write/WriteMapped.h"
 #include "transform/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -31,6 +32,16 @@ void chooseAttention(OpPassManager &program, const Target &target, StringRef exp
   program.addPass(createChooseExpansionsPass(choice));
 }
 
+/// The operators that an accelerator computes as the term they were mapped to.
+void writeMapped(OpPassManager &manager, const std::string &accelerator) {
+  manager.addPass(coarse::createWriteMappedPass(accelerator));
+  OpPassManager &program = manager.nest<func::FuncOp>();
+  // Weights are put into tiles once and for all.
+  program.addPass(createFoldConstantsPass());
+  program.addPass(createSimplifyAlgebraPass());
+  program.addPass(createCSEPass());
+}
+
 void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
               const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
@@ -54,6 +65,8 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldConstantsPass());
   program.addPass(createSimplifyAlgebraPass());
   program.addPass(createCSEPass());
+  if (!settings.accelerator.empty())
+    writeMapped(manager, settings.accelerator);
   target.addProgramPasses(manager);
 }
 

@@ -16,6 +16,9 @@ struct Settings {
   /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
   /// that the target has insists.
   std::string expansion = "auto";
+  /// The file of an accelerator with coarse operators: the program is written as it was mapped to
+  /// it, and compiled for the target from there. Empty: from what the user wrote.
+  std::string accelerator;
   /// Choices that the compiler follows, as the text of a recipe
   /// (transform/choices/ProgramRecipe.h); what it does not speak of the compiler chooses, as it
   /// does all where it is empty.

@@ -4,135 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from coarse_models import (
+    BIN,
+    VECTORS,
+    classic,
+    good,
+    helper,
+    interrupted,
+    machine,
+    network,
+    report,
+    results,
+    run,
+    written,
+)
 
-onnx = pytest.importorskip("onnx", reason="onnx writes the models")
-from onnx import TensorProto, helper, numpy_helper
-
-BIN = os.environ.get("HEADRACE_BIN")
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
 
 SIZES = [(32, 32), (64, 64), (96, 96), (128, 128), (48, 80)]
-VECTORS = ("VVAdd", "VVMul", "VVMax", "VVRelu", "VVTanh")
 large = pytest.mark.skipif(
     not os.environ.get("HEADRACE_LARGE_TESTS"), reason="takes longer: set HEADRACE_LARGE_TESTS=1"
 )
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [BIN, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
-
-
-def good(*arguments: object) -> str:
-    done = run(*arguments)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
-
-
-def machine(
-    folder: Path, rows: int, columns: int, element: str = "float32", vectors=VECTORS
-) -> Path:
-    operators = [{"name": "MVMul", "sizes": [rows, columns], "cost": rows / 2}]
-    operators += [
-        {"name": name, "sizes": [n], "cost": 1} for n in sorted({rows, columns}) for name in vectors
-    ]
-    path = folder / f"vector-{rows}x{columns}-{element}.json"
-    text = {
-        "name": path.stem,
-        "element": element,
-        "saturates": True,
-        "accumulate": "float32",
-        "chip_bytes": 1 << 22,
-        "cost_per_byte": {"load": 0.0625, "store": 0.0625, "output": 0.0625},
-        "operators": operators,
-    }
-    path.write_text(json.dumps(text))
-    return path
-
-
-def written(path: Path, nodes: list, inputs: dict, output: list, weights: dict) -> Path:
-    """A model whose nodes have the names of their outputs."""
-    for node in nodes:
-        node.name = node.output[0]
-
-    def value(name, shape):
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [value(name, shape) for name, shape in inputs.items()],
-        [value(nodes[-1].output[0], output)],
-        [numpy_helper.from_array(array, name) for name, array in weights.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    onnx.checker.check_model(model, full_check=True)
-    onnx.save(model, path)
-    return path
-
-
-def random_weights(**shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
-    source = np.random.default_rng(5)
-    return {
-        name: (source.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) + 1)).astype(np.float32)
-        for name, shape in shapes.items()
-    }
-
-
-def classic(folder: Path) -> Path:
-    """LeNet's first form in small: tanh, averages, padding, an open batch."""
-    weights = random_weights(
-        w1=(4, 1, 3, 3), b1=(4,), w2=(6, 4, 3, 3), b2=(6,), w3=(20, 24), b3=(20,), w4=(10, 20)
-    )
-    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
-    nodes = [
-        helper.make_node("Conv", ["x", "w1", "b1"], ["conv1"], pads=[1, 1, 1, 1]),
-        helper.make_node("Tanh", ["conv1"], ["tanh1"]),
-        helper.make_node("AveragePool", ["tanh1"], ["pool1"], **pool),
-        helper.make_node("Conv", ["pool1", "w2", "b2"], ["conv2"]),
-        helper.make_node("Tanh", ["conv2"], ["tanh2"]),
-        helper.make_node("AveragePool", ["tanh2"], ["pool2"], **pool),
-        helper.make_node("Flatten", ["pool2"], ["flat"]),
-        helper.make_node("Gemm", ["flat", "w3", "b3"], ["dense1"], transB=1),
-        helper.make_node("Tanh", ["dense1"], ["tanh3"]),
-        helper.make_node("Gemm", ["tanh3", "w4"], ["y"], transB=1),
-    ]
-    inputs = {"x": ["batch", 1, 12, 12]}
-    return written(folder / "classic.onnx", nodes, inputs, ["batch", 10], weights)
-
-
-def interrupted(folder: Path) -> Path:
-    """Two dense layers, and between them what has no form as a term."""
-    weights = random_weights(w1=(30, 20), w2=(10, 30))
-    nodes = [
-        helper.make_node("Gemm", ["x", "w1"], ["first"], transB=1),
-        helper.make_node("Erf", ["first"], ["middle"]),
-        helper.make_node("Gemm", ["middle", "w2"], ["last"], transB=1),
-        helper.make_node("Relu", ["last"], ["y"]),
-    ]
-    inputs = {"x": ["batch", 20]}
-    return written(folder / "interrupted.onnx", nodes, inputs, ["batch", 10], weights)
-
-
-def network(name: str, folder: Path, small: bool = True) -> Path:
-    maker = pytest.importorskip("bench.models.make")
-    return maker.make(maker.MODELS[name], folder, small=small)
-
-
-def results(model: Path, folder: Path, *options: object) -> np.ndarray:
-    good("run", model, "--random", 3, "--output", folder, *options)
-    (path,) = folder.glob("*.npy")
-    return np.load(path)
-
-
-def report(model: Path, file: Path, *options: object) -> dict:
-    limits = ["--max-seconds", 600]  # nodes end the search, on any machine alike
-    return json.loads(good("rewrite", model, "--accelerator", file, "--json", *limits, *options))
 
 
 def check_maps(model: Path, file: Path, folder: Path, tolerance: float = 1e-5) -> None:
@@ -240,6 +136,22 @@ MOVEMENTS = {
         ["batch", 4, 2],
         {},
     ),
+    "gaps": (
+        lambda: [helper.make_node("Conv", ["x", "w"], ["t"], dilations=[2], pads=[2, 1])],
+        ["batch", 5, 5],
+        {"w": np.linspace(-1, 1, 5 * 4 * 3, dtype=np.float32).reshape(5, 4, 3)},
+    ),
+    "images with gaps": (
+        lambda: [
+            helper.make_node("Reshape", ["x", "shape"], ["u"]),
+            helper.make_node("Conv", ["u", "w"], ["t"], dilations=[1, 3], strides=[2, 1]),
+        ],
+        ["batch", 3, 2, 3],
+        {
+            "shape": np.array([0, 1, 4, 6]),
+            "w": np.linspace(-1, 1, 3 * 2 * 2, dtype=np.float32).reshape(3, 1, 2, 2),
+        },
+    ),
     "groups": (
         lambda: [helper.make_node("Conv", ["x", "w"], ["t"], group=2, pads=[1, 1])],
         ["batch", 6, 6],
@@ -263,6 +175,49 @@ def test_an_operator_has_a_form_as_a_term(name, batch, tmp_path):
     expected = results(model, tmp_path / "cpu", *sizes)
     got = results(model, tmp_path / "coarse", f"--target=coarse:{file}", *sizes)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+WINDOWS = [
+    dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    dict(kernel_shape=[3, 2], pads=[2, 0, 0, 1], strides=[2, 1]),
+    dict(kernel_shape=[2, 2], dilations=[2, 3]),
+    dict(kernel_shape=[2, 2], pads=[1, 1, 1, 1], dilations=[1, 2], strides=[2, 2]),
+]
+
+
+@pytest.mark.parametrize("element", ["float32", "float8_e4m3fn"])
+@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+def test_padding_is_below_every_number_of_a_maximum(windows, element, tmp_path):
+    node = helper.make_node("MaxPool", ["x"], ["y"], **windows)
+    shape = ["batch", 2, "rows", "columns"]
+    model = written(tmp_path / "m.onnx", [node], {"x": ["batch", 2, 4, 6]}, shape, {})
+    file = machine(tmp_path, 8, 8, element)
+    assert report(model, file)["left_over"] == []
+    # Numbers that float8 has, too: nothing is rounded.
+    x = -np.random.default_rng(7).integers(1, 15, (3, 2, 4, 6)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    given = ["run", model, f"--input=x=@{tmp_path / 'x.npy'}", "--output"]
+    good(*given, tmp_path / "cpu")
+    good(*given, tmp_path / "coarse", f"--target=coarse:{file}")
+    good(*given, tmp_path / "mapped", f"--accelerator={file}")
+    expected = np.load(tmp_path / "cpu" / "y.npy")
+    assert expected.max() < 0
+    for folder in ("coarse", "mapped"):
+        np.testing.assert_array_equal(np.load(tmp_path / folder / "y.npy"), expected)
+
+
+def test_a_softmax_maps_up_to_its_division(tmp_path):
+    model = network("softmax", tmp_path)
+    file = machine(tmp_path, 64, 64, vectors=[*VECTORS, "VVSub", "VVExp"])
+    mapped = report(model, file)
+    operations = {name for piece in mapped["pieces"] for name in piece["operations"]}
+    assert {"VVSub[64]", "VVExp[64]"} <= operations
+    left = [text for piece in mapped["pieces"] for text in piece["left_over"]]
+    assert left and all(text.startswith("zip[div] of ") for text in left)
+    expected = results(model, tmp_path / "cpu")
+    for option in (f"--target=coarse:{file}", f"--accelerator={file}"):
+        got = results(model, tmp_path / option.split("=")[0].strip("-"), option)
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_the_report_says_what_each_piece_became(tmp_path):

@@ -102,6 +102,7 @@ struct CompiledPackage::Impl {
     entry.settings.target = name;
     entry.settings.fallback = settings.fallback;
     entry.settings.expansion = settings.expansion;
+    entry.settings.accelerator = settings.accelerator;
     entry.settings.recipe = settings.recipe;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }

@@ -19,6 +19,8 @@ struct PackageSettings {
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// As Settings::expansion. A library routine has to be on the machine that runs the package.
   std::string expansion = "generated";
+  /// As Settings::accelerator.
+  std::string accelerator;
   /// As Settings::recipe, for a single model. It speaks of sizes of 2 or more: the versions for 0
   /// and 1 are the compiler's own where they have other stages.
   std::string recipe;

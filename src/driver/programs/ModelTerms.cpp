@@ -22,8 +22,10 @@ ModelMapping mapModel(const std::filesystem::path &path, const SizesFor &sizesFo
     symbols.push_back(symbol.name);
   OwningOpRef<ModuleOp> module = specializeProgram(*program.module, sizesFor(symbols));
   runPhases(compilerPhases(settings), *module, program.name, "simplify");
-  coarse::MappedProgram mapped = coarse::mapProgram(entryFunction(*module), terms, machine, rules,
-                                                    coarse::Unmapped::StaysInPiece, options);
+  coarse::Mappings mappings;
+  coarse::MappedProgram mapped =
+      coarse::mapProgram(entryFunction(*module), terms, machine, rules,
+                         coarse::Unmapped::StaysInPiece, options, mappings);
   ModelMapping result;
   for (coarse::MappedPiece &piece : mapped.pieces) {
     ModelMapping::Piece &added = result.pieces.emplace_back();

@@ -74,29 +74,42 @@ Array functionMeaning(const OperatorCall &, Operands operands, const Shape &resu
 
 const char *const add = "add";
 const char *const mul = "mul";
+const char *const sub = "sub";
 const char *const maximum = "max";
 const char *const relu = "relu";
 const char *const hyperbolic = "tanh";
+const char *const exponential = "exp";
 
 struct Hardware {
   TensorOperator op;
   size_t resultRank;
+  std::string_view function = {};
 };
+
+template <const char *const &function>
+Hardware elementwise(std::string_view name, std::vector<Kind> sizes, size_t operands) {
+  size_t rank = sizes.size();
+  return {{name, {std::move(sizes), false, operands}, elementwiseShape, functionMeaning<function>},
+          rank,
+          function};
+}
 
 const std::vector<Hardware> &machineOperators() {
   const std::vector<Kind> one(1, Kind::Number), two(2, Kind::Number), three(3, Kind::Number);
   static const std::vector<Hardware> operators = {
-      {{"VVAdd", {one, false, 2}, elementwiseShape, functionMeaning<add>}, 1},
-      {{"VVMul", {one, false, 2}, elementwiseShape, functionMeaning<mul>}, 1},
-      {{"VVMax", {one, false, 2}, elementwiseShape, functionMeaning<maximum>}, 1},
-      {{"VVRelu", {one, false, 1}, elementwiseShape, functionMeaning<relu>}, 1},
-      {{"VVTanh", {one, false, 1}, elementwiseShape, functionMeaning<hyperbolic>}, 1},
+      elementwise<add>("VVAdd", one, 2),
+      elementwise<sub>("VVSub", one, 2),
+      elementwise<mul>("VVMul", one, 2),
+      elementwise<maximum>("VVMax", one, 2),
+      elementwise<relu>("VVRelu", one, 1),
+      elementwise<hyperbolic>("VVTanh", one, 1),
+      elementwise<exponential>("VVExp", one, 1),
       {{"MVMul", {two, false, 2}, mvMulShape, tensorOperator("mv").meaning}, 1},
-      {{"MVAdd", {two, false, 2}, mvAddShape, mvAddMeaning}, 2},
+      {{"MVAdd", {two, false, 2}, mvAddShape, mvAddMeaning}, 2, add},
       {{"MMMul", {three, false, 2}, mmMulShape, tensorOperator("contract").meaning}, 2},
-      {{"MMAdd", {two, false, 2}, elementwiseShape, functionMeaning<add>}, 2},
-      {{"ScalarAdd", {{}, false, 2}, elementwiseShape, functionMeaning<add>}, 0},
-      {{"ScalarMul", {{}, false, 2}, elementwiseShape, functionMeaning<mul>}, 0},
+      elementwise<add>("MMAdd", two, 2),
+      elementwise<add>("ScalarAdd", {}, 2),
+      elementwise<mul>("ScalarMul", {}, 2),
   };
   return operators;
 }
@@ -115,10 +128,20 @@ std::span<const TensorOperator> hardwareOperators() {
   return all;
 }
 
-std::optional<size_t> resultRank(std::string_view name) {
+static const Hardware *hardwareNamed(std::string_view name) {
   auto found = std::ranges::find(machineOperators(), name,
                                  [](const Hardware &hardware) { return hardware.op.name; });
-  return found == machineOperators().end() ? std::nullopt : std::optional(found->resultRank);
+  return found == machineOperators().end() ? nullptr : &*found;
+}
+
+std::optional<size_t> resultRank(std::string_view name) {
+  const Hardware *known = hardwareNamed(name);
+  return known ? std::optional(known->resultRank) : std::nullopt;
+}
+
+std::string_view functionOf(std::string_view name) {
+  const Hardware *known = hardwareNamed(name);
+  return known ? known->function : std::string_view();
 }
 
 int64_t productsOf(std::string_view name, std::span<const int64_t> sizes) {

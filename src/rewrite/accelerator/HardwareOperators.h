@@ -7,8 +7,8 @@
 
 namespace headrace::rewrite {
 
-/// VVAdd[n] VVMul[n] VVMax[n]     two vectors
-/// VVRelu[n] VVTanh[n]            a vector
+/// VVAdd[n] VVSub[n] VVMul[n] VVMax[n]  two vectors
+/// VVRelu[n] VVTanh[n] VVExp[n]   a vector
 /// MVMul[r, c] MVAdd[r, c]        a matrix r x c and a vector of c: product; sum with every row
 /// MMMul[m, n, k] MMAdd[m, n]     m x k with n x k; two of m x n
 /// ScalarAdd ScalarMul            two scalars
@@ -20,6 +20,9 @@ std::span<const TensorOperator> hardwareOperators();
 /// How many of the last axes one operation takes of its result: 2 for matrices, 1 for vectors, 0
 /// for scalars; nothing for what is no operator of a machine.
 std::optional<size_t> resultRank(std::string_view name);
+
+/// The function of scalars that it applies to all elements ("add" of VVAdd); empty where it is none.
+std::string_view functionOf(std::string_view name);
 
 /// Multiplications with an addition in one operation of these sizes.
 int64_t productsOf(std::string_view name, std::span<const int64_t> sizes);

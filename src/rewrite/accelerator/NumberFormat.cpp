@@ -34,6 +34,8 @@ double largestOf(Kind kind) {
   return 0;
 }
 
+double leastOf(Kind kind) { return kind == Kind::Int32 ? -0x1p31 : -largestOf(kind); }
+
 // Three bits after the point; the smallest exponent is -6, below which numbers are 2^-9 apart.
 double roundToFloat8(double value) {
   if (!std::isfinite(value) || value == 0)
@@ -56,8 +58,14 @@ double roundToInt32(double value) {
 
 } // namespace
 
+double NumberFormat::bounded(double value) const {
+  if (!std::isinf(value) || kind == Kind::Float32 || kind == Kind::Float16)
+    return value;
+  return value > 0 ? largestOf(kind) : leastOf(kind);
+}
+
 double NumberFormat::round(double value) const {
-  double least = kind == Kind::Int32 ? -0x1p31 : -largestOf(kind);
+  double least = leastOf(kind);
   if (saturates && value > largestOf(kind))
     return largestOf(kind);
   if (saturates && value < least)

@@ -18,6 +18,8 @@ struct NumberFormat {
 
   /// To the nearest, ties to even. NaN stays NaN, and is 0 as Int32.
   double round(double value) const;
+  /// Infinity is the largest number where the format has no infinity.
+  double bounded(double value) const;
   int64_t bytes() const;
 };
 

@@ -20,7 +20,7 @@ NodeId EGraph::lookUp(uint64_t hash, OperatorId op, std::span<const ClassId> wan
 }
 
 NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
-  std::vector<ClassId> wanted(given.begin(), given.end());
+  wanted.assign(given.begin(), given.end());
   for (ClassId &operand : wanted)
     operand = sets.find(operand);
   uint64_t hash = hashOf(op, wanted);
@@ -29,11 +29,12 @@ NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
 
   auto node = static_cast<NodeId>(nodes.size());
   ClassId owner = sets.makeSet();
-  nodes.push_back({op, static_cast<uint32_t>(operands.size()), static_cast<uint32_t>(wanted.size()),
-                   owner, true});
+  nodes.push_back({op, (*words)[op].name, static_cast<uint32_t>(operands.size()),
+                   static_cast<uint32_t>(wanted.size()), owner, true});
   operands.insert(operands.end(), wanted.begin(), wanted.end());
   table.insert(hash, node);
   contents.emplace_back().nodes.push_back(node);
+  changedAt.push_back(rebuilds);
   for (size_t i = 0; i < wanted.size(); ++i)
     if (std::find(wanted.begin(), wanted.begin() + i, wanted[i]) == wanted.begin() + i)
       contents[wanted[i]].users.push_back(node);
@@ -49,10 +50,10 @@ NodeId EGraph::addNode(OperatorId op, std::span<const ClassId> given) {
 ClassId EGraph::add(const Terms &terms, TermId root) {
   std::unordered_map<TermId, ClassId> classes;
   for (TermId id : terms.reachableFrom(root)) {
-    std::vector<ClassId> wanted;
+    std::vector<ClassId> of;
     for (TermId operand : terms[id].operands)
-      wanted.push_back(classes.at(operand));
-    classes[id] = add(terms[id].op, wanted);
+      of.push_back(classes.at(operand));
+    classes[id] = add(terms[id].op, of);
   }
   return classes.at(root);
 }
@@ -81,6 +82,7 @@ bool EGraph::merge(ClassId a, ClassId b) {
   kept.nodes.insert(kept.nodes.end(), gone.nodes.begin(), gone.nodes.end());
   kept.users.insert(kept.users.end(), gone.users.begin(), gone.users.end());
   kept.changed = true;
+  changedAt[a] = rebuilds;
   gone = {};
   --liveClasses;
   return true;
@@ -92,6 +94,8 @@ void EGraph::rebuild() {
     updateAnalyses();
   }
   indexNodes();
+  ++rebuilds;
+  changes.clear();
 }
 
 void EGraph::restoreCongruence() {
@@ -140,6 +144,7 @@ void EGraph::updateAnalyses() {
       for (Analysis *analysis : analyses)
         if (analysis->reconsider(*this, owner, node)) {
           toModify.push_back(owner);
+          changedAt[owner] = rebuilds;
           const std::vector<NodeId> &users = contents[owner].users;
           toReconsider.insert(toReconsider.end(), users.begin(), users.end());
         }
@@ -158,9 +163,10 @@ void EGraph::updateAnalyses() {
 
 void EGraph::indexNodes() {
   roots.clear();
+  nameBits.resize(contents.size());
   for (std::vector<ClassId> &classes : byName)
     classes.clear();
-  auto nameOf = [&](NodeId node) { return (*words)[nodes[node].op].name; };
+  auto nameOf = [&](NodeId node) { return nodes[node].name; };
   for (ClassId id = 0; id < contents.size(); ++id) {
     if (sets.find(id) != id)
       continue;
@@ -174,6 +180,9 @@ void EGraph::indexNodes() {
       std::erase_if(own.users, [&](NodeId node) { return !nodes[node].live; });
       std::ranges::sort(own.users);
       own.users.erase(std::unique(own.users.begin(), own.users.end()), own.users.end());
+      nameBits[id] = 0;
+      for (NodeId node : own.nodes)
+        nameBits[id] |= bitOf(nameOf(node));
       own.changed = false;
     }
     for (size_t i = 0; i < own.nodes.size(); ++i) {
@@ -188,13 +197,30 @@ void EGraph::indexNodes() {
 }
 
 std::span<const NodeId> EGraph::nodesOf(ClassId root, Name name) const {
-  auto nameOf = [&](NodeId node) { return (*words)[nodes[node].op].name; };
+  if ((nameBits[root] & bitOf(name)) == 0)
+    return {};
+  auto nameOf = [&](NodeId node) { return nodes[node].name; };
   auto found = std::ranges::equal_range(contents[root].nodes, name, {}, nameOf);
   return {found.begin(), found.end()};
 }
 
 std::span<const ClassId> EGraph::classesWith(Name name) const {
   return name < byName.size() ? std::span<const ClassId>(byName[name]) : std::span<const ClassId>();
+}
+
+const std::vector<uint32_t> &EGraph::changedWithin(size_t levels) const {
+  if (changes.empty())
+    changes.push_back(changedAt);
+  while (changes.size() <= levels) {
+    const std::vector<uint32_t> &nearer = changes.back();
+    std::vector<uint32_t> further = changedAt;
+    for (ClassId id : roots)
+      for (NodeId node : contents[id].nodes)
+        for (ClassId operand : operandsOf(node))
+          further[id] = std::max(further[id], nearer[operand]);
+    changes.push_back(std::move(further));
+  }
+  return changes[levels];
 }
 
 } // namespace headrace::rewrite

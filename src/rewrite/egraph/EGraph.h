@@ -67,9 +67,16 @@ public:
   /// Roots of classes with a node of that name, ascending.
   std::span<const ClassId> classesWith(Name name) const;
 
+  /// Rebuilds so far.
+  uint32_t epoch() const { return rebuilds; }
+  /// By root: the last epoch in which something about it changed, or about classes of which it is
+  /// made up to so many levels below. What was true of them before is true still.
+  const std::vector<uint32_t> &changedWithin(size_t levels) const;
+
 private:
   struct Node {
     OperatorId op;
+    Name name;
     uint32_t firstOperand, operandCount;
     ClassId owner; // the class it was made for; find() gives today's
     bool live;     // not a duplicate of another
@@ -80,6 +87,8 @@ private:
     bool changed = true;       // nodes are not sorted, may be dead
   };
 
+  /// Names share bits: one that is set tells nothing.
+  static uint64_t bitOf(Name name) { return uint64_t{1} << (name % 64); }
   NodeId lookUp(uint64_t hash, OperatorId op, std::span<const ClassId> operands) const;
   uint64_t hashOfNode(NodeId node) const { return hashOf(nodes[node].op, operandsOf(node)); }
   void restoreCongruence();
@@ -98,6 +107,11 @@ private:
   std::vector<NodeId> toReconsider; // users of classes about which more is known
   std::vector<ClassId> toModify;    // classes about which more is known
   std::vector<ClassId> roots;
+  std::vector<ClassId> wanted;    // operands of the node that is added
+  std::vector<uint64_t> nameBits; // by root: of its nodes' names
+  uint32_t rebuilds = 0;
+  std::vector<uint32_t> changedAt;                    // by class
+  mutable std::vector<std::vector<uint32_t>> changes; // by levels, since the last rebuild
   std::vector<std::vector<ClassId>> byName;
   size_t liveNodes = 0, liveClasses = 0;
 };

@@ -1,5 +1,7 @@
 #include "rewrite/egraph/Matcher.h"
 
+#include <algorithm>
+
 namespace headrace::rewrite {
 
 Matcher::Matcher(RuleInstance instance) : rule(std::move(instance)) { compile(); }
@@ -12,10 +14,17 @@ void Matcher::compile() {
   std::vector<bool> known(source.values.size());
   std::fill_n(known.begin(), source.parameterCount, true);
 
-  std::vector<std::pair<const Pattern *, uint32_t>> open = {{&source.left, 0}};
+  struct Open {
+    const Pattern *pattern;
+    uint32_t in;
+    size_t depth;
+  };
+  std::vector<Open> open = {{&source.left, 0, 0}};
   while (!open.empty()) {
-    auto [pattern, in] = open.back();
+    auto [pattern, in, level] = open.back();
     open.pop_back();
+    if (!pattern->operands.empty())
+      depth = std::max(depth, level + 1);
     Step step{Step::Kind::Bind,
               in,
               registerCount,
@@ -38,7 +47,7 @@ void Matcher::compile() {
       const Pattern &operand = pattern->operands[i];
       uint32_t at = step.out + i;
       if (!operand.isVariable)
-        open.emplace_back(&operand, at);
+        open.push_back({&operand, at, level + 1});
       else if (uint32_t &first = subjectRegisters[operand.slot]; first == unset)
         first = at;
       else
@@ -50,18 +59,28 @@ void Matcher::compile() {
 class Search {
 public:
   Search(const Matcher &matcher, const EGraph &graph, const Facts &facts, size_t limit,
-         const std::function<bool()> &stop)
+         const std::function<bool()> &stop, Searched &before)
       : matcher(matcher), rule(*matcher.rule.rule), graph(graph), facts(facts), limit(limit),
-        stop(stop), registers(matcher.registerCount) {
+        stop(stop), before(before), registers(matcher.registerCount) {
     bindings.subjects.resize(rule.subjects.size());
     bindings.values.resize(rule.values.size());
     std::ranges::copy(matcher.rule.parameters, bindings.values.begin());
   }
 
   std::vector<Match> run() {
+    const std::vector<uint32_t> &changed = graph.changedWithin(matcher.depth);
+    before.known = 0;
+    before.counts.resize(graph.classIdEnd());
     for (ClassId root : graph.classesWith(rule.left.name)) {
-      registers[0] = root;
-      runFrom(0);
+      if (changed[root] < before.since) {
+        before.known += before.counts[root];
+        ended = before.known + found.size() >= limit;
+      } else {
+        size_t others = found.size();
+        registers[0] = root;
+        runFrom(0);
+        before.counts[root] = static_cast<uint32_t>(found.size() - others);
+      }
       if (ended)
         break;
     }
@@ -113,7 +132,7 @@ private:
     if (!clausesHold(rule, bindings, facts))
       return;
     found.push_back({registers[0], bindings, taken});
-    ended = found.size() >= limit;
+    ended = before.known + found.size() >= limit;
   }
 
   bool tooLong() {
@@ -128,6 +147,7 @@ private:
   const Facts &facts;
   size_t limit;
   const std::function<bool()> &stop;
+  Searched &before;
   std::vector<ClassId> registers;
   Bindings bindings;
   std::vector<NodeId> taken;
@@ -137,8 +157,8 @@ private:
 };
 
 std::vector<Match> Matcher::search(const EGraph &graph, const Facts &facts, size_t limit,
-                                   const std::function<bool()> &stop) const {
-  return Search(*this, graph, facts, limit, stop).run();
+                                   const std::function<bool()> &stop, Searched &before) const {
+  return Search(*this, graph, facts, limit, stop, before).run();
 }
 
 } // namespace headrace::rewrite

@@ -13,6 +13,13 @@ struct Match {
   std::vector<NodeId> nodes; ///< those that the operators of `Matcher::patterns` fit
 };
 
+/// What a rule's last search found: places about which nothing changed since need none.
+struct Searched {
+  uint32_t since = 0;           ///< the epoch of the graph
+  std::vector<uint32_t> counts; ///< of matches, by root
+  size_t known = 0;             ///< of the search at hand: matches that are not found again
+};
+
 class Matcher {
 public:
   explicit Matcher(RuleInstance instance);
@@ -22,9 +29,10 @@ public:
   const std::vector<const Pattern *> &patterns() const { return operators; }
 
   /// Matches whose conditions hold, in the order of classes and nodes, up to `limit`. The graph is
-  /// rebuilt. `stop` is asked now and then, and ends the search.
+  /// rebuilt. `stop` is asked now and then, and ends the search. Those known from `before` are
+  /// left out, and count for the limit.
   std::vector<Match> search(const EGraph &graph, const Facts &facts, size_t limit,
-                            const std::function<bool()> &stop) const;
+                            const std::function<bool()> &stop, Searched &before) const;
 
 private:
   friend class Search;
@@ -51,6 +59,7 @@ private:
   std::vector<const Pattern *> operators; // of the steps that bind
   std::vector<uint32_t> subjectRegisters; // by slot
   uint32_t registerCount = 1;             // the first is the root
+  size_t depth = 0;                       // levels of operands below the root
 };
 
 } // namespace headrace::rewrite

@@ -30,7 +30,7 @@ public:
             const SaturationLimits &limits, Proof *proof)
       : graph(graph), facts(facts), limits(limits), proof(proof) {
     for (const RuleInstance &instance : instances) {
-      rules.push_back({Matcher(instance), limits.matches, limits.pause, 0});
+      rules.push_back({Matcher(instance), limits.matches, limits.pause, 0, {}});
       result.uses.push_back({instance.name(graph.vocabulary()), 0, 0});
     }
   }
@@ -46,6 +46,7 @@ private:
   struct Scheduled {
     Matcher matcher;
     size_t matchLimit, pause, pausedUntil;
+    Searched searched;
   };
 
   StopReason loop() {
@@ -87,16 +88,19 @@ private:
         allSearched = false;
         continue;
       }
-      matches[i] =
-          rule.matcher.search(graph, facts, rule.matchLimit + 1, [this] { return outOfTime(); });
-      if (matches[i].size() > rule.matchLimit) {
+      matches[i] = rule.matcher.search(graph, facts, rule.matchLimit + 1,
+                                       [this] { return outOfTime(); }, rule.searched);
+      size_t count = rule.searched.known + matches[i].size();
+      if (count > rule.matchLimit) {
         matches[i].clear();
         rule.pausedUntil = result.iterations + rule.pause;
         rule.pause *= 2;
         rule.matchLimit *= 2;
         allSearched = false;
+        continue;
       }
-      result.uses[i].matches += matches[i].size();
+      rule.searched.since = graph.epoch();
+      result.uses[i].matches += count;
     }
     return matches;
   }

@@ -55,7 +55,7 @@ public:
       for (const CoarseInput &input : code.inputs) {
         Array &array = inputs.find(input.name)->second;
         if (input.number) {
-          array.values.assign(array.values.size(), *input.number);
+          array.values.assign(array.values.size(), machine.element.bounded(*input.number));
           continue;
         }
         const float *from = buffers[operand++];

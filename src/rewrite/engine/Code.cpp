@@ -2,12 +2,16 @@
 
 #include "runtime/system/Json.h"
 
+#include <cmath>
+#include <limits>
+
 namespace headrace::rewrite {
 
 namespace {
 
 constexpr size_t mostSymbols = 64;
 constexpr const char *what = "code of coarse operators";
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Operators in order, operands by their numbers: a shared term stands there once.
 Json nodesOf(const Terms &terms, TermId root) {
@@ -52,6 +56,21 @@ TermId termFrom(const Json &nodes, Terms &terms) {
   return ids.back();
 }
 
+/// JSON has no infinity: as text.
+Json numberJson(double number) {
+  return std::isfinite(number) ? Json(number) : Json(std::to_string(number));
+}
+
+double numberFrom(const Json &json) {
+  if (json.is_number())
+    return json.get<double>();
+  if (json == "inf" || json == "-inf")
+    return json == "inf" ? infinity : -infinity;
+  if (json == "nan" || json == "-nan")
+    return std::numeric_limits<double>::quiet_NaN();
+  throw JsonFault("expected a number as 'number'");
+}
+
 } // namespace
 
 std::string toText(const CoarseCode &code, const Terms &terms) {
@@ -59,7 +78,7 @@ std::string toText(const CoarseCode &code, const Terms &terms) {
   for (const CoarseInput &input : code.inputs) {
     Json &json = inputs.emplace_back(Json{{"name", input.name}, {"shape", input.shape}});
     if (input.number)
-      json["number"] = *input.number;
+      json["number"] = numberJson(*input.number);
     else
       json["leads"] = input.leads;
   }
@@ -81,8 +100,7 @@ CoarseCode fromText(std::string_view given, Terms &terms) {
     for (const Json &size : list(item, "shape"))
       input.shape.push_back(integerOf(size, 0, mostElements));
     if (auto number = item.find("number"); number != item.end())
-      input.number = number->is_number() ? number->get<double>()
-                                         : throw JsonFault("expected a number as 'number'");
+      input.number = numberFrom(*number);
     else
       input.leads = member(item, "leads") == true;
   }

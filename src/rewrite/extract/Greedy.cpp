@@ -21,29 +21,53 @@ struct Needs {
   std::vector<std::pair<uint32_t, double>> classes; // ascending, with the cost of what was chosen
 };
 
-Needs needsOf(const Option &option, uint32_t owner, const std::vector<Needs> &known) {
-  Needs result;
-  result.classes = {{owner, option.cost}};
-  for (uint32_t operand : option.operands) {
-    const Needs &more = known[operand];
+/// Finds what options need. Most are no better than what is known, which their dearest operand
+/// tells mostly; sets are united in memory that is used again and again.
+class NeedsFinder {
+public:
+  explicit NeedsFinder(const std::vector<Needs> &known) : known(known) {}
+
+  /// Whether the option costs its class less than `limit`; `found` is what it needs then.
+  bool isCheaper(const Option &option, uint32_t owner, double limit) {
+    double least = leastCost(option);
+    if (least > limit || least == infinity)
+      return false;
     auto byClass = [](const auto &a, const auto &b) { return a.first < b.first; };
-    if (more.cost == infinity ||
-        std::ranges::binary_search(more.classes, std::pair(owner, 0.0), byClass))
-      return {};
-    std::vector<std::pair<uint32_t, double>> both;
-    std::ranges::set_union(result.classes, more.classes, std::back_inserter(both), byClass);
-    result.classes = std::move(both);
+    found.classes.assign(1, {owner, option.cost});
+    for (uint32_t operand : option.operands) {
+      const Needs &more = known[operand];
+      if (std::ranges::binary_search(more.classes, std::pair(owner, 0.0), byClass))
+        return false;
+      both.clear();
+      std::ranges::set_union(found.classes, more.classes, std::back_inserter(both), byClass);
+      found.classes.swap(both);
+    }
+    found.cost = 0;
+    for (const auto &[id, cost] : found.classes)
+      found.cost += cost;
+    return found.cost < limit;
   }
-  result.cost = 0;
-  for (const auto &[id, cost] : result.classes)
-    result.cost += cost;
-  return result;
-}
+
+  Needs found;
+
+private:
+  double leastCost(const Option &option) const {
+    constexpr double rounding = 1 - 1e-9; // sums of one set in another order
+    double most = 0;
+    for (uint32_t operand : option.operands)
+      most = std::max(most, known[operand].cost);
+    return (option.cost + most) * rounding;
+  }
+
+  const std::vector<Needs> &known;
+  std::vector<std::pair<uint32_t, double>> both;
+};
 
 Selection selectBySets(const Choices &choices) {
   size_t count = choices.classes.size();
   Selection selection = choices.cheapestTree;
   std::vector<Needs> needs(count);
+  NeedsFinder finder(needs);
   std::vector<std::vector<uint32_t>> users(count);
   std::deque<uint32_t> open;
   std::vector<bool> isOpen(count, true);
@@ -58,14 +82,12 @@ Selection selectBySets(const Choices &choices) {
     open.pop_front();
     isOpen[id] = false;
     bool improved = false;
-    for (uint32_t i = 0; i < choices.classes[id].size(); ++i) {
-      Needs candidate = needsOf(choices.classes[id][i], id, needs);
-      if (candidate.cost < needs[id].cost) {
-        needs[id] = std::move(candidate);
+    for (uint32_t i = 0; i < choices.classes[id].size(); ++i)
+      if (finder.isCheaper(choices.classes[id][i], id, needs[id].cost)) {
+        needs[id] = finder.found;
         selection[id] = i;
         improved = true;
       }
-    }
     if (!improved)
       continue;
     for (uint32_t user : users[id])

@@ -1,5 +1,7 @@
 #include "rewrite/rule/Expression.h"
 
+#include <array>
+
 namespace headrace::rewrite {
 
 namespace {
@@ -63,18 +65,21 @@ std::optional<Attribute> evaluateBinary(const Expression &expression, const Bind
 
 std::optional<Attribute> evaluateCall(const Expression &expression, const Bindings &bindings,
                                       const Facts &facts) {
-  std::vector<Facts::Argument> arguments;
+  std::array<Facts::Argument, Facts::mostArguments> arguments;
+  size_t count = 0;
   for (const Expression &operand : expression.operands) {
+    Facts::Argument &argument = arguments.at(count++);
     if (operand.kind == Expression::Kind::Subject) {
-      arguments.push_back({bindings.subjects[operand.slot], {}});
+      argument.subject = bindings.subjects[operand.slot];
       continue;
     }
     std::optional<Attribute> value = evaluate(operand, bindings, facts);
     if (!value)
       return {};
-    arguments.push_back({{}, *value});
+    argument.value = *value;
   }
-  std::optional<int64_t> result = facts.call(expression.function, arguments);
+  std::optional<int64_t> result =
+      facts.call(expression.function, std::span(arguments).first(count));
   return result ? std::optional(Attribute::number(*result)) : std::nullopt;
 }
 

@@ -45,6 +45,7 @@ struct Expression {
 /// Functions of subjects that expressions may call, as `size(?x, 1)`.
 class Facts {
 public:
+  static constexpr size_t mostArguments = 4;
   struct Argument {
     std::optional<uint32_t> subject;
     Attribute value; ///< where it is no subject

@@ -276,9 +276,12 @@ Expression PatternParser::call(const Token &name) {
 }
 
 void PatternParser::checkCall(const Expression &call, const Token &name) const {
+  std::string shown = inQuotes(name.text);
+  if (call.operands.size() > Facts::mostArguments)
+    fail(call.place, shown + ": expected at most " + std::to_string(Facts::mostArguments) +
+                         " arguments, found " + std::to_string(call.operands.size()));
   if (!language)
     return;
-  std::string shown = inQuotes(name.text);
   auto signature = language->functionNamed(name.text);
   if (!signature)
     fail(call.place, "there is no function " + shown + " of sizes");

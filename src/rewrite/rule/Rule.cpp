@@ -54,15 +54,19 @@ bool resolve(const Pattern &pattern, const Bindings &bindings, const Facts &fact
   return true;
 }
 
+/// `done` are the operands that operators further out have so far.
 uint32_t build(const Pattern &pattern, const Bindings &bindings,
-               std::span<const OperatorId> operators, size_t &next, const AddNode &add) {
+               std::span<const OperatorId> operators, size_t &next, const AddNode &add,
+               std::vector<uint32_t> &done) {
   if (pattern.isVariable)
     return bindings.subjects[pattern.slot];
   OperatorId op = operators[next++];
-  std::vector<uint32_t> operands;
+  size_t first = done.size();
   for (const Pattern &operand : pattern.operands)
-    operands.push_back(build(operand, bindings, operators, next, add));
-  return add(op, operands);
+    done.push_back(build(operand, bindings, operators, next, add, done));
+  uint32_t result = add(op, std::span(done).subspan(first));
+  done.resize(first);
+  return result;
 }
 
 } // namespace
@@ -78,7 +82,8 @@ std::optional<std::vector<OperatorId>> rightOperators(const Rule &rule, const Bi
 uint32_t buildRight(const Rule &rule, const Bindings &bindings,
                     std::span<const OperatorId> operators, const AddNode &add) {
   size_t next = 0;
-  return build(rule.right, bindings, operators, next, add);
+  std::vector<uint32_t> done;
+  return build(rule.right, bindings, operators, next, add, done);
 }
 
 } // namespace headrace::rewrite

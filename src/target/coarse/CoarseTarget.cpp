@@ -3,8 +3,8 @@
 #include "dialect/Hr.h"
 #include "rewrite/engine/CoarseEngine.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/FileCache.h"
 #include "runtime/system/MappedFile.h"
+#include "target/InterpretedTarget.h"
 #include "target/coarse/TakeOperators.h"
 
 #include <mutex>
@@ -15,9 +15,10 @@ namespace headrace::coarse {
 
 namespace {
 
-class CoarseTarget final : public Target {
+class CoarseTarget final : public InterpretedTarget {
 public:
-  CoarseTarget(StringRef name, StringRef file) : fullName(name.str()) {
+  CoarseTarget(StringRef name, StringRef file)
+      : InterpretedTarget(kCodeAttr), fullName(name.str()) {
     if (file.empty())
       return;
     auto mapped = MappedFile::open(file.str());
@@ -34,11 +35,6 @@ public:
     });
     return description;
   }
-  Work workOf(ModuleOp, ArrayRef<int64_t>, double operations) const override {
-    Work work;
-    work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});
-    return work;
-  }
   ArrayRef<const Expansion *> expansions() const override { return host().expansions(); }
   void registerDialects(DialectRegistry &) const override {}
 
@@ -50,6 +46,7 @@ public:
     program.addPass(createTakeOperatorsPass(fullName, *accelerator, text));
   }
 
+  using InterpretedTarget::whyNot;
   std::string whyNot(ModuleOp kernel) const override {
     auto program = kernel->getParentOfType<ModuleOp>();
     auto reasons = program->getAttrOfType<DictionaryAttr>(kReasonsAttr);
@@ -66,15 +63,7 @@ public:
     });
     return reason.empty() ? "computes nothing, and its data are on the host" : reason;
   }
-  std::string whyNot(StringRef routine) const override {
-    return "has no routine '" + routine.str() + "'";
-  }
 
-  void attachRecipe(func::FuncOp, StringRef) const override {
-    throw Error(ErrorKind::InvalidArgument,
-                "recipe: target '" + fullName + "' has no stages to speak of");
-  }
-  void addSchedulePasses(OpPassManager &) const override {}
   ArrayRef<TargetPhase> phases() const override {
     static constexpr TargetPhase all[] = {{"operators",
                                            "level 4: kernels as operators of the accelerator",
@@ -83,25 +72,9 @@ public:
   }
 
   std::string engine() const override { return std::string(rewrite::coarseEngine().name()); }
-  ProcessorNeeds needs() const override { return {engine(), "1", {}}; }
-  CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
-    return {{}, images(kernels), nullptr};
-  }
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
-    return {{}, images(kernels)};
-  }
 
 private:
   static const Target &host() { return findTarget(hostEngine); }
-
-  static std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) {
-    std::vector<KernelImage> images;
-    for (ModuleOp kernel : kernels) {
-      std::string code = kernel->getAttrOfType<StringAttr>(kCodeAttr).str();
-      images.push_back({kernel.getSymName()->str(), {"c_" + FileCache::key({code}), code}, {}, {}});
-    }
-    return images;
-  }
 
   std::string fullName, text;
   std::optional<rewrite::Accelerator> accelerator;

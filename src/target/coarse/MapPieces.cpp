@@ -12,8 +12,8 @@ namespace {
 class Mapper {
 public:
   Mapper(rewrite::Terms &terms, const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-         const rewrite::MappingOptions &options)
-      : terms(terms), machine(machine), rules(rules), options(options) {}
+         const rewrite::MappingOptions &options, Mappings &mappings)
+      : terms(terms), machine(machine), rules(rules), options(options), mappings(mappings) {}
 
   const rewrite::Mapping &map(rewrite::TermId term) {
     auto known = mappings.find(term);
@@ -35,7 +35,7 @@ private:
   const rewrite::Accelerator &machine;
   const rewrite::RuleSet &rules;
   const rewrite::MappingOptions &options;
-  std::unordered_map<rewrite::TermId, rewrite::Mapping> mappings;
+  Mappings &mappings;
 };
 
 /// Maps that the machine lacks functions for. Those are found in no time; a search of a whole piece
@@ -75,8 +75,9 @@ void divide(const Piece &piece, const BatchAxis &batch, Mapper &mapper, ViewOpti
 
 MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
                          const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-                         Unmapped unmapped, const rewrite::MappingOptions &options) {
-  Mapper mapper(terms, machine, rules, options);
+                         Unmapped unmapped, const rewrite::MappingOptions &options,
+                         Mappings &known) {
+  Mapper mapper(terms, machine, rules, options, known);
   ViewOptions parts;
   if (unmapped == Unmapped::EndsPiece)
     blameMaps(viewOf(entry, terms, parts), mapper, parts);
@@ -98,6 +99,23 @@ MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
     }
     return program;
   }
+}
+
+SmallVector<Value> ReplacedPieces::inputsOf(const Piece &piece) const {
+  SmallVector<Value> inputs;
+  for (const PieceInput &input : piece.inputs) {
+    auto replaced = results.find(input.value);
+    inputs.push_back(replaced == results.end() ? input.value : replaced->second);
+  }
+  return inputs;
+}
+
+void ReplacedPieces::replace(const Piece &piece, Value result) {
+  Value old = piece.root()->getResult(0);
+  results[old] = result;
+  old.replaceAllUsesWith(result);
+  for (Operation *op : llvm::reverse(piece.operators))
+    op->erase();
 }
 
 } // namespace headrace::coarse

@@ -22,8 +22,25 @@ struct MappedProgram {
 /// over, or become boundaries of pieces.
 enum class Unmapped { StaysInPiece, EndsPiece };
 
+/// By their terms.
+using Mappings = std::unordered_map<rewrite::TermId, rewrite::Mapping>;
+
+/// What is among `known` is not searched again; what is found joins it.
 MappedProgram mapProgram(mlir::func::FuncOp entry, rewrite::Terms &terms,
                          const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-                         Unmapped unmapped, const rewrite::MappingOptions &options);
+                         Unmapped unmapped, const rewrite::MappingOptions &options,
+                         Mappings &known);
+
+/// Pieces for which something else was put into the program, one after the other in their order.
+class ReplacedPieces {
+public:
+  /// What the inputs of the next piece are by now, null for numbers.
+  llvm::SmallVector<mlir::Value> inputsOf(const Piece &piece) const;
+  /// Its operators are erased.
+  void replace(const Piece &piece, mlir::Value result);
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> results;
+};
 
 } // namespace headrace::coarse

@@ -9,10 +9,9 @@
 
 #include "dialect/SymbolicShape.h"
 #include "rewrite/engine/Code.h"
-#include "rewrite/rules/ShippedRules.h"
 #include "runtime/system/Error.h"
 #include "target/Placement.h"
-#include "target/coarse/MapPieces.h"
+#include "target/coarse/FoundMappings.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -22,9 +21,6 @@ using namespace mlir;
 namespace headrace::coarse {
 
 namespace {
-
-/// Far more than a layer takes; what ends the search is the number of nodes, on any machine alike.
-const rewrite::MappingOptions mapping{.limits = {.seconds = 600}, .extraction = {}};
 
 std::string symbolFor(StringRef name) {
   std::string symbol = "k_";
@@ -65,16 +61,14 @@ struct TakeOperatorsPass : PassWrapper<TakeOperatorsPass, OperationPass<ModuleOp
       : target(std::move(target)), machine(machine), description(std::move(description)) {}
 
   void runOnOperation() override {
-    rewrite::Vocabulary vocabulary;
-    rewrite::Terms terms(vocabulary);
-    rewrite::RuleSet rules = rewrite::shippedRules(vocabulary);
     for (auto entry : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       try {
-        MappedProgram program =
-            mapProgram(entry, terms, machine, rules, Unmapped::EndsPiece, mapping);
-        for (const MappedPiece &piece : program.pieces)
-          take(piece, program.batch, terms);
-        noteReasons(program.leftOver);
+        withMappedProgram(entry, machine, description,
+                          [&](const MappedProgram &program, const rewrite::Terms &terms) {
+                            for (const MappedPiece &piece : program.pieces)
+                              take(piece, program.batch, terms);
+                            noteReasons(program.leftOver);
+                          });
       } catch (const Error &error) {
         entry.emitError(error.what());
         return signalPassFailure();
@@ -89,12 +83,8 @@ private:
     Location loc = root->getLoc();
     OpBuilder b(root);
     std::string name = operatorName(root);
-    SmallVector<Value> operands;
-    for (const PieceInput &input : piece.inputs)
-      if (input.value) {
-        auto taken = results.find(input.value);
-        operands.push_back(taken == results.end() ? input.value : taken->second);
-      }
+    SmallVector<Value> operands = taken.inputsOf(piece);
+    llvm::erase(operands, Value()); // numbers are part of the code
     SmallVector<Attribute> operators;
     for (Operation *op : piece.operators)
       if (StringAttr part = b.getStringAttr(operatorName(op)); !llvm::is_contained(operators, part))
@@ -109,10 +99,7 @@ private:
                                          FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
                                          b.getStringAttr(name), b.getArrayAttr(operators),
                                          AffineMapAttr::get(costOf(piece, operands)));
-    results[root->getResult(0)] = launch->getResult(0);
-    root->replaceAllUsesWith(launch);
-    for (Operation *op : llvm::reverse(piece.operators))
-      op->erase();
+    taken.replace(piece, launch->getResult(0));
   }
 
   std::string codeOf(const MappedPiece &mapped, const BatchAxis &batch,
@@ -147,8 +134,7 @@ private:
   std::string target;
   const rewrite::Accelerator &machine;
   std::string description;
-  /// Of operators that were taken, by what pieces know them as.
-  llvm::DenseMap<Value, Value> results;
+  ReplacedPieces taken;
 };
 
 } // namespace

@@ -73,6 +73,14 @@ TEST(AcceleratorTest, RulesComeOncePerSize) {
   EXPECT_EQ(names, "a[32] a[64] b[32] b[64] c ");
 }
 
+TEST(NumberFormatTest, InfinityIsTheLargestNumberWhereThereIsNone) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ((NumberFormat{NumberFormat::Kind::Float8, false}.bounded(-infinity)), -448);
+  EXPECT_EQ((NumberFormat{NumberFormat::Kind::Int32, false}.bounded(-infinity)), -0x1p31);
+  EXPECT_EQ((NumberFormat{NumberFormat::Kind::Float16, false}.bounded(infinity)), infinity);
+  EXPECT_EQ((NumberFormat{NumberFormat::Kind::Float8, false}.bounded(0.3)), 0.3);
+}
+
 TEST(NumberFormatTest, Float8RoundsToNearestEvenUpTo448) {
   NumberFormat format{NumberFormat::Kind::Float8, false},
       saturating{NumberFormat::Kind::Float8, true};

@@ -53,6 +53,20 @@ protected:
   }
 };
 
+TEST_F(CodeTest, NumbersNeedNotBeFinite) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double number : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), -0.1}) {
+    CoarseCode given;
+    given.machine = machine;
+    given.term = term("tensor[c, 4]");
+    given.inputs = {{"c", {4}, number, false}};
+    given.batch = DimExpr::constant(1);
+    CoarseCode read = fromText(toText(given, terms), terms);
+    ASSERT_TRUE(read.inputs[0].number);
+    EXPECT_EQ(std::to_string(*read.inputs[0].number), std::to_string(number));
+  }
+}
+
 TEST_F(CodeTest, TextGivesTheSameCode) {
   std::string text = code();
   Vocabulary otherWords;

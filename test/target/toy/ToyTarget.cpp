@@ -1,8 +1,7 @@
 // The compiler's side: which kernels it takes, and their code.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/system/Error.h"
-#include "runtime/system/FileCache.h"
+#include "target/InterpretedTarget.h"
 #include "transform/Passes.h"
 #include "transform/kernels/KernelShapes.h"
 #include "transform/recipe/KernelModel.h"
@@ -204,9 +203,9 @@ struct WriteCodePass : PassWrapper<WriteCodePass, OperationPass<ModuleOp>> {
   }
 };
 
-class ToyTarget final : public Target {
+class ToyTarget final : public InterpretedTarget {
 public:
-  ToyTarget() {
+  ToyTarget() : InterpretedTarget(codeAttr) {
     Rates rates;
     rates.machine = "toy";
     rates.memory = {{1, 1000, 1000}};
@@ -221,11 +220,6 @@ public:
 
   StringRef name() const override { return "toy"; }
   const Machine &machine() const override { return description; }
-  Work workOf(ModuleOp, ArrayRef<int64_t>, double operations) const override {
-    Work work;
-    work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});
-    return work;
-  }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {&generatedAttention()};
     return all;
@@ -234,19 +228,13 @@ public:
     registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect>();
   }
 
+  using InterpretedTarget::whyNot;
   std::string whyNot(ModuleOp kernel) const override {
     Writer writer(kernel);
     (void)writer.write();
     return writer.refusal;
   }
-  std::string whyNot(StringRef routine) const override {
-    return "has no routine '" + routine.str() + "'";
-  }
 
-  void attachRecipe(func::FuncOp, StringRef) const override {
-    throw Error(ErrorKind::InvalidArgument, "recipe: the toy has no stages to speak of");
-  }
-  void addSchedulePasses(OpPassManager &) const override {}
   ArrayRef<TargetPhase> phases() const override {
     static constexpr TargetPhase all[] = {
         {"loops", "level 4: kernels as lists of loops",
@@ -258,24 +246,8 @@ public:
   }
 
   std::string engine() const override { return std::string(toy::engine().name()); }
-  ProcessorNeeds needs() const override { return {engine(), "1", {}}; }
-  CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
-    return {{}, images(kernels), nullptr};
-  }
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
-    return {{}, images(kernels)};
-  }
 
 private:
-  static std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) {
-    std::vector<KernelImage> images;
-    for (ModuleOp kernel : kernels) {
-      std::string code = kernel->getAttrOfType<StringAttr>(codeAttr).str();
-      images.push_back({kernel.getSymName()->str(), {"t_" + FileCache::key({code}), code}, {}, {}});
-    }
-    return images;
-  }
-
   Machine description;
 };
 

@@ -30,6 +30,14 @@ struct BenchOptions {
   bool json = false;
 };
 
+// The same model compiled from what the user wrote: what a mapping to an accelerator is timed
+// beside.
+struct Direct {
+  std::shared_ptr<Model> model;
+  std::vector<double> times;
+  SystemResult result;
+};
+
 // A peer under way: its times grow round by round.
 struct Contestant {
   std::string name;
@@ -44,6 +52,8 @@ public:
 
   BenchResult run() {
     prepare();
+    if (!options.model.settings.accelerator.empty())
+      prepareDirect();
     for (const std::string &name : options.against)
       startPeer(name);
     for (int round = 0; round < options.rounds; ++round) {
@@ -53,6 +63,10 @@ public:
     clearStatus();
     ours.times = summarize(std::move(times));
     result.systems.push_back(ours);
+    if (direct) {
+      direct->result.times = summarize(std::move(direct->times));
+      result.systems.push_back(direct->result);
+    }
     for (const Contestant &contestant : contestants)
       addResult(contestant);
     // Measured last: reading the clock between kernels costs time.
@@ -67,12 +81,8 @@ private:
     model = loadModel(options.model);
     ours.load = load.microseconds();
     inputs = gatherInputs(*model, options.inputs);
-    Stopwatch compile;
-    executable = compileModel(*model, inputs);
-    ours.compile = compile.microseconds();
-    Stopwatch firstRun;
-    outputs = model->run(inputs);
-    ours.firstRun = firstRun.microseconds();
+    outputs = firstAnswer(*model, ours);
+    executable = model->compile(inputs); // known by now
     // The device is timed, not the copies to it.
     timedInputs = inputs;
     if (Place place = executable->place(); !place.onHost())
@@ -80,6 +90,8 @@ private:
         input = devices::toDevice(input, place.device);
     ours.name = "headrace";
     ours.version = HEADRACE_VERSION;
+    if (const std::string &file = options.model.settings.accelerator; !file.empty())
+      ours.name += ", mapped to " + std::filesystem::path(file).stem().string();
 
     result.model = options.model.path;
     result.inputSpecs = model->inputs();
@@ -92,6 +104,28 @@ private:
       result.bytesMoved += bytesOf(step);
       result.operations += step.cost.operations.evaluate(sizes);
     }
+  }
+
+  std::vector<Tensor> firstAnswer(Model &of, SystemResult &system) const {
+    Stopwatch compile;
+    compileModel(of, inputs);
+    system.compile = compile.microseconds();
+    Stopwatch firstRun;
+    std::vector<Tensor> answer = of.run(inputs);
+    system.firstRun = firstRun.microseconds();
+    return answer;
+  }
+
+  void prepareDirect() {
+    ModelOptions given = options.model;
+    given.settings.accelerator.clear();
+    direct.emplace();
+    direct->result.name = "headrace";
+    direct->result.version = HEADRACE_VERSION;
+    Stopwatch load;
+    direct->model = loadModel(given);
+    direct->result.load = load.microseconds();
+    direct->result.maxAbsoluteError = largestError(firstAnswer(*direct->model, direct->result));
   }
 
   int64_t bytesOf(const Step &step) const {
@@ -127,6 +161,10 @@ private:
     double turn = options.seconds / options.rounds;
     std::vector<double> ourTurn = timedTurn(turn, [this] { model->run(timedInputs); });
     times.insert(times.end(), ourTurn.begin(), ourTurn.end());
+    if (direct) {
+      std::vector<double> turns = timedTurn(turn, [this] { direct->model->run(timedInputs); });
+      direct->times.insert(direct->times.end(), turns.begin(), turns.end());
+    }
     for (auto contestant = contestants.begin(); contestant != contestants.end();) {
       try {
         std::vector<double> theirTurn = contestant->peer->turn(turn);
@@ -178,6 +216,7 @@ private:
   std::vector<Tensor> inputs, timedInputs, outputs;
   std::vector<int64_t> sizes;
   std::vector<double> times;
+  std::optional<Direct> direct;
   std::list<Contestant> contestants;
   SystemResult ours;
   BenchResult result;
@@ -215,7 +254,8 @@ void addBenchCommand(CLI::App &app, Action &action) {
   command->footer("Examples:\n"
                   "  headrace bench examples/digits/digits.onnx --size batch=64 --profile\n"
                   "  headrace bench model.onnx --against onnxruntime --threads 1\n"
-                  "  headrace bench model.onnx --json --seconds 5 > result.json");
+                  "  headrace bench model.onnx --json --seconds 5 > result.json\n"
+                  "  headrace bench model.onnx --accelerator machine.json");
   command->callback([options, &action] {
     action = [options] {
       BenchResult result = Benchmark(*options).run();

@@ -176,6 +176,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("NAME")
       ->capture_default_str();
   command
+      ->add_option("--accelerator", options->settings.accelerator,
+                   "Compile models as they were mapped to this accelerator (see rewrite)")
+      ->type_name("FILE");
+  command
       ->add_option("--size", options->sizes,
                    "Compile for this value of an open size only, as in batch=4 (repeatable)")
       ->type_name("NAME=N")

@@ -33,6 +33,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME")
       ->capture_default_str();
   command
+      .add_option("--accelerator", options.settings.accelerator,
+                  "Compile the program as it was mapped to this accelerator (see rewrite)")
+      ->type_name("FILE");
+  command
       .add_option("--recipe", options.recipe,
                   "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
                   "writes them)")

@@ -1,0 +1,11 @@
+// Level 1: a program in the form in which an accelerator would compute it, for any target.
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace headrace::coarse {
+
+/// `file` is the path of the machine's description. Throws Error where it is none.
+std::unique_ptr<mlir::Pass> createWriteMappedPass(const std::string &file);
+
+} // namespace headrace::coarse
