@@ -22,8 +22,7 @@ TileScheduler::TileScheduler(const KernelLoops &loops)
 }
 
 bool TileScheduler::applies() const {
-  return !parallel.empty() && !loops.isOpen(parallel.back()) &&
-         readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
+  return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
 }
 
 int64_t TileScheduler::vectorsOf(int64_t columns) const {
@@ -43,11 +42,7 @@ CpuSchedule TileScheduler::propose() const {
   CpuSchedule schedule;
   schedule.kind = CpuSchedule::Kind::Tiles;
   schedule.cells = kWantedCells;
-  int64_t features = loops.ranges[parallel.back()];
-  schedule.columns = chooseFeatureTile(loops.lanes(), features);
-  // Full vectors with something left over beat a divisor that leaves lanes idle.
-  if (schedule.columns < loops.lanes() && features > 2 * loops.lanes())
-    schedule.columns = 2 * loops.lanes();
+  schedule.columns = proposeColumns();
   schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
@@ -59,9 +54,20 @@ CpuSchedule TileScheduler::propose() const {
   return schedule;
 }
 
+int64_t TileScheduler::proposeColumns() const {
+  int64_t twoVectors = 2 * loops.lanes();
+  if (loops.isOpen(parallel.back()))
+    return twoVectors;
+  int64_t features = loops.ranges[parallel.back()];
+  int64_t columns = chooseFeatureTile(loops.lanes(), features);
+  // Full vectors with something left over beat a divisor that leaves lanes idle.
+  return columns < loops.lanes() && features > twoVectors ? twoVectors : columns;
+}
+
 std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
   constexpr int64_t kMostVectors = 64; // that a tile is written out in
-  int64_t features = loops.ranges[parallel.back()];
+  bool isOpen = loops.isOpen(parallel.back());
+  int64_t features = isOpen ? kMostVectors * loops.lanes() : loops.ranges[parallel.back()];
   if (schedule.columns < 1 || schedule.columns > features)
     return "columns: expected 1 to " + std::to_string(features);
   if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
@@ -281,22 +287,30 @@ std::optional<int64_t> TileScheduler::findRow() const {
   SmallVector<AffineMap> maps = linalg::GenericOp(anchor).getIndexingMapsArray();
   ArrayRef<int64_t> candidates = ArrayRef(parallel).drop_back();
   auto isStatic = [&](int64_t dim) { return !ShapedType::isDynamic(loops.ranges[dim]); };
+  auto find = [&](llvm::function_ref<bool(int64_t)> accepts) -> std::optional<int64_t> {
+    for (int64_t dim : llvm::reverse(candidates))
+      if (accepts(dim))
+        return dim;
+    return std::nullopt;
+  };
   if (isContraction(anchor)) {
+    constexpr int64_t kFew = 4; // rows, less than which leave most of the registers unused
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };
-    for (bool dynamic : {false, true})
-      for (int64_t dim : llvm::reverse(candidates))
-        if (isStatic(dim) != dynamic && sharesWeights(dim))
-          return dim;
-    for (int64_t dim : llvm::reverse(candidates))
-      if (isStatic(dim) && isFeatureBlock(anchor, dim))
-        return dim;
-  }
-  for (int64_t dim : llvm::reverse(candidates))
-    if (isStatic(dim))
+    // Of a known number where it fills tiles, else of an open one; a batch of two comes last.
+    if (auto dim = find([&](int64_t dim) {
+          return isStatic(dim) && loops.ranges[dim] >= kFew && sharesWeights(dim);
+        }))
       return dim;
-  return std::nullopt;
+    if (auto dim = find([&](int64_t dim) { return !isStatic(dim) && sharesWeights(dim); }))
+      return dim;
+    if (auto dim = find(sharesWeights))
+      return dim;
+    if (auto dim = find([&](int64_t dim) { return isStatic(dim) && isFeatureBlock(anchor, dim); }))
+      return dim;
+  }
+  return find(isStatic);
 }
 
 } // namespace headrace
