@@ -25,17 +25,22 @@ bool TileScheduler::applies() const {
   return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
 }
 
+/// Registers that a row of a tile takes: the code generator pads it to the next power of two.
 int64_t TileScheduler::vectorsOf(int64_t columns) const {
-  return (columns + loops.lanes() - 1) / loops.lanes();
+  int64_t padded = llvm::bit_ceil(static_cast<uint64_t>(columns));
+  return (padded + loops.lanes() - 1) / loops.lanes();
 }
 
 /// Accumulators of so many rows fit in registers beside what they are computed from.
-int64_t TileScheduler::mostRows(int64_t vectors) const {
+int64_t TileScheduler::rowsInRegisters(int64_t vectors) const {
   int64_t registers = loops.machine.vectorRegisters;
-  int64_t most = isContraction(anchor)
-                     ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
-                     : std::max<int64_t>(1, registers / (4 * vectors));
-  return std::min(most, rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
+  return isContraction(anchor) ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
+                               : std::max<int64_t>(1, registers / (4 * vectors));
+}
+
+int64_t TileScheduler::mostRows(int64_t vectors) const {
+  return std::min(rowsInRegisters(vectors),
+                  rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
 }
 
 CpuSchedule TileScheduler::propose() const {
@@ -294,13 +299,14 @@ std::optional<int64_t> TileScheduler::findRow() const {
     return std::nullopt;
   };
   if (isContraction(anchor)) {
-    constexpr int64_t kFew = 4; // rows, less than which leave most of the registers unused
+    int64_t many = (rowsInRegisters(vectorsOf(proposeColumns())) + 1) / 2;
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };
-    // Of a known number where it fills tiles, else of an open one; a batch of two comes last.
+    // Of a known number where these use most registers, else of an open one; a batch of two comes
+    // last.
     if (auto dim = find([&](int64_t dim) {
-          return isStatic(dim) && loops.ranges[dim] >= kFew && sharesWeights(dim);
+          return isStatic(dim) && loops.ranges[dim] >= many && sharesWeights(dim);
         }))
       return dim;
     if (auto dim = find([&](int64_t dim) { return !isStatic(dim) && sharesWeights(dim); }))
