@@ -177,5 +177,21 @@ TEST_P(EveryExpansion, SymbolicSizes) {
       p.check({first, second});
 }
 
+// Every remainder of a tile of rows, and of columns, where only the run tells how many there are.
+TEST(CompiledContract, EveryRemainderOfOpenRowsAndColumns) {
+  CompiledProgram p;
+  p.expansion = "generated";
+  AffineExpr rows = p.symbol("rows"), columns = p.symbol("columns");
+  auto fixed = [&](int64_t size) { return constantDim(size, p.context()); };
+  Value x = p.symbolicInput({rows, fixed(9)}), pair = p.symbolicInput({fixed(2), rows, fixed(9)});
+  p.output(p.relu(p.contract("mk,kn->mn", x, p.constant({9, 48}))));
+  p.output(p.contract("bmk,kn->bmn", pair, p.constant({9, 32})));
+  p.output(
+      p.relu(p.contract("mk,kn->mn", p.constant({13, 9}), p.symbolicInput({fixed(9), columns}))));
+  p.output(p.contract("mk,kn->mn", x, p.symbolicInput({fixed(9), columns})));
+  for (int64_t size = 2; size < 18; ++size)
+    p.check({size, 2 * size + 29});
+}
+
 } // namespace
 } // namespace headrace

@@ -66,8 +66,7 @@ private:
       for (TilingInterface op : findStages(stage))
         reduceVectors(stage, op);
     } else if (stage.isVectorized()) {
-      for (TilingInterface op : findStages(stage))
-        walkRemainders(stage, op, reductions);
+      walkRemainders(stage, reductions);
       // The innermost of them waits until unit dimensions are gone, to become a product or a sum of
       // vectors. A reduction with a function of its own is a map of vectors once it is a unit
       // itself.
@@ -227,35 +226,52 @@ private:
     });
   }
 
-  /// A reduction keeps its accumulators in registers only where tiles have known sizes: what is
-  /// left over in an axis of unknown size is computed an element at a time.
-  void walkRemainders(const Stage &stage, TilingInterface op, size_t end) {
-    auto generic = dyn_cast<linalg::LinalgOp>(op.getOperation());
-    if (!generic)
-      return;
+  /// A reduction keeps its accumulators in registers only where tiles have known sizes. What whole
+  /// tiles leave over in an axis of unknown size is cut into ever smaller ones, down to single
+  /// elements: one row alone would wait for each of its sums before the next.
+  void walkRemainders(const Stage &stage, size_t end) {
     bool reduces = stage.reduces() || llvm::any_of(model.getStages(), [&](const Stage &other) {
                      return other.reduces() && model.positionInside(other.name, stage.name);
                    });
     if (!reduces)
       return;
-    SmallVector<int64_t> sizes(generic.getNumLoops(), 0), order;
-    SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
     for (size_t i = stage.tileBegin(); i < stage.loops.size(); ++i)
       for (const LoopPart &part : stage.loops[i].parts) {
-        auto dim = axisDim(op, stage.axes[part.axis].name);
-        if (dim && ShapedType::isDynamic(ranges[*dim]) && !stage.axes[part.axis].reduction) {
-          sizes[*dim] = 1;
-          order.push_back(*dim);
-        }
+        if (stage.axes[part.axis].reduction || !part.extent)
+          continue;
+        // Halves of rows; of vectors, which are loops of their own in every tile of rows, quarters.
+        bool isVector = stage.loops[i].kind == Loop::Kind::Vectorized;
+        int64_t size = llvm::bit_floor(static_cast<uint64_t>(part.step * *part.extent) / 2);
+        for (; size > 1; size /= isVector ? 4 : 2)
+          cutRemainders(stage, part.axis, size, end);
+        cutRemainders(stage, part.axis, 1, end);
       }
-    if (order.empty())
-      return;
-    tileAndFuse(rewriter, op, sizes, order, /*isGrid=*/false, [&](Operation *producer, bool) {
+  }
+
+  /// Cuts copies of a stage whose size along an axis is not known into tiles of `size`, and sets
+  /// apart what these leave over.
+  void cutRemainders(const Stage &stage, int axis, int64_t size, size_t end) {
+    auto fuses = [&](Operation *producer, bool) {
       if (isa<linalg::FillOp>(producer) && stageOf(producer) == stage.name)
         return true;
       std::optional<int> at = positionOf(producer, stage);
       return at && *at + 1 == static_cast<int>(end);
-    });
+    };
+    bool cut = false;
+    for (TilingInterface op : findStages(stage)) {
+      auto generic = dyn_cast<linalg::LinalgOp>(op.getOperation());
+      auto dim = axisDim(op, stage.axes[axis].name);
+      if (!generic || !dim || !ShapedType::isDynamic(generic.getStaticLoopRanges()[*dim]))
+        continue;
+      SmallVector<int64_t> sizes(generic.getNumLoops(), 0);
+      sizes[*dim] = size;
+      FusedTile tiled = tileAndFuse(rewriter, op, sizes, {*dim}, /*isGrid=*/false, fuses);
+      if (size > 1)
+        setRemainderApart(rewriter, cast<scf::ForOp>(tiled.loops.front()), std::nullopt);
+      cut = true;
+    }
+    if (cut && size > 1)
+      cleanUp(kernel);
   }
 
   /// A reduction along the vector: partial results side by side, combined at the end.

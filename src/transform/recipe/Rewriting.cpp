@@ -66,12 +66,29 @@ FusedTile tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64
   return result;
 }
 
+/// Tiles of a loop whose iterations all cover `size` elements have that size, whatever bounds it
+/// was computed from.
+static void fixTileSize(RewriterBase &rewriter, scf::ForOp loop, int64_t step, int64_t size) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  SmallVector<affine::AffineMinOp> sizes;
+  for (Operation *user : loop.getInductionVar().getUsers())
+    if (auto min = dyn_cast<affine::AffineMinOp>(user);
+        min && llvm::is_contained(min.getMap().getResults(), rewriter.getAffineConstantExpr(step)))
+      sizes.push_back(min);
+  for (affine::AffineMinOp min : sizes) {
+    rewriter.setInsertionPoint(min);
+    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(min, size);
+  }
+}
+
 Value setRemainderApart(RewriterBase &rewriter, scf::ForOp loop, std::optional<int64_t> remainder) {
   OpBuilder::InsertionGuard guard(rewriter);
   scf::ForOp rest;
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (!remainder || !step) {
-    (void)scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest);
+    bool isPeeled = succeeded(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest));
+    if (isPeeled && step)
+      fixTileSize(rewriter, loop, *step, *step);
     return rest ? rest.getResult(0) : loop.getResult(0);
   }
   rewriter.setInsertionPoint(loop);
@@ -88,20 +105,8 @@ Value setRemainderApart(RewriterBase &rewriter, scf::ForOp loop, std::optional<i
     rest.getInitArgsMutable().assign(loop.getResults());
   });
   rewriter.modifyOpInPlace(loop, [&] { loop.getUpperBoundMutable().assign(end); });
-  auto fixSize = [&](scf::ForOp in, int64_t size) {
-    SmallVector<affine::AffineMinOp> sizes;
-    for (Operation *user : in.getInductionVar().getUsers())
-      if (auto min = dyn_cast<affine::AffineMinOp>(user);
-          min &&
-          llvm::is_contained(min.getMap().getResults(), rewriter.getAffineConstantExpr(*step)))
-        sizes.push_back(min);
-    for (affine::AffineMinOp min : sizes) {
-      rewriter.setInsertionPoint(min);
-      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(min, size);
-    }
-  };
-  fixSize(loop, *step);
-  fixSize(rest, *remainder);
+  fixTileSize(rewriter, loop, *step, *step);
+  fixTileSize(rewriter, rest, *step, *remainder);
   return rest.getResult(0);
 }
 

@@ -110,7 +110,7 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
 /// The cache key of an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
-  constexpr std::string_view generator = "2";
+  constexpr std::string_view generator = "3";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 

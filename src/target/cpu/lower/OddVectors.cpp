@@ -42,6 +42,14 @@ Value *extended(IRBuilder<> &b, Value *value, FixedVectorType *type) {
     return wide;
   if (Value *scalar = getSplatValue(value))
     return b.CreateVectorSplat(type->getNumElements(), scalar);
+  // One element of another vector everywhere, as a product reads its left side, is so in the wide
+  // one, too; other orders go on with anything.
+  if (auto *shuffle = dyn_cast<ShuffleVectorInst>(value)) {
+    ArrayRef<int> narrow = shuffle->getShuffleMask();
+    SmallVector<int> mask(narrow);
+    mask.resize(type->getNumElements(), all_equal(narrow) ? narrow.front() : PoisonMaskElem);
+    return b.CreateShuffleVector(shuffle->getOperand(0), shuffle->getOperand(1), mask);
+  }
   return b.CreateInsertVector(type, PoisonValue::get(type), value, b.getInt64(0));
 }
 

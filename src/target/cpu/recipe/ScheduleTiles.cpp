@@ -22,32 +22,32 @@ TileScheduler::TileScheduler(const KernelLoops &loops)
 }
 
 bool TileScheduler::applies() const {
-  return !parallel.empty() && !loops.isOpen(parallel.back()) &&
-         readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
+  return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
 }
 
+/// Registers that a row of a tile takes: the code generator pads it to the next power of two.
 int64_t TileScheduler::vectorsOf(int64_t columns) const {
-  return (columns + loops.lanes() - 1) / loops.lanes();
+  int64_t padded = llvm::bit_ceil(static_cast<uint64_t>(columns));
+  return (padded + loops.lanes() - 1) / loops.lanes();
 }
 
 /// Accumulators of so many rows fit in registers beside what they are computed from.
-int64_t TileScheduler::mostRows(int64_t vectors) const {
+int64_t TileScheduler::rowsInRegisters(int64_t vectors) const {
   int64_t registers = loops.machine.vectorRegisters;
-  int64_t most = isContraction(anchor)
-                     ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
-                     : std::max<int64_t>(1, registers / (4 * vectors));
-  return std::min(most, rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
+  return isContraction(anchor) ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
+                               : std::max<int64_t>(1, registers / (4 * vectors));
+}
+
+int64_t TileScheduler::mostRows(int64_t vectors) const {
+  return std::min(rowsInRegisters(vectors),
+                  rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
 }
 
 CpuSchedule TileScheduler::propose() const {
   CpuSchedule schedule;
   schedule.kind = CpuSchedule::Kind::Tiles;
   schedule.cells = kWantedCells;
-  int64_t features = loops.ranges[parallel.back()];
-  schedule.columns = chooseFeatureTile(loops.lanes(), features);
-  // Full vectors with something left over beat a divisor that leaves lanes idle.
-  if (schedule.columns < loops.lanes() && features > 2 * loops.lanes())
-    schedule.columns = 2 * loops.lanes();
+  schedule.columns = proposeColumns();
   schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
@@ -59,9 +59,20 @@ CpuSchedule TileScheduler::propose() const {
   return schedule;
 }
 
+int64_t TileScheduler::proposeColumns() const {
+  int64_t twoVectors = 2 * loops.lanes();
+  if (loops.isOpen(parallel.back()))
+    return twoVectors;
+  int64_t features = loops.ranges[parallel.back()];
+  int64_t columns = chooseFeatureTile(loops.lanes(), features);
+  // Full vectors with something left over beat a divisor that leaves lanes idle.
+  return columns < loops.lanes() && features > twoVectors ? twoVectors : columns;
+}
+
 std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
   constexpr int64_t kMostVectors = 64; // that a tile is written out in
-  int64_t features = loops.ranges[parallel.back()];
+  bool isOpen = loops.isOpen(parallel.back());
+  int64_t features = isOpen ? kMostVectors * loops.lanes() : loops.ranges[parallel.back()];
   if (schedule.columns < 1 || schedule.columns > features)
     return "columns: expected 1 to " + std::to_string(features);
   if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
@@ -281,22 +292,31 @@ std::optional<int64_t> TileScheduler::findRow() const {
   SmallVector<AffineMap> maps = linalg::GenericOp(anchor).getIndexingMapsArray();
   ArrayRef<int64_t> candidates = ArrayRef(parallel).drop_back();
   auto isStatic = [&](int64_t dim) { return !ShapedType::isDynamic(loops.ranges[dim]); };
+  auto find = [&](llvm::function_ref<bool(int64_t)> accepts) -> std::optional<int64_t> {
+    for (int64_t dim : llvm::reverse(candidates))
+      if (accepts(dim))
+        return dim;
+    return std::nullopt;
+  };
   if (isContraction(anchor)) {
+    int64_t many = (rowsInRegisters(vectorsOf(proposeColumns())) + 1) / 2;
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };
-    for (bool dynamic : {false, true})
-      for (int64_t dim : llvm::reverse(candidates))
-        if (isStatic(dim) != dynamic && sharesWeights(dim))
-          return dim;
-    for (int64_t dim : llvm::reverse(candidates))
-      if (isStatic(dim) && isFeatureBlock(anchor, dim))
-        return dim;
-  }
-  for (int64_t dim : llvm::reverse(candidates))
-    if (isStatic(dim))
+    // Of a known number where these use most registers, else of an open one; a batch of two comes
+    // last.
+    if (auto dim = find([&](int64_t dim) {
+          return isStatic(dim) && loops.ranges[dim] >= many && sharesWeights(dim);
+        }))
       return dim;
-  return std::nullopt;
+    if (auto dim = find([&](int64_t dim) { return !isStatic(dim) && sharesWeights(dim); }))
+      return dim;
+    if (auto dim = find(sharesWeights))
+      return dim;
+    if (auto dim = find([&](int64_t dim) { return isStatic(dim) && isFeatureBlock(anchor, dim); }))
+      return dim;
+  }
+  return find(isStatic);
 }
 
 } // namespace headrace

@@ -33,6 +33,8 @@ private:
   double operandBytes(unsigned operand) const;
   bool leavesRemainder(int64_t dim, int64_t tile) const;
   std::optional<int64_t> findRow() const;
+  int64_t proposeColumns() const;
+  int64_t rowsInRegisters(int64_t vectors) const;
   int64_t mostRows(int64_t vectors) const;
   int64_t vectorsOf(int64_t columns) const;
 

@@ -68,3 +68,35 @@ module @column attributes {hr.recipe = "neg: parallel i\0Aneg: vectorize j\0A"} 
     return
   }
 }
+
+// -----
+
+// Of rows of an open number, what whole tiles leave over is cut into tiles of 4, of 2 and single rows.
+// CHECK-LABEL: module @rest
+// CHECK: arith.mulf {{.*}} : vector<8x16x1xf32>
+// CHECK: arith.mulf {{.*}} : vector<4x16x1xf32>
+// CHECK: arith.mulf {{.*}} : vector<2x16x1xf32>
+// CHECK: arith.mulf {{.*}} : vector<16x1xf32>
+// CHECK-NOT: linalg.generic
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#res = affine_map<(m, n, k) -> (m, n)>
+module @rest attributes {hr.recipe = "c: split i by 8 -> i.o i.t\0Ac: reorder i.o k i.t j\0Ac: unroll i.t\0Ac: vectorize j\0A"} {
+  func.func @rest(%a: memref<?x24xf32>, %w: memref<24x16xf32>, %out: memref<?x16xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %first = arith.constant 0 : index
+    %0 = bufferization.to_tensor %a restrict : memref<?x24xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<24x16xf32>
+    %n = tensor.dim %0, %first : tensor<?x24xf32>
+    %e = tensor.empty(%n) : tensor<?x16xf32>
+    %init = linalg.fill {hr.stage = "c"} ins(%zero : f32) outs(%e : tensor<?x16xf32>) -> tensor<?x16xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<?x24xf32>, tensor<24x16xf32>) outs(%init : tensor<?x16xf32>) attrs = {hr.stage = "c", hr.axes = ["i", "j", "k"]} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<?x16xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<?x16xf32>, memref<?x16xf32>) -> ()
+    return
+  }
+}

@@ -110,3 +110,57 @@ module @product {
     return
   }
 }
+
+// -----
+
+// A size that is open can be columns of a tile: vectors, and what they leave over.
+// CHECK: module @open_columns attributes {hr.kind = "tiles", hr.loops = "d1.g ? || d1.o 1, d2 24 | d0 6, d1.t {{[0-9]+}}"
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#res = affine_map<(m, n, k) -> (m, n)>
+module @open_columns {
+  func.func @open_columns(%a: memref<6x24xf32>, %w: memref<24x?xf32>, %out: memref<6x?xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1 : index
+    %0 = bufferization.to_tensor %a restrict : memref<6x24xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<24x?xf32>
+    %n = tensor.dim %1, %one : tensor<24x?xf32>
+    %e = tensor.empty(%n) : tensor<6x?xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<6x?xf32>) -> tensor<6x?xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<6x24xf32>, tensor<24x?xf32>) outs(%init : tensor<6x?xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<6x?xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<6x?xf32>, memref<6x?xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Rows are those of an open number rather than the two of a batch, which would leave registers unused.
+// CHECK: module @pairs attributes {hr.kind = "tiles", hr.loops = "{{.*}}d3 24 | d1.t {{[0-9]+}}, d2 16"
+#lhs = affine_map<(b, m, n, k) -> (b, m, k)>
+#rhs = affine_map<(b, m, n, k) -> (k, n)>
+#res = affine_map<(b, m, n, k) -> (b, m, n)>
+module @pairs {
+  func.func @pairs(%a: memref<2x?x24xf32>, %w: memref<24x16xf32>, %out: memref<2x?x16xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1 : index
+    %0 = bufferization.to_tensor %a restrict : memref<2x?x24xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<24x16xf32>
+    %n = tensor.dim %0, %one : tensor<2x?x24xf32>
+    %e = tensor.empty(%n) : tensor<2x?x16xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<2x?x16xf32>) -> tensor<2x?x16xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<2x?x24xf32>, tensor<24x16xf32>) outs(%init : tensor<2x?x16xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<2x?x16xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<2x?x16xf32>, memref<2x?x16xf32>) -> ()
+    return
+  }
+}
