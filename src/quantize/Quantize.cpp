@@ -1,5 +1,6 @@
 #include "quantize/Quantize.h"
 
+#include "driver/programs/OnnxModel.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "frontend/onnx/write/OnnxWriter.h"
 #include "runtime/system/Error.h"
@@ -172,6 +173,7 @@ void Quantizer::reportOperators(const QdqGraph &qdq, const std::map<std::string,
 Result Quantizer::run(const GivenSamples &given) {
   Calibration calibration = calibrationOf(model.graph, given);
   report.weightBytesBefore = constantBytes(model.graph);
+  modelOf(model, name); // throws where nodes have not the inputs that they need
   prepare(model);
   checkOpset();
   choosePlan();
