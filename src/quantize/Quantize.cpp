@@ -109,13 +109,18 @@ void Quantizer::choosePlan() {
   } while (refuseOtherTypes(*probe));
 }
 
+/// Of numbers that computations yield.
+static bool isFloat(DType type) {
+  return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::F64;
+}
+
 std::map<std::string, double> Quantizer::measure(const QdqGraph &qdq, const onnx::Model &written) {
   std::map<std::string, std::string> names;
   std::vector<std::string> after;
   for (const std::string &value : observed()) {
     auto found = qdq.dequantized.find(value);
     bool isOutput = view->isOutput(value);
-    if (found == qdq.dequantized.end() && !isOutput)
+    if ((found == qdq.dequantized.end() && !isOutput) || !isFloat(probe->typeOf(value)))
       continue;
     names[value] = isOutput ? value : found->second;
     after.push_back(names[value]);

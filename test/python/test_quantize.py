@@ -367,6 +367,46 @@ def test_integer_arithmetic_of_shapes_is_left_alone(tmp_path):
     np.testing.assert_allclose(ours(path, feeds)[0], theirs(path, feeds)[0], atol=0.05)
 
 
+def test_shapes_that_depend_on_data(tmp_path):
+    b = NetworkBuilder(1)
+    flat = b.node("Flatten", b.node("Relu", b.conv(b.input("x", ["n", 3, 6, 6]), 3, 4)))
+    model = b.model(b.node("MatMul", flat, b.weight(144, 5)))
+    b.nodes.append(helper.make_node("NonZero", [flat], ["places"]))
+    places = helper.make_tensor_value_info("places", onnx.TensorProto.INT64, [2, None])
+    model.graph.node.append(b.nodes[-1])
+    model.graph.output.append(places)
+    feeds = samples(model, 10)
+    report, path, _ = quantized(tmp_path, model, feeds)
+    assert [line["name"] for line in report["outputs"]] == [model.graph.output[0].name]
+    for found, right in zip(ours(path, feeds), theirs(path, feeds)):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_graphs_inside_of_nodes_stay_float_and_read_what_they_read(tmp_path):
+    floats = onnx.TensorProto.FLOAT
+    branches = [
+        helper.make_graph(
+            [helper.make_node(operator, inputs, ["result"])],
+            "branch",
+            [],
+            [helper.make_tensor_value_info("result", floats, None)],
+        )
+        for operator, inputs in (("Add", ["inner", "inner"]), ("Identity", ["inner"]))
+    ]
+    b = NetworkBuilder(2)
+    x = b.input("x", ["n", 8])
+    b.nodes.append(helper.make_node("MatMul", [x, b.weight(8, 8)], ["inner"], "first"))
+    zero = b.constant(np.array(0, np.float32))
+    condition = b.node("Greater", b.node("ReduceSum", x, keepdims=0), zero)
+    chosen = b.node("If", condition, then_branch=branches[0], else_branch=branches[1])
+    model = b.model(b.node("MatMul", chosen, b.weight(8, 3)))
+    feeds = samples(model, 10)
+    report, path, _ = quantized(tmp_path, model, feeds)
+    assert [line["form"] for line in report["operators"]] == ["int8", *["float"] * 3, "int8"]
+    step = report["operators"][-1]["output_scale"]
+    assert np.abs(ours(path, feeds)[0] - theirs(path, feeds)[0]).max() <= step
+
+
 def slice_of(b: NetworkBuilder, start: int, end: int) -> list[str]:
     return [b.constant(np.array([value], np.int64)) for value in (start, end)]
 
