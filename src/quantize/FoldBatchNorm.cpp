@@ -37,7 +37,8 @@ static bool isNormalization(const onnx::Node &node, const onnx::GraphView &view)
 }
 
 static bool isConvolution(const onnx::Node &node, const onnx::GraphView &view) {
-  return node.domain.empty() && node.opType == "Conv" && view.constant(node.inputs[1]) &&
+  return node.domain.empty() && node.opType == "Conv" && node.inputs.size() > 1 &&
+         view.constant(node.inputs[1]) && view.constant(node.inputs[1])->shape().size() > 2 &&
          (node.inputs.size() < 3 || node.inputs[2].empty() || view.constant(node.inputs[2]));
 }
 

@@ -1,5 +1,6 @@
 #include "quantize/Quantize.h"
 
+#include "driver/programs/OnnxModel.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "frontend/onnx/write/OnnxWriter.h"
 #include "runtime/system/Error.h"
@@ -108,13 +109,18 @@ void Quantizer::choosePlan() {
   } while (refuseOtherTypes(*probe));
 }
 
+/// Of numbers that computations yield.
+static bool isFloat(DType type) {
+  return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::F64;
+}
+
 std::map<std::string, double> Quantizer::measure(const QdqGraph &qdq, const onnx::Model &written) {
   std::map<std::string, std::string> names;
   std::vector<std::string> after;
   for (const std::string &value : observed()) {
     auto found = qdq.dequantized.find(value);
     bool isOutput = view->isOutput(value);
-    if (found == qdq.dequantized.end() && !isOutput)
+    if ((found == qdq.dequantized.end() && !isOutput) || !isFloat(probe->typeOf(value)))
       continue;
     names[value] = isOutput ? value : found->second;
     after.push_back(names[value]);
@@ -172,6 +178,7 @@ void Quantizer::reportOperators(const QdqGraph &qdq, const std::map<std::string,
 Result Quantizer::run(const GivenSamples &given) {
   Calibration calibration = calibrationOf(model.graph, given);
   report.weightBytesBefore = constantBytes(model.graph);
+  modelOf(model, name); // throws where nodes have not the inputs that they need
   prepare(model);
   checkOpset();
   choosePlan();

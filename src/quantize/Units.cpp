@@ -69,6 +69,8 @@ static Found convolution(size_t at, const onnx::Node &node, const onnx::GraphVie
     return reason;
   Unit unit{{at}, {node.inputs[0]}, Weight{node.inputs[1], 1, 0, singles(*weight)}, {}, {}};
   checkFinite(unit.weight->numbers, node, node.inputs[1]);
+  if (weight->shape().size() < 3)
+    return "weights of the shape " + shapeString(weight->shape());
   if (weight->elements() / weight->shape()[0] > kMostTerms)
     return "sums of more than " + std::to_string(kMostTerms) + " products leave 32 bits";
   if (std::string reason = readBias(unit, node, view, 1); !reason.empty())
@@ -84,6 +86,8 @@ static Found gemm(size_t at, const onnx::Node &node, const onnx::GraphView &view
     return "it reads its first matrix transposed";
   if (std::string reason = whyNoWeight(*weight); !reason.empty())
     return reason;
+  if (weight->shape().size() != 2)
+    return "weights of the shape " + shapeString(weight->shape());
   int64_t axis = node.getInt("transB", 0) != 0 ? 0 : 1;
   float alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
   Unit unit{
@@ -165,6 +169,8 @@ static void takeActivation(Unit &unit, const onnx::Graph &graph, const onnx::Gra
 
 Found unitAt(size_t at, const onnx::Graph &graph, const onnx::GraphView &view) {
   const onnx::Node &node = graph.nodes[at];
+  if (!has(node, 0) || !has(node, 1) || node.outputs.empty())
+    return "";
   Found found;
   if (isOperator(node, "Conv"))
     found = convolution(at, node, view);

@@ -112,7 +112,7 @@ def test_a_whole_network_with_powers_of_two_equals_onnx_runtime(tmp_path, small_
     assert np.abs(found - right).max() <= step
 
 
-@pytest.mark.parametrize("name", ["plain_cnn", "residual", "mlp", "depthwise"])
+@pytest.mark.parametrize("name", ["plain_cnn", "residual", "depthwise", "two_inputs"])
 @pytest.mark.parametrize("channels", [False, True])
 def test_models_that_onnx_runtime_quantized_are_computed_in_integers(tmp_path, name, channels):
     from onnxruntime import quantization
@@ -128,7 +128,13 @@ def test_models_that_onnx_runtime_quantized_are_computed_in_integers(tmp_path, n
     model = build(name, 1)
     onnx.save(model, source)
     quantization.quantize_static(
-        source, target, Reader(), quant_format=quantization.QuantFormat.QDQ, per_channel=channels
+        source,
+        target,
+        Reader(),
+        quant_format=quantization.QuantFormat.QDQ,
+        per_channel=channels,
+        activation_type=quantization.QuantType.QUInt8,
+        weight_type=quantization.QuantType.QInt8,
     )
     feeds = samples(model, 4, 3)
     found, right = ours(target, feeds)[0], theirs(target, feeds)[0]
@@ -222,6 +228,36 @@ def test_products_are_computed_in_integers(tmp_path):
     assert all("xi8" in line and line.rstrip().split("->")[-1].count("i32") for line in products)
     pools = [line for line in program.splitlines() if "hr.pool" in line]
     assert pools and all("xi8" in line for line in pools)
+
+
+def qdq_conv(bias: np.ndarray, bias_scale: float | None) -> onnx.ModelProto:
+    """A convolution of integers with zero points; its bias is int32 with a scale, or float."""
+    b = NetworkBuilder(12)
+    weight = b.constant(b.random.integers(-128, 128, (4, 3, 3, 3)).astype(np.int8))
+    half, zero = b.constant(np.array(0.5, np.float32)), b.constant(np.array(3, np.uint8))
+    integers = b.node("QuantizeLinear", b.input("x", ["n", 3, 6, 5]), half, zero)
+    x = b.node("DequantizeLinear", integers, half, zero)
+    scales = b.constant(np.array([0.25, 0.5, 1, 2], np.float32))
+    w = b.node(
+        "DequantizeLinear", weight, scales, b.constant(np.array([0, 1, -2, 5], np.int8)), axis=0
+    )
+    added = b.constant(bias)
+    if bias_scale is not None:
+        added = b.node("DequantizeLinear", added, b.constant(np.array(bias_scale, np.float32)))
+    return b.model(b.node("Conv", x, w, added, pads=[1, 0, 0, 1], strides=[2, 1]))
+
+
+@pytest.mark.parametrize("scale", [None, 0.125, 0.7])
+def test_biases_of_any_scale_are_added(tmp_path, scale):
+    numbers = np.array([5, -70, 900, 3])
+    model = qdq_conv(numbers.astype(np.int32 if scale else np.float32), scale)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    feeds = {"x": (samples(model, 3)["x"] * 30).astype(np.float32)}
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(path), options)
+    np.testing.assert_allclose(ours(path, feeds)[0], session.run(None, feeds)[0], rtol=1e-5)
 
 
 def test_shared_weights_stay_shared(tmp_path):
@@ -329,6 +365,46 @@ def test_integer_arithmetic_of_shapes_is_left_alone(tmp_path):
     assert [line["form"] for line in report["operators"] if line["operators"] == ["Add"]] == []
     feeds = samples(model, 3, 2)
     np.testing.assert_allclose(ours(path, feeds)[0], theirs(path, feeds)[0], atol=0.05)
+
+
+def test_shapes_that_depend_on_data(tmp_path):
+    b = NetworkBuilder(1)
+    flat = b.node("Flatten", b.node("Relu", b.conv(b.input("x", ["n", 3, 6, 6]), 3, 4)))
+    model = b.model(b.node("MatMul", flat, b.weight(144, 5)))
+    b.nodes.append(helper.make_node("NonZero", [flat], ["places"]))
+    places = helper.make_tensor_value_info("places", onnx.TensorProto.INT64, [2, None])
+    model.graph.node.append(b.nodes[-1])
+    model.graph.output.append(places)
+    feeds = samples(model, 10)
+    report, path, _ = quantized(tmp_path, model, feeds)
+    assert [line["name"] for line in report["outputs"]] == [model.graph.output[0].name]
+    for found, right in zip(ours(path, feeds), theirs(path, feeds)):
+        np.testing.assert_array_equal(found, right)
+
+
+def test_graphs_inside_of_nodes_stay_float_and_read_what_they_read(tmp_path):
+    floats = onnx.TensorProto.FLOAT
+    branches = [
+        helper.make_graph(
+            [helper.make_node(operator, inputs, ["result"])],
+            "branch",
+            [],
+            [helper.make_tensor_value_info("result", floats, None)],
+        )
+        for operator, inputs in (("Add", ["inner", "inner"]), ("Identity", ["inner"]))
+    ]
+    b = NetworkBuilder(2)
+    x = b.input("x", ["n", 8])
+    b.nodes.append(helper.make_node("MatMul", [x, b.weight(8, 8)], ["inner"], "first"))
+    zero = b.constant(np.array(0, np.float32))
+    condition = b.node("Greater", b.node("ReduceSum", x, keepdims=0), zero)
+    chosen = b.node("If", condition, then_branch=branches[0], else_branch=branches[1])
+    model = b.model(b.node("MatMul", chosen, b.weight(8, 3)))
+    feeds = samples(model, 10)
+    report, path, _ = quantized(tmp_path, model, feeds)
+    assert [line["form"] for line in report["operators"]] == ["int8", *["float"] * 3, "int8"]
+    step = report["operators"][-1]["output_scale"]
+    assert np.abs(ours(path, feeds)[0] - theirs(path, feeds)[0]).max() <= step
 
 
 def slice_of(b: NetworkBuilder, start: int, end: int) -> list[str]:

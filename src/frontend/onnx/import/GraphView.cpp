@@ -27,10 +27,12 @@ GraphView::GraphView(const Graph &graph) {
       if (readers.empty() || readers.back() != i)
         readers.push_back(i);
     }
+    if (node.outputs.empty())
+      continue;
     const Attribute *value = is(node, "Constant") ? node.find("value") : nullptr;
     if (value && value->tensor)
       constants[node.outputs[0]] = &value->tensor;
-    if (is(node, "Identity") && constants.contains(node.inputs[0]))
+    if (is(node, "Identity") && !node.inputs.empty() && constants.contains(node.inputs[0]))
       constants[node.outputs[0]] = constants[node.inputs[0]];
   }
   for (const ValueInfo &output : graph.outputs) {

@@ -35,7 +35,8 @@ public:
 
 private:
   bool is(const Node &node, const char *opType) const {
-    return node.domain.empty() && node.opType == opType;
+    // The body of a function may have operators of another version.
+    return node.domain.empty() && node.opType == opType && !node.opset;
   }
   std::optional<DType> typeOf(const std::string &integers, const Tensor *zero) const;
   std::optional<Dequantized> dequantized(const std::string &value) const;
@@ -47,8 +48,11 @@ private:
            std::vector<Attribute> attributes = {});
   bool rewriteProduct(size_t at);
   std::string addSums(const Node &node, const Product &product);
-  std::string addBias(const Node &node, const Product &product, std::string sums,
-                      std::optional<std::string> &floatBias);
+  const Tensor *integerBias(const std::string &value, const Product &product) const;
+  bool canAddBias(const Node &node, const Product &product) const;
+  std::string besideSums(const Node &node, const std::string &name, const Tensor &numbers);
+  void addFloats(const Node &node, const Product &product, const std::string &sums,
+                 const std::string &output);
   bool rewriteMover(size_t at);
   std::optional<size_t> onlyReaderAfter(size_t at) const;
   void removeUnread();
@@ -107,6 +111,8 @@ std::optional<Dequantized> Rewriter::dequantized(const std::string &value) const
   if (!producer || !is(source.nodes[*producer], "DequantizeLinear"))
     return std::nullopt;
   const Node &node = source.nodes[*producer];
+  if (!has(node, 0) || !has(node, 1))
+    return std::nullopt;
   const Tensor *scale = view.constant(node.inputs[1]);
   const Tensor *zero = has(node, 2) ? view.constant(node.inputs[2]) : nullptr;
   if (!scale || scale->dtype() != DType::F32 || scale->shape().size() > 1 ||
@@ -122,13 +128,14 @@ std::optional<Dequantized> Rewriter::dequantized(const std::string &value) const
 
 std::optional<Product> Rewriter::productOf(const Node &node) const {
   bool isConv = is(node, "Conv"), isGemm = is(node, "Gemm"), isMatMul = is(node, "MatMul");
-  if (!isConv && !isGemm && !isMatMul)
+  if ((!isConv && !isGemm && !isMatMul) || !has(node, 0) || !has(node, 1) || node.outputs.empty())
     return std::nullopt;
   auto lhs = dequantized(node.inputs[0]), rhs = dequantized(node.inputs[1]);
   if (!lhs || !rhs || !lhs->isBytes() || !rhs->isBytes() || !lhs->isOneScale())
     return std::nullopt;
   const Tensor *weight = view.constant(rhs->integers);
-  if ((isConv && !weight) || (isGemm && node.getInt("transA", 0) != 0) ||
+  if ((isConv && (!weight || weight->shape().size() < 3)) ||
+      (isGemm && node.getInt("transA", 0) != 0) ||
       (isGemm && has(node, 2) && node.getFloat("beta", 1) != 1))
     return std::nullopt;
   if (!rhs->isOneScale()) {
@@ -176,37 +183,57 @@ std::string Rewriter::addSums(const Node &node, const Product &product) {
   return sums;
 }
 
-/// One number for each channel of a convolution, in front of its spatial dimensions.
-static Tensor besideChannels(const Tensor &tensor, size_t spatial) {
-  Shape shape{tensor.elements()};
-  shape.resize(spatial + 1, 1);
-  return tensor.reshaped(shape);
+/// A bias as constant integers that can be added to the sums: of their scale, along their channels.
+const Tensor *Rewriter::integerBias(const std::string &value, const Product &product) const {
+  std::optional<Dequantized> bias = dequantized(value);
+  const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
+  if (!integers || bias->type != DType::I32 || integers->dtype() != DType::I32 ||
+      !isZero(bias->zero))
+    return nullptr;
+  auto rank = static_cast<int64_t>(integers->shape().size());
+  bool isAlongChannels = (bias->axis < 0 ? bias->axis + rank : bias->axis) == rank - 1;
+  std::span scales(bias->scale->as<float>(), static_cast<size_t>(bias->scale->elements()));
+  return (bias->isOneScale() || isAlongChannels) && std::ranges::equal(product.scale, scales)
+             ? integers
+             : nullptr;
 }
 
-/// Adds a bias in integers to the sums where that is possible; else it is left in `floatBias`.
-std::string Rewriter::addBias(const Node &node, const Product &product, std::string sums,
-                              std::optional<std::string> &floatBias) {
-  std::optional<Dequantized> bias = dequantized(*floatBias);
-  const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
-  bool fits =
-      integers && bias->type == DType::I32 && isZero(bias->zero) &&
-      std::ranges::equal(product.scale, std::span(bias->scale->as<float>(),
-                                                  static_cast<size_t>(bias->scale->elements())));
-  bool isConv = is(node, "Conv");
-  size_t spatial = isConv ? view.constant(product.rhs.integers)->shape().size() - 2 : 0;
-  if (!fits) {
-    if (isConv)
-      if (const Tensor *numbers = view.constant(*floatBias))
-        floatBias = addConstant(*floatBias + "_column", besideChannels(*numbers, spatial));
-    return sums;
-  }
-  std::string name = bias->integers;
-  if (isConv)
-    name = addConstant(name + "_column", besideChannels(*integers, spatial));
-  std::string sum = fresh(node.outputs[0] + "_biased");
-  add(node, "/bias", "Add", {sums, name}, sum);
-  floatBias.reset();
-  return sum;
+/// Whether the third input of Conv or Gemm is a constant row, which does not make the result
+/// larger.
+bool Rewriter::canAddBias(const Node &node, const Product &product) const {
+  if (is(node, "MatMul") || !has(node, 2))
+    return true;
+  const Tensor *numbers = integerBias(node.inputs[2], product);
+  if (!numbers)
+    numbers = view.constant(node.inputs[2]);
+  if (!numbers || (numbers->dtype() != DType::I32 && numbers->dtype() != DType::F32))
+    return false;
+  if (!is(node, "Conv"))
+    return numbers->shape().size() <= 1 ||
+           (numbers->shape().size() == 2 && numbers->shape()[0] == 1);
+  return numbers->shape().size() == 1 &&
+         numbers->shape()[0] == view.constant(product.rhs.integers)->shape()[0];
+}
+
+/// A bias as the sums have it beside them: a convolution's in front of its spatial dimensions.
+std::string Rewriter::besideSums(const Node &node, const std::string &name, const Tensor &numbers) {
+  if (!is(node, "Conv"))
+    return name;
+  Shape shape{numbers.elements()};
+  shape.resize(view.constant(dequantized(node.inputs[1])->integers)->shape().size() - 1, 1);
+  return addConstant(name + "_column", numbers.reshaped(shape));
+}
+
+/// What the sums stand for.
+void Rewriter::addFloats(const Node &node, const Product &product, const std::string &sums,
+                         const std::string &output) {
+  Shape shape;
+  if (product.scale.size() != 1)
+    shape = {static_cast<int64_t>(product.scale.size())};
+  Tensor scale = Tensor::allocate(DType::F32, shape);
+  std::ranges::copy(product.scale, scale.as<float>());
+  add(node, "/scale", "DequantizeLinear", {sums, addConstant(output + "_scale", scale)}, output,
+      {intAttribute("axis", product.channelAxis)});
 }
 
 /// A file may have its nodes in any order; here nodes go in it as they come.
@@ -218,39 +245,33 @@ std::optional<size_t> Rewriter::onlyReaderAfter(size_t at) const {
 bool Rewriter::rewriteProduct(size_t at) {
   const Node &node = source.nodes[at];
   std::optional<Product> product = productOf(node);
-  if (!product)
+  if (!product || !canAddBias(node, *product))
     return false;
-  std::optional<std::string> bias;
+  std::string output = node.outputs[0], sums = addSums(node, *product), bias;
   if (!is(node, "MatMul") && has(node, 2))
     bias = node.inputs[2];
-  // A bias of a convolution that is computed would have to be given another shape.
-  if (bias && is(node, "Conv") && !dequantized(*bias) && !view.constant(*bias))
-    return false;
-  std::string output = node.outputs[0];
-  std::optional<size_t> next = is(node, "MatMul") ? onlyReaderAfter(at) : std::nullopt;
-  std::string sums = addSums(node, *product);
-  if (next && is(source.nodes[*next], "Add")) {
-    const Node &addition = source.nodes[*next];
-    bias = addition.inputs[addition.inputs[0] == output ? 1 : 0];
-    std::string sum = addBias(node, *product, sums, bias);
-    if (!bias) {
-      output = addition.outputs[0];
+  // MatMul has its bias in an addition after it.
+  if (std::optional<size_t> next = is(node, "MatMul") ? onlyReaderAfter(at) : std::nullopt) {
+    const Node &reader = source.nodes[*next];
+    bool isAddition = is(reader, "Add") && reader.inputs.size() == 2 && reader.outputs.size() == 1;
+    std::string other = isAddition ? reader.inputs[reader.inputs[0] == output ? 1 : 0] : "";
+    if (integerBias(other, *product)) {
+      bias = other;
+      output = reader.outputs[0];
       done.insert(*next);
     }
-    sums = sum;
-    bias.reset();
-  } else if (bias) {
-    sums = addBias(node, *product, sums, bias);
   }
-  Tensor scale = Tensor::allocate(
-      DType::F32,
-      product->scale.size() == 1 ? Shape{} : Shape{static_cast<int64_t>(product->scale.size())});
-  std::ranges::copy(product->scale, scale.as<float>());
-  std::string back = bias ? fresh(output + "_unbiased") : output;
-  add(node, "/scale", "DequantizeLinear", {sums, addConstant(output + "_scale", scale)}, back,
-      {intAttribute("axis", product->channelAxis)});
-  if (bias)
-    add(node, "/bias", "Add", {back, *bias}, output);
+  if (const Tensor *integers = integerBias(bias, *product)) {
+    std::string sum = fresh(output + "_biased");
+    std::string name = besideSums(node, dequantized(bias)->integers, *integers);
+    add(node, "/bias", "Add", {sums, name}, sum);
+    sums = sum;
+    bias.clear();
+  }
+  std::string floats = bias.empty() ? output : fresh(output + "_unbiased");
+  addFloats(node, *product, sums, floats);
+  if (!bias.empty())
+    add(node, "/bias", "Add", {floats, besideSums(node, bias, *view.constant(bias))}, output);
   return true;
 }
 
@@ -261,12 +282,15 @@ static const std::set<std::string> kMovers = {
 
 bool Rewriter::rewriteMover(size_t at) {
   const Node &node = source.nodes[at];
-  if (!node.domain.empty() || !kMovers.contains(node.opType) || node.outputs.size() != 1)
+  if (!node.domain.empty() || !kMovers.contains(node.opType) || node.outputs.size() != 1 ||
+      !has(node, 0))
     return false;
   std::optional<size_t> next = onlyReaderAfter(at);
   if (!next || !is(source.nodes[*next], "QuantizeLinear"))
     return false;
   const Node &quantize = source.nodes[*next];
+  if (!has(quantize, 1) || quantize.outputs.size() != 1 || quantize.inputs[0] != node.outputs[0])
+    return false;
   const Tensor *scale = view.constant(quantize.inputs[1]);
   const Tensor *zero = has(quantize, 2) ? view.constant(quantize.inputs[2]) : nullptr;
   if (!scale || !zero || scale->elements() != 1)
@@ -275,7 +299,8 @@ bool Rewriter::rewriteMover(size_t at) {
   size_t inputs = node.opType == "Concat" ? node.inputs.size() : 1;
   for (size_t i = 0; i < inputs; ++i) {
     std::optional<Dequantized> input = dequantized(node.inputs[i]);
-    if (!input || !isSame(input->scale, scale) || input->type != zero->dtype() ||
+    if (!input || !input->isBytes() || !isSame(input->scale, scale) ||
+        input->type != zero->dtype() ||
         !(isSame(input->zero, zero) || (!input->zero && isZero(zero))))
       return false;
     moved.inputs[i] = input->integers;
@@ -295,7 +320,7 @@ void Rewriter::removeUnread() {
     for (const std::string &value : readsOf(node))
       read.insert(value);
   std::erase_if(result.nodes, [&](const Node &node) {
-    return is(node, "DequantizeLinear") && !read.contains(node.outputs[0]);
+    return is(node, "DequantizeLinear") && !node.outputs.empty() && !read.contains(node.outputs[0]);
   });
 }
 
