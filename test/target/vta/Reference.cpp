@@ -154,8 +154,9 @@ std::vector<Tensor> randomInputs(const Operator &op, uint64_t seed) {
   std::vector<Tensor> inputs = {numbers(cells ? cells->input : DType::I8, op.input, 0)};
   for (const AluStage &stage : op.stages)
     if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
-      inputs.resize(std::max(inputs.size(), image->input + 1));
-      if (!inputs[image->input])
+      for (size_t i = inputs.size(); i <= image->input; ++i)
+        inputs.push_back(numbers(DType::I8, op.result(), i));
+      if (inputs[image->input].dtype() != image->type)
         inputs[image->input] = numbers(image->type, op.result(), image->input);
     }
   return inputs;
@@ -182,12 +183,31 @@ Tensor outputOf(const Program &program, const Simulation &simulation, std::strin
   return unpack(std::span(simulation.dram).subspan(y.offset, y.bytes), y.dtype, y.shape, y.layout);
 }
 
+namespace {
+
+std::string namesOf(const std::vector<AluStage> &stages) {
+  std::string names;
+  for (const AluStage &stage : stages) {
+    constexpr std::array<const char *, 6> ops = {"add", "mul", "min", "max", "shift", "round"};
+    names += std::string(" ") + ops[static_cast<size_t>(stage.op)] + " ";
+    if (const auto *number = std::get_if<Immediate>(&stage.operand))
+      names += std::to_string(number->value);
+    else if (const auto *each = std::get_if<PerChannel>(&stage.operand))
+      names += "each " + std::to_string(each->values[0]);
+    else
+      names += "input " + std::to_string(std::get<FromImage>(stage.operand).input);
+  }
+  return names;
+}
+
+} // namespace
+
 Simulation expectRight(const Operator &op, const Schedule &schedule,
                        const Configuration &configuration, uint64_t seed) {
   std::vector<Tensor> inputs = randomInputs(op, seed);
   Program program = programOf(op, schedule, configuration, inputs);
   Simulation simulation = simulate(program);
-  std::string what = op.name + "\n" + textOf(schedule, op);
+  std::string what = op.name + ", stages" + namesOf(op.stages) + "\n" + textOf(schedule, op);
   EXPECT_FALSE(simulation.fault) << what << simulation.fault->what();
   if (simulation.fault)
     return simulation;
