@@ -88,8 +88,8 @@ int64_t weightLoads(const Simulation &simulation) {
 }
 
 TEST(VtaThreads, ShareTheWeightsOfOneLoad) {
-  Operator op = convolutionOf({14, 512, 32, 3, 1}, 1); // more weights than the chip holds
-  Schedule one{1, 7, 7, 2, 4}, two{1, 7, 7, 2, 4, 2, Schedule::Along::Rows};
+  Operator op = convolutionOf({14, 512, 64, 3, 1}, 1); // more weights than the chip holds
+  Schedule one{1, 7, 7, 4, 4}, two{1, 7, 7, 4, 4, 2, Schedule::Along::Rows};
   Simulation alone = expectRight(op, one, {}), together = expectRight(op, two, {});
   EXPECT_EQ(together.work.bytes[static_cast<size_t>(Memory::Inp)],
             alone.work.bytes[static_cast<size_t>(Memory::Inp)]);

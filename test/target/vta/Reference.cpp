@@ -220,41 +220,17 @@ Simulation expectRight(const Operator &op, const Schedule &schedule,
   return simulation;
 }
 
-std::string nameOf(const Layer &layer) {
-  return std::to_string(layer.image) + ", " + std::to_string(layer.in) + " -> " +
-         std::to_string(layer.out) + ", " + std::to_string(layer.window) + "/" +
-         std::to_string(layer.stride);
-}
-
-namespace {
-
-std::vector<AluStage> shiftAndClip() {
-  return {{AluStage::Op::ShiftRight, Immediate{8}},
-          {AluStage::Op::Min, Immediate{127}},
-          {AluStage::Op::Max, Immediate{-128}}};
-}
-
-} // namespace
-
 Operator convolutionOf(const Layer &layer, int64_t batch) {
-  Convolution core;
-  core.weights =
-      randomTensor(DType::I8, {layer.out, layer.in, layer.window, layer.window}, 6, -16, 15);
-  core.strideY = core.strideX = layer.stride;
-  core.padTop = core.padBottom = core.padLeft = core.padRight = layer.window / 2;
-  return {nameOf(layer), {batch, layer.in, layer.image, layer.image}, core, shiftAndClip()};
-}
-
-std::vector<Layer> resNetLayers() {
-  return {{56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},  {56, 64, 128, 1, 2},  {28, 128, 128, 3, 1},
-          {28, 128, 256, 3, 2}, {28, 128, 256, 1, 2}, {14, 256, 256, 3, 1}, {14, 256, 512, 3, 2},
-          {14, 256, 512, 1, 2}, {7, 512, 512, 3, 1}};
+  Operator op = operatorOf(layer, batch);
+  Tensor &weights = std::get<Convolution>(op.core).weights;
+  weights = randomTensor(DType::I8, weights.shape(), 6, -16, 15);
+  return op;
 }
 
 Operator denseOf(int64_t rows, int64_t columns, int64_t depth) {
-  Convolution core;
-  core.weights = randomTensor(DType::I8, {columns, depth, 1, 1}, 10, -16, 15);
-  return {"dense", {rows, depth, 1, 1}, core, shiftAndClip()};
+  Operator op = convolutionOf({1, depth, columns, 1, 1}, rows);
+  op.name = "dense";
+  return op;
 }
 
 } // namespace headrace::vta::test
