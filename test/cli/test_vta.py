@@ -17,7 +17,9 @@ import vta_reference as reference
 
 BIN = os.environ.get("HEADRACE_BIN")
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
-WRITER = Path(BIN or "").parent.parent / "test/runtime/vta/write_vta_programs"
+BUILD = Path(BIN or "").parent.parent
+WRITER = BUILD / "test/runtime/vta/write_vta_programs"
+OPERATORS = BUILD / "test/target/vta/write_vta_operators"
 EXAMPLE = ROOT / "examples" / "vta" / "convolution"
 CONFIGURATIONS = ("block16", "block32", "batch2")
 
@@ -31,6 +33,13 @@ def headrace(*words: object) -> subprocess.CompletedProcess[str]:
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vta")
     subprocess.run([str(WRITER), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("operators")
+    subprocess.run([str(OPERATORS), str(folder)], check=True)
     return folder
 
 
@@ -205,3 +214,43 @@ def test_faults_and_bad_files_are_one_line(tmp_path: Path) -> None:
     done = headrace("run", tmp_path)
     assert done.returncode == 1
     assert "config.json: the first half of GEMM takes 65 bits and has 64" in done.stderr
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_scheduled_operators_run_in_the_other_simulator(
+    operators: Path, configuration: str, tmp_path: Path
+) -> None:
+    folders = sorted((operators / configuration).iterdir())
+    assert len(folders) == 16
+    for folder in folders:
+        program = reference.Program(folder)
+        expected = np.fromfile(folder / "expected.bin", np.int8)
+        y = reference.unpack(program.run(), program.buffers["y"])
+        assert np.array_equal(y.ravel(), expected), folder.name
+        done = headrace("run", folder, "--output", tmp_path / folder.name, "--json")
+        assert done.returncode == 0, done.stderr
+        ours = np.load(tmp_path / folder.name / "y.npy", allow_pickle=False)
+        assert np.array_equal(ours.ravel(), expected), folder.name
+        assert json.loads(done.stdout)["cycles"] == program.cycles(), folder.name
+
+
+def test_layers_come_near_the_peak(tmp_path: Path) -> None:
+    done = headrace("layers", "--json", "--roofline", tmp_path / "roofline.svg")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert len(rows) == 20
+    shares = {
+        threads: [r["peak_share"] for r in rows if r["threads"] == threads] for threads in (1, 2)
+    }
+    # The paper on VTA has 70% and 88% for its best layer.
+    assert max(shares[1]) > 0.82
+    assert max(shares[2]) > 0.95
+    for row in rows:
+        assert row["cycles"] >= max(row["macs"] / 256, row["bytes_read"] / 8)
+        cycles = [other["cycles"] for other in row["sensitivity"]]
+        assert cycles == sorted(cycles, reverse=True)
+        assert cycles[1] == row["cycles"]
+    drawing = ElementTree.parse(tmp_path / "roofline.svg")
+    words = " ".join(text.text or "" for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
+    for row in rows:
+        assert row["layer"] in words

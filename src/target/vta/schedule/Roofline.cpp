@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headrace::vta {
 
@@ -61,13 +62,17 @@ public:
     picture.line(x.place(x.first()), y.place(std::max(y.first(), x.first() * peak / ridge)),
                  x.place(ridge), y.place(peak), roofColour, 2);
     picture.line(x.place(ridge), y.place(peak), right, y.place(peak), roofColour, 2);
+    picture.text(right, y.place(peak) - 8, "the matrix unit: " + shortNumber(peak),
+                 "text-anchor=\"end\" font-size=\"11\"");
+    picture.text(x.place(ridge / 4) + 8, y.place(peak / 4) + 14,
+                 "reading: " + shortNumber(peak / ridge) + " bytes a cycle", "font-size=\"11\"");
     drawPoints();
     return std::move(picture).finish();
   }
 
 private:
   template <class Read> double least(Read read) const {
-    double value = ridge;
+    double value = std::numeric_limits<double>::max();
     for (const RooflinePoint &point : points)
       for (const ScheduleReport *report : {&point.oneThread, &point.twoThreads})
         value = std::min(value, read(spotOf(point.macs, *report)));
@@ -80,7 +85,7 @@ private:
     return std::max(ridge * 4, -least([](const Spot &spot) { return -spot.intensity; }));
   }
   double leastRate() const {
-    return std::min(peak / 8, least([](const Spot &spot) { return spot.rate; }));
+    return std::min(peak / 4, least([](const Spot &spot) { return spot.rate; }));
   }
 
   void drawAxes() {
@@ -100,26 +105,32 @@ private:
 
   // A line joins the two schedules of a layer; its number is the legend's.
   void drawPoints() {
-    picture.circle(legend, top + 4, 5, "#fff", "", ring());
-    picture.text(legend + 12, top + 8, "one virtual thread");
-    picture.circle(legend, top + 24, 5, twoColour);
-    picture.text(legend + 12, top + 28, "two: transfers are hidden");
+    picture.circle(legend, top + 4, 6, "#fff", "", ring());
+    picture.text(legend + 14, top + 8, "one virtual thread");
+    picture.circle(legend, top + 26, 6, twoColour);
+    picture.text(legend + 14, top + 30, "two: transfers are hidden");
     for (size_t i = 0; i < points.size(); ++i) {
       const RooflinePoint &point = points[i];
       Spot one = spotOf(point.macs, point.oneThread), two = spotOf(point.macs, point.twoThreads);
-      picture.line(x.place(one.intensity), y.place(one.rate), x.place(two.intensity),
-                   y.place(two.rate), "#bbb");
       std::string number = std::to_string(i + 1);
       std::string shares = percent(one.rate / peak) + " and " + percent(two.rate / peak);
-      picture.circle(x.place(one.intensity), y.place(one.rate), 5, "#fff",
-                     point.name + ": " + shares, ring());
-      picture.circle(x.place(two.intensity), y.place(two.rate), 5, twoColour,
-                     point.name + ": " + shares);
-      picture.text(x.place(two.intensity) + 8, y.place(two.rate) - 6, number, "font-size=\"11\"");
-      double at = top + 60 + 30 * static_cast<double>(i);
-      picture.text(legend - 5, at, number + "  " + point.name);
+      picture.line(x.place(one.intensity), y.place(one.rate), x.place(two.intensity),
+                   y.place(two.rate), "#bbb");
+      drawPoint(one, number, point.name + ": " + shares, "#fff", oneColour);
+      drawPoint(two, number, point.name + ": " + shares, twoColour, "#fff");
+      double at = top + 62 + 30 * static_cast<double>(i);
+      picture.text(legend + 8, at, number, "text-anchor=\"end\"");
+      picture.text(legend + 14, at, point.name);
       picture.text(legend + 14, at + 13, shares + " of the peak", "font-size=\"11\" fill=\"#777\"");
     }
+  }
+
+  void drawPoint(const Spot &spot, const std::string &number, const std::string &note,
+                 const char *ground, const std::string &ink) {
+    picture.circle(x.place(spot.intensity), y.place(spot.rate), 7, ground, note,
+                   ink == oneColour ? ring() : "");
+    picture.text(x.place(spot.intensity), y.place(spot.rate) + 3.5, number,
+                 "font-size=\"9\" text-anchor=\"middle\" fill=\"" + ink + "\"");
   }
 
   static std::string ring() {
