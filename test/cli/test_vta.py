@@ -53,13 +53,13 @@ def windows(x: np.ndarray, size: int, stride: int) -> np.ndarray:
 
 
 def convolution(case: dict, t: dict[str, np.ndarray]) -> np.ndarray:
-    w = t["w"].astype(np.int64)
+    w = t["conv.weights"].astype(np.int64)
     groups = case["groups"]
     view = windows(t["x"].astype(np.int64), w.shape[-1], case["stride"])
     parts = zip(np.split(view, groups, 1), np.split(w, groups, 0))
     y = np.concatenate([np.einsum("nihwkl,oikl->nohw", v, p) for v, p in parts], 1)
     if case["bias"]:
-        y = y + t["bias"][:, :, None, None]
+        y = y + t["conv.constants"][0, :1, :, None, None]
     y = y >> case["shift"]
     y = np.maximum(y, 0) if case["relu"] else y
     y = y + t["residual"] if case["residual"] else y
@@ -121,11 +121,11 @@ def test_inputs_are_taken_from_files(tmp_path: Path) -> None:
     x = np.random.default_rng(0).integers(-128, 128, (1, 64, 14, 14), np.int8)
     np.save(tmp_path / "x.npy", x)
     program = reference.Program(EXAMPLE)
-    w = reference.unpack(np.frombuffer(program.dram, np.uint8), program.buffers["w"])
+    w = reference.unpack(np.frombuffer(program.dram, np.uint8), program.buffers["conv.weights"])
     done = headrace("run", EXAMPLE, "--input", f"x=@{tmp_path}/x.npy", "--output", tmp_path)
     assert done.returncode == 0, done.stderr
     case = dict(groups=1, stride=1, shift=8, bias=False, relu=False, residual=False)
-    y = convolution(case, {"x": x, "w": w})
+    y = convolution(case, {"x": x, "conv.weights": w})
     assert np.array_equal(np.load(tmp_path / "y.npy", allow_pickle=False), y)
     np.save(tmp_path / "x.npy", x.astype(np.int32))
     done = headrace("run", EXAMPLE, "--input", f"x=@{tmp_path}/x.npy")
