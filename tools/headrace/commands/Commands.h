@@ -18,6 +18,7 @@ void addExploreCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
 void addQuantizeCommand(CLI::App &app, Action &action);
+void addVtaLayers(CLI::App &vta, Action &action);
 void addRewriteCommand(CLI::App &app, Action &action);
 void addConformanceCommand(CLI::App &app, Action &action);
 
