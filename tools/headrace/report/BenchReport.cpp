@@ -3,9 +3,9 @@
 #include "report/Table.h"
 #include "report/Text.h"
 #include <cmath>
-#include <map>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace headrace::cli {

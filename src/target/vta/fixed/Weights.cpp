@@ -31,9 +31,8 @@ std::optional<int> scaleOf(const double *numbers, int64_t count) {
 
 bool fits(const double *numbers, int64_t count, int exponent) {
   double unit = std::ldexp(1.0, exponent);
-  return std::all_of(numbers, numbers + count, [&](double number) {
-    return number >= -128 * unit && number <= 127 * unit;
-  });
+  return std::all_of(numbers, numbers + count,
+                     [&](double number) { return number >= -128 * unit && number <= 127 * unit; });
 }
 
 } // namespace
@@ -51,9 +50,8 @@ Weights weightsOf(const Tensor &tensor) {
       const double *own = all + channel * count;
       int exponent = scaleOf(own, count).value_or(common);
       if (!fits(own, count, exponent)) {
-        double first = *std::find_if(own, own + count, [&](double number) {
-          return !fits(&number, 1, exponent);
-        });
+        double first = *std::find_if(own, own + count,
+                                     [&](double number) { return !fits(&number, 1, exponent); });
         throw Refusal(llvm::formatv("a weight of {0} in channel {1} is no integer of 8 bits times "
                                     "the power of two of the others",
                                     first, channel)
