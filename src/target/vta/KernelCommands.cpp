@@ -94,8 +94,6 @@ private:
         refusal = error.what();
       }
       kernel->setAttr(kRecipeRefusedAttr, b.getStringAttr(refusal));
-    } else {
-      kernel->setAttr(kRecipeChosenAttr, b.getUnitAttr());
     }
     return proposed(kernel, op);
   }

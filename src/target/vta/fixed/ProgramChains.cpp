@@ -241,7 +241,8 @@ Chain ProgramChains::ofConvolution(hr::ConvOp conv) {
     throw Refusal("its weights are no constants");
   if (conv.getLayout() != hr::ChannelLayout::First || typeOf(conv.getInput()).getRank() != 4)
     throw Refusal("is no convolution of images with channels first");
-  Weights weights = weightsOf(constantTensor(filter.getValue()));
+  Weights weights = weightsOf(constantTensor(filter.getValue()),
+                              typeOf(conv.getFilter()).getElementType().isInteger(8));
   Convolution convolution;
   convolution.weights = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
   convolution.strideY = conv.getStrides()[0];
@@ -297,7 +298,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
       for (int64_t i = 0; i < depths; ++i)
         rows.as<double>()[o * depths + i] = matrix.as<double>()[i * columns + o];
   }
-  Weights weights = weightsOf(rows);
+  Weights weights = weightsOf(rows, rhs.getElementType().isInteger(8));
   Type accumulator = typeOf(contract.getResult()).getElementType();
   Convolution convolution;
   Chain input = of(contract.getLhs());

@@ -37,14 +37,16 @@ bool fits(const double *numbers, int64_t count, int exponent) {
 
 } // namespace
 
-Weights weightsOf(const Tensor &tensor) {
+Weights weightsOf(const Tensor &tensor, bool isInteger) {
   Tensor numbers = tensor.converted(DType::F64);
   int64_t channels = tensor.shape()[0], count = tensor.elements() / std::max<int64_t>(channels, 1);
   const double *all = numbers.as<double>();
   Weights result{Tensor::allocate(DType::I8, tensor.shape()), {}};
-  int common = scaleOf(all, tensor.elements()).value_or(0);
+  int common = isInteger ? 0 : scaleOf(all, tensor.elements()).value_or(0);
   if (fits(all, tensor.elements(), common)) {
     result.exponents = {common};
+  } else if (isInteger) {
+    throw Refusal("its weights are beyond 8 bits with a sign");
   } else {
     for (int64_t channel = 0; channel < channels; ++channel) {
       const double *own = all + channel * count;
