@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx", reason="onnx writes the models")
-from onnx import TensorProto, helper
-
-import vta_reference as reference
 import vta_networks
+import vta_reference as reference
+from onnx import TensorProto, helper
 from vta_networks import Network
 
 ROOT = Path(__file__).resolve().parents[2]
