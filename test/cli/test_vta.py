@@ -17,7 +17,9 @@ import vta_reference as reference
 
 BIN = os.environ.get("HEADRACE_BIN")
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
-WRITER = Path(BIN or "").parent.parent / "test/runtime/vta/write_vta_programs"
+BUILD = Path(BIN or "").parent.parent
+WRITER = BUILD / "test/runtime/vta/write_vta_programs"
+OPERATORS = BUILD / "test/target/vta/write_vta_operators"
 EXAMPLE = ROOT / "examples" / "vta" / "convolution"
 CONFIGURATIONS = ("block16", "block32", "batch2")
 
@@ -34,6 +36,13 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("operators")
+    subprocess.run([str(OPERATORS), str(folder)], check=True)
+    return folder
+
+
 def padded(x: np.ndarray, margin: int) -> np.ndarray:
     return np.pad(x, ((0, 0), (0, 0), (margin, margin), (margin, margin)))
 
@@ -44,13 +53,13 @@ def windows(x: np.ndarray, size: int, stride: int) -> np.ndarray:
 
 
 def convolution(case: dict, t: dict[str, np.ndarray]) -> np.ndarray:
-    w = t["w"].astype(np.int64)
+    w = t["conv.weights"].astype(np.int64)
     groups = case["groups"]
     view = windows(t["x"].astype(np.int64), w.shape[-1], case["stride"])
     parts = zip(np.split(view, groups, 1), np.split(w, groups, 0))
     y = np.concatenate([np.einsum("nihwkl,oikl->nohw", v, p) for v, p in parts], 1)
     if case["bias"]:
-        y = y + t["bias"][:, :, None, None]
+        y = y + t["conv.constants"][0, :1, :, None, None]
     y = y >> case["shift"]
     y = np.maximum(y, 0) if case["relu"] else y
     y = y + t["residual"] if case["residual"] else y
@@ -112,11 +121,11 @@ def test_inputs_are_taken_from_files(tmp_path: Path) -> None:
     x = np.random.default_rng(0).integers(-128, 128, (1, 64, 14, 14), np.int8)
     np.save(tmp_path / "x.npy", x)
     program = reference.Program(EXAMPLE)
-    w = reference.unpack(np.frombuffer(program.dram, np.uint8), program.buffers["w"])
+    w = reference.unpack(np.frombuffer(program.dram, np.uint8), program.buffers["conv.weights"])
     done = headrace("run", EXAMPLE, "--input", f"x=@{tmp_path}/x.npy", "--output", tmp_path)
     assert done.returncode == 0, done.stderr
     case = dict(groups=1, stride=1, shift=8, bias=False, relu=False, residual=False)
-    y = convolution(case, {"x": x, "w": w})
+    y = convolution(case, {"x": x, "conv.weights": w})
     assert np.array_equal(np.load(tmp_path / "y.npy", allow_pickle=False), y)
     np.save(tmp_path / "x.npy", x.astype(np.int32))
     done = headrace("run", EXAMPLE, "--input", f"x=@{tmp_path}/x.npy")
@@ -205,3 +214,43 @@ def test_faults_and_bad_files_are_one_line(tmp_path: Path) -> None:
     done = headrace("run", tmp_path)
     assert done.returncode == 1
     assert "config.json: the first half of GEMM takes 65 bits and has 64" in done.stderr
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_scheduled_operators_run_in_the_other_simulator(
+    operators: Path, configuration: str, tmp_path: Path
+) -> None:
+    folders = sorted((operators / configuration).iterdir())
+    assert len(folders) == 16
+    for folder in folders:
+        program = reference.Program(folder)
+        expected = np.fromfile(folder / "expected.bin", np.int8)
+        y = reference.unpack(program.run(), program.buffers["y"])
+        assert np.array_equal(y.ravel(), expected), folder.name
+        done = headrace("run", folder, "--output", tmp_path / folder.name, "--json")
+        assert done.returncode == 0, done.stderr
+        ours = np.load(tmp_path / folder.name / "y.npy", allow_pickle=False)
+        assert np.array_equal(ours.ravel(), expected), folder.name
+        assert json.loads(done.stdout)["cycles"] == program.cycles(), folder.name
+
+
+def test_layers_come_near_the_peak(tmp_path: Path) -> None:
+    done = headrace("layers", "--json", "--roofline", tmp_path / "roofline.svg")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert len(rows) == 20
+    shares = {
+        threads: [r["peak_share"] for r in rows if r["threads"] == threads] for threads in (1, 2)
+    }
+    # The paper on VTA has 70% and 88% for its best layer.
+    assert max(shares[1]) > 0.82
+    assert max(shares[2]) > 0.95
+    for row in rows:
+        assert row["cycles"] >= max(row["macs"] / 256, row["bytes_read"] / 8)
+        cycles = [other["cycles"] for other in row["sensitivity"]]
+        assert cycles == sorted(cycles, reverse=True)
+        assert cycles[1] == row["cycles"]
+    drawing = ElementTree.parse(tmp_path / "roofline.svg")
+    words = " ".join(text.text or "" for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
+    for row in rows:
+        assert row["layer"] in words

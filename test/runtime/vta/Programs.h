@@ -1,4 +1,5 @@
-// Programs written by hand against the runtime, with what they should compute.
+// Programs written by hand against the runtime, and convolutions by the product's schedules, with
+// what they should compute.
 #pragma once
 
 #include "runtime/vta/CommandStream.h"

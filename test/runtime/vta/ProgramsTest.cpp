@@ -4,7 +4,6 @@
 #include "runtime/Helpers.h"
 #include "runtime/vta/Simulator.h"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace headrace::vta {
@@ -75,43 +74,6 @@ TEST_P(VtaPrograms, TwoVirtualThreadsHideTransfers) {
   EXPECT_TRUE(equal(outputOf(one.program, alternating), one.expected));
   EXPECT_TRUE(equal(outputOf(two.program, overlapping), two.expected));
   EXPECT_LT(overlapping.cycles, alternating.cycles);
-}
-
-// Both threads have weights of one load: they load no more than one thread with such tiles does.
-TEST_P(VtaPrograms, VirtualThreadsShareWeights) {
-  TestProgram item = convolutionProgram(configuration, {14, 64, 64, 3, 1, 2});
-  Simulation simulation = simulate(item.program);
-  int64_t inputs = 0, weights = 0;
-  for (const Instruction &instruction : simulation.instructions)
-    if (instruction.op() == Opcode::Gemm && !instruction.reset)
-      ++inputs;
-    else if (instruction.op() == Opcode::Load && instruction.mem() == Memory::Wgt)
-      ++weights;
-  EXPECT_EQ(weights * 2, inputs);
-}
-
-// The ten layers of ResNet-18, all of it with HEADRACE_LARGE_TESTS.
-TEST_P(VtaPrograms, ResNetLayers) {
-  std::vector<Convolution> layers = {
-      {56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},  {56, 64, 128, 1, 2},  {28, 128, 128, 3, 1},
-      {28, 128, 256, 3, 2}, {28, 128, 256, 1, 2}, {14, 256, 256, 3, 1}, {14, 256, 512, 3, 2},
-      {14, 256, 512, 1, 2}, {7, 512, 512, 3, 1}};
-  bool large = std::getenv("HEADRACE_LARGE_TESTS") != nullptr;
-  for (Convolution layer : layers)
-    for (int threads : {1, 2}) {
-      if (!large && (layer.window == 3 || threads == 1))
-        continue;
-      layer.threads = threads;
-      TestProgram item = convolutionProgram(configuration, layer);
-      Simulation simulation = simulate(item.program);
-      ASSERT_FALSE(simulation.fault) << item.name << ": " << simulation.fault->what();
-      EXPECT_TRUE(equal(outputOf(item.program, simulation), item.expected)) << item.name;
-      expectPossible(item.program, simulation);
-      if (large)
-        std::printf("%-8s %-20s %8ld cycles %5.1f%% of peak\n", GetParam().c_str(),
-                    item.name.c_str(), simulation.cycles,
-                    100 * simulation.peakShare(configuration));
-    }
 }
 
 // 16-bit numbers, and a block of one: every width follows from the configuration.

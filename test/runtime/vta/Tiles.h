@@ -1,4 +1,4 @@
-// How hand-written products are cut so that they fit the chip.
+// How hand-written products of matrices are cut so that they fit the chip.
 #pragma once
 
 #include "runtime/vta/Configuration.h"
@@ -11,62 +11,52 @@ namespace headrace::vta::test {
 
 /// A tile of results, and how much of the depth is on the chip at a time. In elements.
 struct Tile {
-  int64_t rows, columns, out, in;
+  int64_t rows, out, in;
 };
 
 inline int64_t blocksOf(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
-/// A product or convolution as tiling sees it: results of height x width x out, each from in
-/// channels in windows.
+/// A product as tiling sees it: results of rows x out, each a sum over in.
 struct Tiled {
-  int64_t height, width, out, in, window, stride;
+  int64_t rows, out, in;
   int threads;
-  int sharing; ///< how many tiles of an image have weights of one load
 
-  int64_t across(int64_t results) const { return (results - 1) * stride + window; }
-
-  bool fits(const Tile &tile, const Configuration &configuration, int64_t reserved) const {
-    auto room = [&](Memory memory) { return static_cast<int64_t>(configuration.depth(memory)); };
-    int64_t spots = blocksOf(height, tile.rows) * blocksOf(width, tile.columns);
+  bool fits(const Tile &tile, const Configuration &configuration) const {
+    auto room = [&](Memory memory) {
+      return static_cast<int64_t>(configuration.depth(memory)) / threads;
+    };
     // Two tiles for each of several threads: while one is stored, the next is computed.
     int64_t wanted = threads == 1 ? 1 : 2 * threads;
-    return spots >= sharing && spots * blocksOf(out, tile.out) >= wanted &&
-           across(tile.rows) * across(tile.columns) * tile.in <= room(Memory::Inp) / threads &&
-           tile.out * tile.in * window * window <= room(Memory::Wgt) / 2 &&
-           tile.out * tile.rows * tile.columns <= (room(Memory::Acc) - reserved) / threads;
+    return blocksOf(rows, tile.rows) * blocksOf(out, tile.out) >= wanted &&
+           tile.rows * tile.in <= room(Memory::Inp) && tile.out * tile.in <= room(Memory::Wgt) &&
+           tile.rows * tile.out <= room(Memory::Acc);
   }
 
-  /// Cycles of its transfers: weights are loaded once for all threads.
+  /// Cycles of its loads.
   double cost(const Tile &tile, const Configuration &configuration) const {
-    auto bytes = [&](Memory memory) {
-      return static_cast<double>(configuration.elementBytes(memory));
+    auto cycles = [&](int64_t elements, Memory memory) {
+      return 64 + static_cast<double>(elements) *
+                      static_cast<double>(configuration.elementBytes(memory)) / 8;
     };
-    double tiles = static_cast<double>(blocksOf(height, tile.rows) * blocksOf(width, tile.columns));
-    double outs = static_cast<double>(blocksOf(out, tile.out)),
-           steps = static_cast<double>(blocksOf(in, tile.in));
-    double inputs = static_cast<double>(across(tile.rows) * across(tile.columns) * tile.in) *
-                        bytes(Memory::Inp) / 8 +
-                    64 * static_cast<double>(tile.in);
-    double weights =
-        static_cast<double>(tile.out * tile.in * window * window) * bytes(Memory::Wgt) / 8 + 64;
-    return outs * steps * tiles * (inputs + weights / sharing);
+    return static_cast<double>(blocksOf(rows, tile.rows) * blocksOf(out, tile.out) *
+                               blocksOf(in, tile.in)) *
+           (cycles(tile.rows * tile.in, Memory::Inp) + cycles(tile.out * tile.in, Memory::Wgt));
   }
 
-  Tile choose(const Configuration &configuration, int64_t reserved) const {
-    Tile best{1, 1, 1, 1};
+  Tile choose(const Configuration &configuration) const {
+    Tile best{1, 1, 1};
     double least = std::numeric_limits<double>::max();
-    for (int64_t rows = 1; rows <= height; ++rows)
-      for (int64_t columns = width; columns >= 1; columns = columns / 2)
-        for (int64_t o = 1; o <= out; ++o)
-          for (int64_t i = 1; i <= in; ++i) {
-            Tile tile{rows, columns, o, i};
-            if (out % o != 0 || in % i != 0 || !fits(tile, configuration, reserved))
-              continue;
-            if (double price = cost(tile, configuration); price < least) {
-              least = price;
-              best = tile;
-            }
+    for (int64_t r = 1; r <= rows; ++r)
+      for (int64_t o = 1; o <= out; ++o)
+        for (int64_t i = 1; i <= in; ++i) {
+          Tile tile{r, o, i};
+          if (out % o != 0 || in % i != 0 || !fits(tile, configuration))
+            continue;
+          if (double price = cost(tile, configuration); price < least) {
+            least = price;
+            best = tile;
           }
+        }
     return best;
   }
 };

@@ -154,8 +154,9 @@ std::vector<Tensor> randomInputs(const Operator &op, uint64_t seed) {
   std::vector<Tensor> inputs = {numbers(cells ? cells->input : DType::I8, op.input, 0)};
   for (const AluStage &stage : op.stages)
     if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
-      inputs.resize(std::max(inputs.size(), image->input + 1));
-      if (!inputs[image->input])
+      for (size_t i = inputs.size(); i <= image->input; ++i)
+        inputs.push_back(numbers(DType::I8, op.result(), i));
+      if (inputs[image->input].dtype() != image->type)
         inputs[image->input] = numbers(image->type, op.result(), image->input);
     }
   return inputs;
@@ -182,12 +183,31 @@ Tensor outputOf(const Program &program, const Simulation &simulation, std::strin
   return unpack(std::span(simulation.dram).subspan(y.offset, y.bytes), y.dtype, y.shape, y.layout);
 }
 
+namespace {
+
+std::string namesOf(const std::vector<AluStage> &stages) {
+  std::string names;
+  for (const AluStage &stage : stages) {
+    constexpr std::array<const char *, 6> ops = {"add", "mul", "min", "max", "shift", "round"};
+    names += std::string(" ") + ops[static_cast<size_t>(stage.op)] + " ";
+    if (const auto *number = std::get_if<Immediate>(&stage.operand))
+      names += std::to_string(number->value);
+    else if (const auto *each = std::get_if<PerChannel>(&stage.operand))
+      names += "each " + std::to_string(each->values[0]);
+    else
+      names += "input " + std::to_string(std::get<FromImage>(stage.operand).input);
+  }
+  return names;
+}
+
+} // namespace
+
 Simulation expectRight(const Operator &op, const Schedule &schedule,
                        const Configuration &configuration, uint64_t seed) {
   std::vector<Tensor> inputs = randomInputs(op, seed);
   Program program = programOf(op, schedule, configuration, inputs);
   Simulation simulation = simulate(program);
-  std::string what = op.name + "\n" + textOf(schedule, op);
+  std::string what = op.name + ", stages" + namesOf(op.stages) + "\n" + textOf(schedule, op);
   EXPECT_FALSE(simulation.fault) << what << simulation.fault->what();
   if (simulation.fault)
     return simulation;
@@ -200,41 +220,17 @@ Simulation expectRight(const Operator &op, const Schedule &schedule,
   return simulation;
 }
 
-std::string nameOf(const Layer &layer) {
-  return std::to_string(layer.image) + ", " + std::to_string(layer.in) + " -> " +
-         std::to_string(layer.out) + ", " + std::to_string(layer.window) + "/" +
-         std::to_string(layer.stride);
-}
-
-namespace {
-
-std::vector<AluStage> shiftAndClip() {
-  return {{AluStage::Op::ShiftRight, Immediate{8}},
-          {AluStage::Op::Min, Immediate{127}},
-          {AluStage::Op::Max, Immediate{-128}}};
-}
-
-} // namespace
-
 Operator convolutionOf(const Layer &layer, int64_t batch) {
-  Convolution core;
-  core.weights =
-      randomTensor(DType::I8, {layer.out, layer.in, layer.window, layer.window}, 6, -16, 15);
-  core.strideY = core.strideX = layer.stride;
-  core.padTop = core.padBottom = core.padLeft = core.padRight = layer.window / 2;
-  return {nameOf(layer), {batch, layer.in, layer.image, layer.image}, core, shiftAndClip()};
-}
-
-std::vector<Layer> resNetLayers() {
-  return {{56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},  {56, 64, 128, 1, 2},  {28, 128, 128, 3, 1},
-          {28, 128, 256, 3, 2}, {28, 128, 256, 1, 2}, {14, 256, 256, 3, 1}, {14, 256, 512, 3, 2},
-          {14, 256, 512, 1, 2}, {7, 512, 512, 3, 1}};
+  Operator op = operatorOf(layer, batch);
+  Tensor &weights = std::get<Convolution>(op.core).weights;
+  weights = randomTensor(DType::I8, weights.shape(), 6, -16, 15);
+  return op;
 }
 
 Operator denseOf(int64_t rows, int64_t columns, int64_t depth) {
-  Convolution core;
-  core.weights = randomTensor(DType::I8, {columns, depth, 1, 1}, 10, -16, 15);
-  return {"dense", {rows, depth, 1, 1}, core, shiftAndClip()};
+  Operator op = convolutionOf({1, depth, columns, 1, 1}, rows);
+  op.name = "dense";
+  return op;
 }
 
 } // namespace headrace::vta::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/vta/Simulator.h"
+#include "target/vta/schedule/Layers.h"
 #include "target/vta/schedule/ProposeSchedule.h"
 #include "target/vta/schedule/WriteCommands.h"
 
@@ -22,17 +23,10 @@ Tensor outputOf(const Program &program, const Simulation &simulation, std::strin
 Simulation expectRight(const Operator &op, const Schedule &schedule,
                        const Configuration &configuration, uint64_t seed = 1);
 
-/// A layer as networks have it: convolution, then shift by 8 and a clip to 8 bits.
-struct Layer {
-  int64_t image, in, out, window, stride;
-};
+/// The layer with random weights.
 Operator convolutionOf(const Layer &layer, int64_t batch);
-/// The ten shapes of convolutions in ResNet-18 after the first.
-std::vector<Layer> resNetLayers();
 /// a * w^T of matrices, the same stages.
 Operator denseOf(int64_t rows, int64_t columns, int64_t depth);
-/// "56 64->64 3/1"
-std::string nameOf(const Layer &layer);
 
 Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most);
 Configuration exampleConfiguration(const std::string &name);

@@ -17,6 +17,7 @@ void addExplainCommand(CLI::App &app, Action &action);
 void addExploreCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
+void addVtaLayers(CLI::App &vta, Action &action);
 void addRewriteCommand(CLI::App &app, Action &action);
 void addConformanceCommand(CLI::App &app, Action &action);
 

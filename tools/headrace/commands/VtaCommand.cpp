@@ -164,10 +164,12 @@ void addVtaCommand(CLI::App &app, Action &action) {
   vta->require_subcommand(1);
   addDisassemble(*vta, action);
   addRun(*vta, action);
+  addVtaLayers(*vta, action);
   vta->footer("Examples:\n"
               "  headrace vta run examples/vta/convolution --timeline convolution.svg\n"
               "  headrace vta disassemble examples/vta/convolution/insn.bin --config "
-              "examples/vta/block16.json");
+              "examples/vta/block16.json\n"
+              "  headrace vta layers --roofline roofline.svg");
 }
 
 } // namespace headrace::cli

@@ -31,12 +31,12 @@ struct OperatorShape {
   int64_t largestFamily = 1;
 
   int64_t window() const { return windowY * windowX; }
-  /// Rows of inputs on the chip for so many rows of results. Windows of one row leave out what
-  /// lies between them.
+  /// Rows of inputs on the chip for so many rows of results. A convolution of windows of one row
+  /// leaves out what lies between them.
   int64_t inputRows(int64_t rows) const { return (rows - 1) * rowStep() + windowY; }
   int64_t inputColumns(int64_t columns) const { return (columns - 1) * strideX + windowX; }
   /// Between the windows of two results, on the chip.
-  int64_t rowStep() const { return windowY == 1 ? 1 : strideY; }
+  int64_t rowStep() const { return multiplies && windowY == 1 ? 1 : strideY; }
 };
 
 } // namespace headrace::vta
