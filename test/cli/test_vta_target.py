@@ -135,6 +135,14 @@ def test_a_chain_of_layers_stays_in_the_layout_of_the_accelerator(tmp_path: Path
     assert where[first:last] == ["vta"] * 3
 
 
+def test_a_sum_joins_one_of_the_products_whose_integers_it_alone_reads(tmp_path: Path) -> None:
+    n = Network(12)
+    x = n.input(1, 4, 6, 6)
+    left, right = n.conv(x, 8, relu=False), n.conv(x, 8, size=1, relu=False)
+    n.output(n.add(left, right, relu=True))
+    assert on_vta(check(n, tmp_path)) == n.products[::-1]
+
+
 def test_a_flattened_image_goes_into_a_dense_layer_as_it_lies(tmp_path: Path) -> None:
     n = Network(5)
     n.output(n.dense(n.flatten(n.conv(n.input(1, 3, 6, 6), 20)), 10))

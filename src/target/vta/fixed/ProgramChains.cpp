@@ -96,6 +96,7 @@ bool isStored(Type type) {
 
 Chain ProgramChains::endingIn(Operation *op) {
   seen.clear();
+  hasJoined = false;
   Value result = op->getResult(0);
   Chain chain = computed(op);
   if (chain.exponents != std::vector<int>{0})
@@ -147,13 +148,14 @@ Chain ProgramChains::stored(Value value) {
 /// The chain of stored integers that nothing else reads, where it begins with a product or pooling.
 std::optional<Chain> ProgramChains::joined(Value value) {
   auto map = value.getDefiningOp<hr::MapOp>();
-  if (!joinsProducts || !map || !isStored(value.getType()) || !value.hasOneUse())
+  if (!joinsProducts || hasJoined || !map || !isStored(value.getType()) || !value.hasOneUse())
     return std::nullopt;
   Chain chain = computed(map);
   int64_t low = typeOf(value).getElementType().isUnsignedInteger() ? 0 : -128;
   bool fits = chain.range.low >= low && chain.range.high <= low + 255 && chain.isExact();
   if (std::holds_alternative<Cells>(chain.core) || chain.exponents != std::vector<int>{0} || !fits)
     return std::nullopt;
+  hasJoined = true;
   return chain;
 }
 
@@ -165,15 +167,13 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
   std::vector<MapOperand> operands;
   std::vector<Candidate> candidates;
   int64_t rank = typeOf(map.getResult()).getRank(), channelDim = -1;
-  bool isJoined = false;
   for (auto [i, input] : llvm::enumerate(map.getInputs())) {
     operands.emplace_back(Numbers{});
     if (constantOf(input))
       continue;
     if (typeOf(input).getShape() != typeOf(map.getResult()).getShape())
       throw Refusal("repeats a value that it reads");
-    std::optional<Chain> before = isJoined ? std::nullopt : joined(input);
-    isJoined |= before.has_value();
+    std::optional<Chain> before = joined(input);
     Chain chain = before ? std::move(*before) : of(input);
     channelDim = chain.channelDim;
     // What is computed anyway takes the others; of stored integers, those of the coarsest scale are

@@ -28,6 +28,7 @@ private:
   Chain computed(mlir::Operation *op);
   Chain stored(mlir::Value value);
   Chain ofMap(hr::MapOp map);
+  /// Once a chain: stages of one product read what others stored.
   std::optional<Chain> joined(mlir::Value value);
   Chain ofConvolution(hr::ConvOp conv);
   Chain ofContraction(hr::ContractOp contract);
@@ -39,7 +40,7 @@ private:
                 mlir::Type accumulator, bool padsWithZero);
 
   const Configuration &configuration;
-  bool joinsProducts = false;
+  bool joinsProducts = false, hasJoined = false;
   llvm::DenseMap<mlir::Value, Range> ranges;
   llvm::SmallSetVector<mlir::Operation *, 8> seen;
 };
