@@ -27,11 +27,10 @@ namespace {
 
 /// Added to before anything is compiled.
 std::vector<TargetKind> &targetKinds() {
-  static std::vector<TargetKind> kinds = {
-      {"cpu", makeCpuTarget},
-      {"cuda", makeCudaTarget},
-      {"coarse", coarse::makeTarget},
-      {"vta", vta::makeTarget}};
+  static std::vector<TargetKind> kinds = {{"cpu", makeCpuTarget},
+                                          {"cuda", makeCudaTarget},
+                                          {"coarse", coarse::makeTarget},
+                                          {"vta", vta::makeTarget}};
   return kinds;
 }
 

@@ -38,10 +38,14 @@ class Network:
         self.names += 1
         result = f"v{self.names}"
         title = name or f"{kind.lower()}{self.names}"
-        self.nodes.append(helper.make_node(kind, list(operands), [result], name=title, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, list(operands), [result], name=title, **attributes)
+        )
         return result
 
-    def dequantized(self, name: str, exponent: int | np.ndarray, dtype: type = np.int8, axis: int = 0) -> str:
+    def dequantized(
+        self, name: str, exponent: int | np.ndarray, dtype: type = np.int8, axis: int = 0
+    ) -> str:
         scale = self.constant(np.float32(2.0) ** np.asarray(exponent, np.float32))
         zero = self.constant(np.zeros(np.shape(exponent), dtype))
         extra = {"axis": axis} if np.shape(exponent) else {}
@@ -60,10 +64,14 @@ class Network:
         x.flat[0] = 1e6
         self.feeds[name] = x
         scale, zero = self.constant(np.float32(2.0**exponent)), self.constant(np.int8(0))
-        quantized = np.clip(np.rint(x.astype(np.float64) * 2.0**-exponent), -128, 127).astype(np.int64)
+        quantized = np.clip(np.rint(x.astype(np.float64) * 2.0**-exponent), -128, 127).astype(
+            np.int64
+        )
         return Value(quantized, exponent, self.node("QuantizeLinear", name, scale, zero))
 
-    def quantize(self, sums: np.ndarray, exponent: int, name: str, shift: int | None = None) -> Value:
+    def quantize(
+        self, sums: np.ndarray, exponent: int, name: str, shift: int | None = None
+    ) -> Value:
         """Floats of the model, integers here: to integers of 8 bits, of a scale that uses them well."""
         if shift is None:
             spread = max(float(np.abs(sums).mean()) * 3, 1)
@@ -129,7 +137,9 @@ class Network:
         b = self.random.integers(-2000, 2000, out)
         operands = [self.dequantized(x.name, x.exponent)]
         operands.append(self.dequantized(self.constant(w.astype(np.int8)), -7))
-        operands.append(self.dequantized(self.constant(b.astype(np.int32)), x.exponent - 7, np.int32))
+        operands.append(
+            self.dequantized(self.constant(b.astype(np.int32)), x.exponent - 7, np.int32)
+        )
         self.products.append(f"gemm{self.names + 1}")
         y = self.node("Gemm", *operands, name=self.products[-1], transB=1)
         sums = x.integers @ w.T + b
@@ -151,7 +161,9 @@ class Network:
         return self.quantize(view[:, :, ::stride, ::stride].max((-1, -2)), x.exponent, y, shift=0)
 
     def add(self, x: Value, y: Value, relu: bool = False) -> Value:
-        z = self.node("Add", self.dequantized(x.name, x.exponent), self.dequantized(y.name, y.exponent))
+        z = self.node(
+            "Add", self.dequantized(x.name, x.exponent), self.dequantized(y.name, y.exponent)
+        )
         sums, exponent = aligned_sum(x.integers, x.exponent, y.integers, y.exponent)
         if relu:
             z = self.node("Relu", z)
@@ -195,7 +207,9 @@ def aligned_sum(a: np.ndarray, ea: int, b: np.ndarray, eb: int) -> tuple[np.ndar
     return (a << (ea - finest)) + (b << (eb - finest)), finest
 
 
-def convolution(x: np.ndarray, w: np.ndarray, stride: int, pad: int, groups: int, dilation: int) -> np.ndarray:
+def convolution(
+    x: np.ndarray, w: np.ndarray, stride: int, pad: int, groups: int, dilation: int
+) -> np.ndarray:
     """As matrix products, in doubles: sums stay far below 2**53."""
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     extent = (w.shape[-1] - 1) * dilation + 1
@@ -210,7 +224,9 @@ def convolution(x: np.ndarray, w: np.ndarray, stride: int, pad: int, groups: int
     return np.rint(np.concatenate(parts, 1)).astype(np.int64)
 
 
-def resnet(network: Network, batch: int, size: int, width: int, blocks: tuple[int, ...], classes: int) -> None:
+def resnet(
+    network: Network, batch: int, size: int, width: int, blocks: tuple[int, ...], classes: int
+) -> None:
     """A residual network: ResNet-18 is size 224, width 64, blocks (2, 2, 2, 2), 1000 classes."""
     x = network.input(batch, 3, size, size, floats=True)
     x = network.conv(x, width, size=7, stride=2)

@@ -28,10 +28,11 @@ def test_phases_are_the_compilers() -> None:
     hr = pytest.importorskip("headrace")
     text = (ROOT / "ARCHITECTURE.md").read_text()
     tables = re.findall(r"^\| phase \| holds afterwards \|\n.*\n((?:\|.*\n)+)", text, re.M)
-    shared, cpu, cuda, gradient = (
+    shared, cpu, vta, cuda, gradient = (
         re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", table, re.M) for table in tables
     )
     assert shared + cpu == [(phase.name, phase.summary) for phase in hr.phases()]
+    assert shared + vta == [(phase.name, phase.summary) for phase in hr.phases("vta")]
     assert shared + cuda == [(phase.name, phase.summary) for phase in hr.phases("cuda:sm_90a")]
     assert gradient == [(phase.name, phase.summary) for phase in hr.phases(gradient=True)]
 

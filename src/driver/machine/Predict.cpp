@@ -62,7 +62,8 @@ private:
   std::optional<double> countedOf(const Step &step) const {
     if (step.kind != Step::Kind::Kernel)
       return std::nullopt;
-    return targetOf(step).countedMicroseconds(ModuleOp(kernels).lookupSymbol<ModuleOp>(step.symbol));
+    return targetOf(step).countedMicroseconds(
+        ModuleOp(kernels).lookupSymbol<ModuleOp>(step.symbol));
   }
 
   Work ofKernel(const Step &step) {

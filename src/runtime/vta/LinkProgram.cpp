@@ -74,7 +74,8 @@ private:
     program.configuration = own.configuration;
     for (size_t i = 0; i < own.buffers.size(); ++i)
       if (own.buffers[i].role == Role::Weight) {
-        size_t buffer = allocate(own.buffers[i], step.name + afterDot(own.buffers[i].name), Role::Weight);
+        size_t buffer =
+            allocate(own.buffers[i], step.name + afterDot(own.buffers[i].name), Role::Weight);
         std::ranges::copy(own.bytesOf(own.buffers[i]),
                           program.bytesOf(program.buffers[buffer]).begin());
         kernel.weights[i] = buffer;
@@ -164,7 +165,8 @@ private:
       Instruction instruction = set.decode(word).instruction.value();
       if (instruction.isTransfer() && !instruction.movesNothing()) {
         auto size = static_cast<int64_t>(own.configuration.elementBytes(instruction.mem()));
-        auto region = std::prev(moves.upper_bound(static_cast<uint64_t>(instruction.dramBase * size)));
+        auto region =
+            std::prev(moves.upper_bound(static_cast<uint64_t>(instruction.dramBase * size)));
         instruction.dramBase += region->second / size;
       }
       program.instructions.push_back(set.encode(instruction));

@@ -71,7 +71,8 @@ struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<Module
       kernel->setAttr(kCyclesAttr, b.getI64IntegerAttr(report.cycles));
       std::string share =
           op.macs() > 0 ? llvm::formatv(", {0:f1}% of peak", 100 * report.peakShare).str() : "";
-      kernel->setAttr(kLoopsAttr, b.getStringAttr(llvm::formatv("{0} cycles{1}", report.cycles, share).str()));
+      kernel->setAttr(kLoopsAttr,
+                      b.getStringAttr(llvm::formatv("{0} cycles{1}", report.cycles, share).str()));
     } catch (const Error &error) {
       kernel.emitError(error.what());
       signalPassFailure();
@@ -93,8 +94,6 @@ private:
         refusal = error.what();
       }
       kernel->setAttr(kRecipeRefusedAttr, b.getStringAttr(refusal));
-    } else {
-      kernel->setAttr(kRecipeChosenAttr, b.getUnitAttr());
     }
     return proposed(kernel, op);
   }

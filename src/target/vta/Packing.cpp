@@ -53,11 +53,12 @@ Value packed(OpBuilder &b, Location loc, Value value, const Image &image,
   int64_t batch = blocks.batches * blocks.b - image.batch;
   int64_t channels = blocks.channels * blocks.c - image.channels;
   if (batch || channels)
-    value = b.create<hr::PadOp>(loc, value, b.getDenseI64ArrayAttr({0, 0, 0, 0}),
-                                b.getDenseI64ArrayAttr({batch, channels, 0, 0}),
-                                b.getI8IntegerAttr(0));
-  value = reshaped(b, loc, value, {blocks.batches, blocks.b, blocks.channels, blocks.c,
-                                   image.height, image.width});
+    value =
+        b.create<hr::PadOp>(loc, value, b.getDenseI64ArrayAttr({0, 0, 0, 0}),
+                            b.getDenseI64ArrayAttr({batch, channels, 0, 0}), b.getI8IntegerAttr(0));
+  value =
+      reshaped(b, loc, value,
+               {blocks.batches, blocks.b, blocks.channels, blocks.c, image.height, image.width});
   return b.create<hr::TransposeOp>(loc, value, b.getDenseI64ArrayAttr(toBlocks));
 }
 
@@ -65,16 +66,16 @@ Value unpacked(OpBuilder &b, Location loc, Value memory, const Image &image, Ran
                const Configuration &configuration) {
   Blocks blocks(image, configuration);
   Value value = b.create<hr::TransposeOp>(loc, memory, b.getDenseI64ArrayAttr(fromBlocks));
-  value = reshaped(b, loc, value, {blocks.batches * blocks.b, blocks.channels * blocks.c,
-                                   image.height, image.width});
+  value =
+      reshaped(b, loc, value,
+               {blocks.batches * blocks.b, blocks.channels * blocks.c, image.height, image.width});
   auto whole = RankedTensorType::get({image.batch, image.channels, image.height, image.width},
                                      b.getI8Type());
   if (value.getType() != whole) {
     AffineExpr zero = constantDim(0, b.getContext());
-    value = b.create<hr::SliceOp>(loc, whole, value,
-                                  AffineMapAttr::get(symbolMap({zero, zero, zero, zero},
-                                                               b.getContext())),
-                                  b.getDenseI64ArrayAttr({1, 1, 1, 1}));
+    value = b.create<hr::SliceOp>(
+        loc, whole, value, AffineMapAttr::get(symbolMap({zero, zero, zero, zero}, b.getContext())),
+        b.getDenseI64ArrayAttr({1, 1, 1, 1}));
   }
   value = reshaped(b, loc, value, type.getShape());
   if (type.getElementType().isUnsignedInteger())

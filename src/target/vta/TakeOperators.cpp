@@ -70,30 +70,47 @@ public:
 
 private:
   void consider(Operation *root, Choices &choices) {
-    try {
-      Chain chain = chains.endingIn(root);
-      if (std::holds_alternative<Cells>(chain.core) && chain.stages.empty() &&
-          chain.sources[0].value.getType() == root->getResult(0).getType()) {
-        // The integers that it reads, as they are.
-        root->getResult(0).replaceAllUsesWith(chain.sources[0].value);
-        return;
+    for (bool joins : {true, false})
+      try {
+        chains.setJoins(joins);
+        return consider(root, chains.endingIn(root), choices);
+      } catch (const Refusal &refusal) {
+        if (joins)
+          continue;
+        for (Operation *op : chains.visited())
+          if (std::string &reason = reasons[op]; reason.empty())
+            reason = refusal.what();
       }
-      requireOwn(chain, root);
-      Operator op{nameOf(chain, root, choices), chain.sources[0].image, chain.core, chain.stages};
-      if (std::string reason = whyNot(op, configuration); !reason.empty())
-        throw Refusal(reason);
-      int64_t offset = typeOf(root->getResult(0)).getElementType().isUnsignedInteger() ? 128 : 0;
-      chains.setRange(root->getResult(0), {chain.range.low + offset, chain.range.high + offset});
-      taken.push_back({root, std::move(chain), std::move(op)});
-    } catch (const Refusal &refusal) {
-      for (Operation *op : chains.visited())
-        if (std::string &reason = reasons[op]; reason.empty())
-          reason = refusal.what();
+  }
+
+  void consider(Operation *root, Chain chain, Choices &choices) {
+    Value result = root->getResult(0);
+    if (std::holds_alternative<Cells>(chain.core) && chain.stages.empty() &&
+        chain.sources[0].value.getType() == result.getType()) {
+      // The integers that it reads, as they are.
+      result.replaceAllUsesWith(chain.sources[0].value);
+      return;
     }
+    requireOwn(chain, root);
+    // A chain that goes on with another takes its place.
+    auto isPart = [&](const Taken &other) { return chain.operators.contains(other.root); };
+    auto part = llvm::find_if(taken, isPart);
+    std::string before = part == taken.end() ? "" : part->op.name;
+    Operator op{nameOf(chain, root, before, choices), chain.sources[0].image, chain.core,
+                chain.stages};
+    if (std::string reason = whyNot(op, configuration); !reason.empty())
+      throw Refusal(reason);
+    if (part != taken.end())
+      taken.erase(part);
+    names.insert(op.name);
+    int64_t offset = typeOf(result).getElementType().isUnsignedInteger() ? 128 : 0;
+    chains.setRange(result, {chain.range.low + offset, chain.range.high + offset});
+    taken.push_back({root, std::move(chain), std::move(op)});
   }
 
   /// The product's or pooling's; of cells, that of the map that reads several values.
-  std::string nameOf(const Chain &chain, Operation *root, const Choices &choices) {
+  std::string nameOf(const Chain &chain, Operation *root, StringRef before,
+                     const Choices &choices) const {
     Operation *anchor = root;
     if (!chain.own.empty())
       anchor = chain.own.front();
@@ -102,9 +119,7 @@ private:
         if (op->getNumOperands() > 1)
           anchor = op;
     std::string name = operatorName(anchor);
-    if (!names.insert(name).second)
-      names.insert(name = choices.nameOf(anchor).str());
-    return name;
+    return names.contains(name) && name != before ? choices.nameOf(anchor).str() : name;
   }
 
   /// A product that others read as floats would be computed twice.
@@ -119,7 +134,9 @@ private:
   /// The value in DRAM, in the layout of an image.
   Value inDram(const Source &source, StringRef name) {
     Value value = source.value;
-    auto key = [&](Value v) { return std::pair(v, packedType(source.image, configuration, v.getContext())); };
+    auto key = [&](Value v) {
+      return std::pair(v, packedType(source.image, configuration, v.getContext()));
+    };
     if (Value known = memory.lookup(key(value)))
       return known;
     // Another shape of what lies there in the same order.
@@ -151,10 +168,10 @@ private:
       kernel->setAttr(kRecipeAttr, b.getStringAttr(*recipe));
     SymbolTable(program->getParentOfType<ModuleOp>()).insert(kernel); // makes the name unique
     RankedTensorType type = packedType(part.chain.result, configuration, b.getContext());
-    auto launch = b.create<hr::LaunchOp>(
-        loc, TypeRange(type), operands, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
-        b.getStringAttr(part.op.name), b.getArrayAttr(operators),
-        AffineMapAttr::get(costOf(part, operands, type)));
+    auto launch = b.create<hr::LaunchOp>(loc, TypeRange(type), operands,
+                                         FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
+                                         b.getStringAttr(part.op.name), b.getArrayAttr(operators),
+                                         AffineMapAttr::get(costOf(part, operands, type)));
     launch->setAttr(kKernelAttr, b.getStringAttr(part.op.name));
     Value result = part.root->getResult(0);
     memory[{result, type}] = launch->getResult(0);
@@ -171,16 +188,17 @@ private:
         moved = moved + byteCount(typeOf(op->getResult(0))) * 2;
     int64_t cells = typeOf(part.root->getResult(0)).getNumElements();
     int64_t operations = 2 * part.op.macs() + cells * static_cast<int64_t>(part.op.stages.size());
-    return symbolMap({normalized(read), byteCount(type), constantDim(operations, context),
-                      normalized(moved)},
-                     context);
+    return symbolMap(
+        {normalized(read), byteCount(type), constantDim(operations, context), normalized(moved)},
+        context);
   }
 
   /// The host reads the value in its own layout.
   void replace(Taken &part) {
     OpBuilder b(part.root);
     Value result = part.root->getResult(0);
-    Value lies = memory.lookup({result, packedType(part.chain.result, configuration, b.getContext())});
+    Value lies =
+        memory.lookup({result, packedType(part.chain.result, configuration, b.getContext())});
     Location loc = NameLoc::get(b.getStringAttr(part.op.name + kUnpackSuffix.str()));
     result.replaceAllUsesWith(
         unpacked(b, loc, lies, part.chain.result, typeOf(result), configuration));

@@ -43,9 +43,7 @@ public:
     return static_cast<double>(cycles.getInt()) / megahertz;
   }
   ArrayRef<const Expansion *> expansions() const override { return host().expansions(); }
-  void registerDialects(DialectRegistry &registry) const override {
-    registry.insert<VtaDialect>();
-  }
+  void registerDialects(DialectRegistry &registry) const override { registry.insert<VtaDialect>(); }
 
   void addProgramPasses(OpPassManager &program) const override {
     program.addPass(createTakeOperatorsPass(fullName, settings));
@@ -96,8 +94,8 @@ public:
     static constexpr TargetPhase all[] = {
         {"commands", "level 4: kernels as instructions of the accelerator",
          [](OpPassManager &kernels, const Target &target) {
-           kernels.addPass(createWriteCommandsPass(
-               static_cast<const VtaTarget &>(target).configuration()));
+           kernels.addPass(
+               createWriteCommandsPass(static_cast<const VtaTarget &>(target).configuration()));
          }}};
     return all;
   }

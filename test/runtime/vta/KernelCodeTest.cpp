@@ -1,5 +1,6 @@
 // Code of kernels as text: the same again, and refused where it is damaged.
 #include "runtime/vta/KernelCode.h"
+
 #include "runtime/system/Json.h"
 
 #include <gtest/gtest.h>

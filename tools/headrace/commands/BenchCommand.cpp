@@ -206,7 +206,8 @@ private:
     for (size_t s = 0; s < steps.size(); ++s)
       result.kernels.push_back({steps[s].name, steps[s].operators,
                                 steps[s].kind == Step::Kind::Library ? steps[s].symbol : "",
-                                notes[s], steps[s].engine, summarize(std::move(stepTimes[s])).median, predicted[s],
+                                notes[s], steps[s].engine,
+                                summarize(std::move(stepTimes[s])).median, predicted[s],
                                 bytesOf(steps[s]), steps[s].cost.operations.evaluate(sizes)});
   }
 

@@ -191,10 +191,11 @@ void addCompileCommand(CLI::App &app, Action &action) {
           "writes them)")
       ->type_name("FILE");
   command
-      ->add_option("--emit", options->emitted,
-                   "Kinds of output: package; so, static or object with everything in it; header,\n"
-                   "its interface in C and C++; ir, the code as LLVM dialect; vta, a folder with the\n"
-                   "program of the accelerator (--target vta)")
+      ->add_option(
+          "--emit", options->emitted,
+          "Kinds of output: package; so, static or object with everything in it; header,\n"
+          "its interface in C and C++; ir, the code as LLVM dialect; vta, a folder with the\n"
+          "program of the accelerator (--target vta)")
       ->type_name("KIND,...")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -4,9 +4,9 @@
 #include "report/Text.h"
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace headrace::cli {

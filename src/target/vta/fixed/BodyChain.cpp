@@ -3,7 +3,7 @@
 #include "target/vta/fixed/Scalar.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 
 #include <cmath>
 
@@ -31,7 +31,11 @@ Scaled scaledOf(double number) {
   return {factor, exponent};
 }
 
-std::string textOf(double number) { return llvm::formatv("{0:g}", number).str(); }
+std::string textOf(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
+}
 
 /// Floats whose exponents leave room for every integer of 32 bits are never rounded by scaling.
 constexpr int mostExponent = 90;
@@ -129,7 +133,8 @@ private:
     bool isClip = true, seen = false;
     for (auto [i, piece] : llvm::enumerate(pieces)) {
       int64_t last = i + 1 < pieces.size() ? pieces[i + 1].from - 1 : INT64_MAX;
-      if (chain.exactBelow == INT64_MAX && (last < chain.range.low || piece.from > chain.range.high))
+      if (chain.exactBelow == INT64_MAX &&
+          (last < chain.range.low || piece.from > chain.range.high))
         continue; // never happens
       if (!piece.value) {
         isClip &= !seen;
@@ -292,9 +297,7 @@ private:
       return scalar;
     double span = std::ldexp(1.0, static_cast<int>(type.getIntOrFloatBitWidth()));
     double low = isSigned ? -span / 2 : 0, high = low + span - 1;
-    auto wrapped = [&](double number) {
-      return number - span * std::floor((number - low) / span);
-    };
+    auto wrapped = [&](double number) { return number - span * std::floor((number - low) / span); };
     for (double &number : scalar.numbers)
       number = wrapped(number);
     if (scalar.kind != Scalar::Kind::Integers)
@@ -536,7 +539,8 @@ private:
   // Arithmetic
   //===------------------------------------------------------------------------===//
 
-  Scalar onNumbers(const Scalar &a, const Scalar &b, Type type, double (*function)(double, double)) {
+  Scalar onNumbers(const Scalar &a, const Scalar &b, Type type,
+                   double (*function)(double, double)) {
     Scalar result;
     size_t count = std::max(a.numbers.size(), b.numbers.size());
     for (size_t i = 0; i < count; ++i)

@@ -90,12 +90,13 @@ Value flattenedImage(Value matrix) {
 
 bool isStored(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor &&
-         (tensor.getElementType().isSignlessInteger(8) || tensor.getElementType().isUnsignedInteger(8));
+  return tensor && (tensor.getElementType().isSignlessInteger(8) ||
+                    tensor.getElementType().isUnsignedInteger(8));
 }
 
 Chain ProgramChains::endingIn(Operation *op) {
   seen.clear();
+  hasJoined = false;
   Value result = op->getResult(0);
   Chain chain = computed(op);
   if (chain.exponents != std::vector<int>{0})
@@ -144,6 +145,20 @@ Chain ProgramChains::stored(Value value) {
                    type.getElementType().isUnsignedInteger(), known);
 }
 
+/// The chain of stored integers that nothing else reads, where it begins with a product or pooling.
+std::optional<Chain> ProgramChains::joined(Value value) {
+  auto map = value.getDefiningOp<hr::MapOp>();
+  if (!joinsProducts || hasJoined || !map || !isStored(value.getType()) || !value.hasOneUse())
+    return std::nullopt;
+  Chain chain = computed(map);
+  int64_t low = typeOf(value).getElementType().isUnsignedInteger() ? 0 : -128;
+  bool fits = chain.range.low >= low && chain.range.high <= low + 255 && chain.isExact();
+  if (std::holds_alternative<Cells>(chain.core) || chain.exponents != std::vector<int>{0} || !fits)
+    return std::nullopt;
+  hasJoined = true;
+  return chain;
+}
+
 Chain ProgramChains::ofMap(hr::MapOp map) {
   struct Candidate {
     size_t operand;
@@ -158,7 +173,8 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
       continue;
     if (typeOf(input).getShape() != typeOf(map.getResult()).getShape())
       throw Refusal("repeats a value that it reads");
-    Chain chain = of(input);
+    std::optional<Chain> before = joined(input);
+    Chain chain = before ? std::move(*before) : of(input);
     channelDim = chain.channelDim;
     // What is computed anyway takes the others; of stored integers, those of the coarsest scale are
     // shifted.
@@ -223,20 +239,20 @@ Chain ProgramChains::ofConvolution(hr::ConvOp conv) {
   auto filter = constantOf(conv.getFilter());
   if (!filter)
     throw Refusal("its weights are no constants");
-  if (conv.getLayout() != hr::ChannelLayout::First ||
-      typeOf(conv.getInput()).getRank() != 4)
+  if (conv.getLayout() != hr::ChannelLayout::First || typeOf(conv.getInput()).getRank() != 4)
     throw Refusal("is no convolution of images with channels first");
-  Weights weights = weightsOf(constantTensor(filter.getValue()));
+  Weights weights = weightsOf(constantTensor(filter.getValue()),
+                              typeOf(conv.getFilter()).getElementType().isInteger(8));
   Convolution convolution;
-  convolution.weights =
-      dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
+  convolution.weights = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
   convolution.strideY = conv.getStrides()[0];
   convolution.strideX = conv.getStrides()[1];
   convolution.groups = conv.getGroups();
   addPads(convolution, conv.getPads());
   Value input = conv.getInput();
   Type accumulator = typeOf(conv.getResult()).getElementType();
-  if (auto pad = input.getDefiningOp<hr::PadOp>(); pad && isPadOfImages(pad) && !isPadded(convolution)) {
+  if (auto pad = input.getDefiningOp<hr::PadOp>();
+      pad && isPadOfImages(pad) && !isPadded(convolution)) {
     // Padding that the accelerator does while it loads.
     Chain chain = of(pad.getInput());
     std::optional<int64_t> offset = chain.offsetOfCells();
@@ -273,7 +289,8 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
       right.getDimPosition(isTransposed ? 0 : 1) != column)
     throw Refusal("is no product of rows with a constant matrix");
-  int64_t columns = rhs.getDimSize(isTransposed ? 0 : 1), depths = rhs.getDimSize(isTransposed ? 1 : 0);
+  int64_t columns = rhs.getDimSize(isTransposed ? 0 : 1),
+          depths = rhs.getDimSize(isTransposed ? 1 : 0);
   Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64), rows = matrix;
   if (!isTransposed) {
     rows = Tensor::allocate(DType::F64, {columns, depths});
@@ -281,7 +298,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
       for (int64_t i = 0; i < depths; ++i)
         rows.as<double>()[o * depths + i] = matrix.as<double>()[i * columns + o];
   }
-  Weights weights = weightsOf(rows);
+  Weights weights = weightsOf(rows, rhs.getElementType().isInteger(8));
   Type accumulator = typeOf(contract.getResult()).getElementType();
   Convolution convolution;
   Chain input = of(contract.getLhs());
@@ -305,7 +322,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
     throw Refusal("there are no elements");
   input.sources[0].image = input.result = matrixImage;
   Chain chain = product(std::move(input), std::move(convolution), weights.exponents, accumulator,
-                               /*padsWithZero=*/true);
+                        /*padsWithZero=*/true);
   chain.channelDim = lhs.getRank() - 1;
   return chain;
 }
@@ -313,8 +330,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
 Chain ProgramChains::ofPool(hr::PoolOp pool) {
   if (pool.getKind() != hr::PoolKind::Max)
     throw Refusal("averages of windows are no function of the accelerator");
-  if (pool.getLayout() != hr::ChannelLayout::First ||
-      typeOf(pool.getInput()).getRank() != 4)
+  if (pool.getLayout() != hr::ChannelLayout::First || typeOf(pool.getInput()).getRank() != 4)
     throw Refusal("is no pooling of images with channels first");
   if (llvm::any_of(pool.getDilations(), [](int64_t dilation) { return dilation != 1; }))
     throw Refusal("its windows have gaps");

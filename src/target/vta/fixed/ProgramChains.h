@@ -13,6 +13,10 @@ public:
   /// The chain that ends in the result of an operator, integers of 8 bits. Throws Refusal.
   Chain endingIn(mlir::Operation *op);
 
+  /// Whether maps go on with a product whose integers of 8 bits they alone read, in place of having
+  /// those stored: a residual is added while the product is on the chip.
+  void setJoins(bool joins) { joinsProducts = joins; }
+
   /// The operators that were looked at for the last one.
   llvm::ArrayRef<mlir::Operation *> visited() const { return seen.getArrayRef(); }
 
@@ -24,6 +28,8 @@ private:
   Chain computed(mlir::Operation *op);
   Chain stored(mlir::Value value);
   Chain ofMap(hr::MapOp map);
+  /// Once a chain: stages of one product read what others stored.
+  std::optional<Chain> joined(mlir::Value value);
   Chain ofConvolution(hr::ConvOp conv);
   Chain ofContraction(hr::ContractOp contract);
   Chain ofPool(hr::PoolOp pool);
@@ -34,6 +40,7 @@ private:
                 mlir::Type accumulator, bool padsWithZero);
 
   const Configuration &configuration;
+  bool joinsProducts = false, hasJoined = false;
   llvm::DenseMap<mlir::Value, Range> ranges;
   llvm::SmallSetVector<mlir::Operation *, 8> seen;
 };

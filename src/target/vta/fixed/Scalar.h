@@ -37,8 +37,7 @@ public:
     return result;
   }
   /// Of two functions.
-  template <class U, class Function>
-  auto with(const Piecewise<U> &other, Function function) const {
+  template <class U, class Function> auto with(const Piecewise<U> &other, Function function) const {
     using R = std::invoke_result_t<Function, const T &, const U &>;
     std::vector<int64_t> borders;
     for (const Piece &piece : pieces)

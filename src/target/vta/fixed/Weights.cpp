@@ -31,29 +31,29 @@ std::optional<int> scaleOf(const double *numbers, int64_t count) {
 
 bool fits(const double *numbers, int64_t count, int exponent) {
   double unit = std::ldexp(1.0, exponent);
-  return std::all_of(numbers, numbers + count, [&](double number) {
-    return number >= -128 * unit && number <= 127 * unit;
-  });
+  return std::all_of(numbers, numbers + count,
+                     [&](double number) { return number >= -128 * unit && number <= 127 * unit; });
 }
 
 } // namespace
 
-Weights weightsOf(const Tensor &tensor) {
+Weights weightsOf(const Tensor &tensor, bool isInteger) {
   Tensor numbers = tensor.converted(DType::F64);
   int64_t channels = tensor.shape()[0], count = tensor.elements() / std::max<int64_t>(channels, 1);
   const double *all = numbers.as<double>();
   Weights result{Tensor::allocate(DType::I8, tensor.shape()), {}};
-  int common = scaleOf(all, tensor.elements()).value_or(0);
+  int common = isInteger ? 0 : scaleOf(all, tensor.elements()).value_or(0);
   if (fits(all, tensor.elements(), common)) {
     result.exponents = {common};
+  } else if (isInteger) {
+    throw Refusal("its weights are beyond 8 bits with a sign");
   } else {
     for (int64_t channel = 0; channel < channels; ++channel) {
       const double *own = all + channel * count;
       int exponent = scaleOf(own, count).value_or(common);
       if (!fits(own, count, exponent)) {
-        double first = *std::find_if(own, own + count, [&](double number) {
-          return !fits(&number, 1, exponent);
-        });
+        double first = *std::find_if(own, own + count,
+                                     [&](double number) { return !fits(&number, 1, exponent); });
         throw Refusal(llvm::formatv("a weight of {0} in channel {1} is no integer of 8 bits times "
                                     "the power of two of the others",
                                     first, channel)

@@ -10,7 +10,7 @@ struct Weights {
   std::vector<int> exponents; // one, or one for each channel of results
 };
 
-/// `tensor` of floats or integers. Throws Refusal.
-Weights weightsOf(const Tensor &tensor);
+/// Of floats, or of numbers of the program's type of integers, which have no scale. Throws Refusal.
+Weights weightsOf(const Tensor &tensor, bool isInteger);
 
 } // namespace headrace::vta
