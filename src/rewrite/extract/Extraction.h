@@ -15,8 +15,8 @@ public:
   virtual double costOf(const EGraph &graph, NodeId node) const = 0;
 };
 
-/// Exact: no term costs less, or less by more than the tolerance. Greedy: a good one, and others may
-/// cost as little as the bound.
+/// Exact: no term costs less, or less by more than the tolerance. Greedy: a good one, and others
+/// may cost as little as the bound.
 enum class ExtractionMethod { Exact, Greedy };
 std::string_view nameOf(ExtractionMethod method);
 

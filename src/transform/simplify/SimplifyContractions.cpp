@@ -89,7 +89,8 @@ struct AbsorbOperandBroadcast : OpRewritePattern<hr::ContractOp> {
         continue;
       SymbolicShape from = shapeOf(broadcast.getInput()), to = shapeOf(broadcast.getResult());
       size_t added = to.size() - from.size();
-      SmallVector<AffineExpr> results, read, dims; // what is indexed still, before and after repeating
+      SmallVector<AffineExpr> results, read,
+          dims; // what is indexed still, before and after repeating
       for (auto [at, result] : llvm::enumerate(maps[i].getResults())) {
         bool isRepeated = at < added || !sameSize(from[at - added], to[at]);
         if (isRepeated && llvm::is_contained(maps[1 - i].getResults(), result))
