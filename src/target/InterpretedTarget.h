@@ -43,10 +43,8 @@ private:
     std::vector<KernelImage> images;
     for (mlir::ModuleOp kernel : kernels) {
       std::string code = kernel->getAttrOfType<mlir::StringAttr>(codeAttr).str();
-      images.push_back({kernel.getSymName()->str(),
-                        {engine() + "_" + FileCache::key({code}), code},
-                        {},
-                        {}});
+      images.push_back(
+          {kernel.getSymName()->str(), {engine() + "_" + FileCache::key({code}), code}, {}, {}});
     }
     return images;
   }

@@ -21,7 +21,8 @@ std::span<const TensorOperator> hardwareOperators();
 /// for scalars; nothing for what is no operator of a machine.
 std::optional<size_t> resultRank(std::string_view name);
 
-/// The function of scalars that it applies to all elements ("add" of VVAdd); empty where it is none.
+/// The function of scalars that it applies to all elements ("add" of VVAdd); empty where it is
+/// none.
 std::string_view functionOf(std::string_view name);
 
 /// Multiplications with an addition in one operation of these sizes.

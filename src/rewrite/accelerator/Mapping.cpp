@@ -148,6 +148,7 @@ Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, cons
   Extraction best = extract(graph, root, MachineCost(facts, machine), terms, options.extraction);
   mapping.term = best.term;
   mapping.cost = best.cost;
+  mapping.leastCost = best.least;
   mapping.method = best.method;
   countOperations(mapping, terms, machine);
   if (options.derives) {

@@ -88,8 +88,8 @@ private:
         allSearched = false;
         continue;
       }
-      matches[i] = rule.matcher.search(graph, facts, rule.matchLimit + 1,
-                                       [this] { return outOfTime(); }, rule.searched);
+      matches[i] = rule.matcher.search(
+          graph, facts, rule.matchLimit + 1, [this] { return outOfTime(); }, rule.searched);
       size_t count = rule.searched.known + matches[i].size();
       if (count > rule.matchLimit) {
         matches[i].clear();

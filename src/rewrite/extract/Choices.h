@@ -29,6 +29,9 @@ inline constexpr uint32_t undecided = UINT32_MAX;
 /// The sum over what the root reaches, each class once; infinity where that has a cycle.
 double costOf(const Choices &choices, const Selection &selection);
 
+/// No term of the root costs less, given that one costs `best`.
+double leastCost(const Choices &choices, double best);
+
 /// Cheapest trees, then shared parts paid once, then single changes as long as they pay.
 Selection selectGreedily(const Choices &choices, size_t steps);
 

@@ -2,6 +2,8 @@
 
 #include "rewrite/extract/Choices.h"
 
+#include <algorithm>
+
 namespace headrace::rewrite {
 
 std::string_view nameOf(ExtractionMethod method) {
@@ -64,10 +66,18 @@ Extraction extract(const EGraph &graph, ClassId root, const CostModel &cost, Ter
   Choices choices = choicesFor(graph, root, cost);
   Selection selection = selectGreedily(choices, limits.greedySteps);
   Extraction result;
-  if (choices.classes.size() <= limits.exactClasses &&
-      selectExactly(choices, selection, limits.exactSteps))
-    result.method = ExtractionMethod::Exact;
   result.cost = rewrite::costOf(choices, selection);
+  result.least = leastCost(choices, result.cost);
+  if (result.cost - result.least <= limits.tolerance * result.cost) {
+    result.method = ExtractionMethod::Exact;
+  } else if (choices.classes.size() <= limits.exactClasses) {
+    bool isLeast = selectExactly(choices, selection, limits.exactSteps);
+    result.cost = rewrite::costOf(choices, selection);
+    if (isLeast) {
+      result.method = ExtractionMethod::Exact;
+      result.least = result.cost;
+    }
+  }
   result.term = TermBuilder(graph, choices, selection, into, result).build();
   return result;
 }

@@ -8,8 +8,8 @@ namespace headrace::coarse {
 
 /// Maps the program by the shipped rules; what the machine cannot compute ends pieces.
 /// `description` is the text of its file. Terms live as long as `use` runs, one thread at a time.
-void withMappedProgram(
-    mlir::func::FuncOp entry, const rewrite::Accelerator &machine, const std::string &description,
-    llvm::function_ref<void(const MappedProgram &, const rewrite::Terms &)> use);
+void withMappedProgram(mlir::func::FuncOp entry, const rewrite::Accelerator &machine,
+                       const std::string &description,
+                       llvm::function_ref<void(const MappedProgram &, const rewrite::Terms &)> use);
 
 } // namespace headrace::coarse

@@ -1,4 +1,5 @@
-// Contractions: found in 1x1 convolutions, and reading or writing through the transposes around.
+// Contractions: found in 1x1 convolutions, reading or writing through the transposes around, and
+// reading what is repeated once.
 #include "dialect/SymbolicShape.h"
 #include "transform/layout/OperatorBuilders.h"
 #include "transform/simplify/Patterns.h"
@@ -75,6 +76,48 @@ struct AbsorbOperandTranspose : OpRewritePattern<hr::ContractOp> {
   }
 };
 
+/// A contraction need not index what is repeated along a dimension of the other operand:
+/// contract(broadcast(a, [n, k]), b[n, k]) over n = contract(a[k], b[n, k]).
+struct AbsorbOperandBroadcast : OpRewritePattern<hr::ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ContractOp op, PatternRewriter &rewriter) const override {
+    SmallVector<AffineMap> maps = mapsOf(op);
+    for (unsigned i : {0, 1}) {
+      auto broadcast = op->getOperand(i).getDefiningOp<hr::BroadcastOp>();
+      if (!broadcast)
+        continue;
+      SymbolicShape from = shapeOf(broadcast.getInput()), to = shapeOf(broadcast.getResult());
+      size_t added = to.size() - from.size();
+      SmallVector<AffineExpr> results, read,
+          dims; // what is indexed still, before and after repeating
+      for (auto [at, result] : llvm::enumerate(maps[i].getResults())) {
+        bool isRepeated = at < added || !sameSize(from[at - added], to[at]);
+        if (isRepeated && llvm::is_contained(maps[1 - i].getResults(), result))
+          continue;
+        results.push_back(result);
+        dims.push_back(to[at]);
+        if (at >= added)
+          read.push_back(from[at - added]);
+      }
+      if (dims.size() == to.size())
+        continue;
+      rewriter.setInsertionPoint(op);
+      Value operand = reshaped(rewriter, broadcast.getLoc(), broadcast.getInput(), read);
+      auto type = tensorType(dims, cast<RankedTensorType>(operand.getType()).getElementType());
+      if (operand.getType() != type)
+        operand = rewriter.create<hr::BroadcastOp>(broadcast.getLoc(), type, operand);
+      maps[i] = withResults(maps[i], results);
+      rewriter.modifyOpInPlace(op, [&] {
+        op->setOperand(i, operand);
+        op.setMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+      });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "expects an operand that is repeated along the other's");
+  }
+};
+
 /// A contraction can write its result transposed, when it has no other user.
 struct AbsorbResultTranspose : OpRewritePattern<hr::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -98,8 +141,8 @@ struct AbsorbResultTranspose : OpRewritePattern<hr::TransposeOp> {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<PointwiseConvToContract, AbsorbOperandTranspose, AbsorbResultTranspose>(
-      patterns.getContext());
+  patterns.add<PointwiseConvToContract, AbsorbOperandTranspose, AbsorbOperandBroadcast,
+               AbsorbResultTranspose>(patterns.getContext());
 }
 
 } // namespace headrace

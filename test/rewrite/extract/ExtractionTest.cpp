@@ -51,14 +51,32 @@ TEST_F(ExtractionTest, InfiniteCostsAreRefusedOrAvoided) {
 }
 
 TEST_F(ExtractionTest, BeyondTheLimitOfStepsTheMethodIsGreedy) {
+  // One input on two ways, of which a bound sees the dearer one.
   EGraph graph(vocabulary);
-  ClassId root = graph.add(terms, term("pair(big(a), big(a))"));
-  graph.merge(root, graph.add(terms, term("pair(small(b), small(c))")));
+  ClassId root = graph.add(terms, term("pair(big(a), small(a))"));
+  graph.merge(root, graph.add(terms, term("pair(big(b), small(b))")));
   graph.rebuild();
-  EXPECT_EQ(extract(graph, root, NodeCount(), terms, {.exactSteps = 1}).method,
-            ExtractionMethod::Greedy);
-  EXPECT_EQ(extract(graph, root, NodeCount(), terms, {.exactClasses = 2}).method,
-            ExtractionMethod::Greedy);
+  NodeCount model;
+  model.costs = {{"big", 10}, {"small", 7}};
+  for (const ExtractionLimits &limits :
+       {ExtractionLimits{.exactSteps = 1}, ExtractionLimits{.exactClasses = 2}}) {
+    Extraction result = extract(graph, root, model, terms, limits);
+    EXPECT_EQ(result.method, ExtractionMethod::Greedy);
+    EXPECT_LT(result.least, result.cost);
+  }
+}
+
+TEST_F(ExtractionTest, WhatIsDoneToEachInputIsPaid) {
+  EGraph graph(vocabulary);
+  ClassId root = graph.add(terms, term("pair(big(a), small(b))"));
+  graph.merge(root, graph.add(terms, term("pair(big(view(a)), small(view(b)))")));
+  graph.rebuild();
+  NodeCount model;
+  model.costs = {{"big", 10}, {"small", 7}, {"view", 0.0001}};
+  Extraction result = extract(graph, root, model, terms, {.exactClasses = 0});
+  EXPECT_EQ(result.method, ExtractionMethod::Exact); // by the bound alone
+  EXPECT_EQ(result.cost, 20);
+  EXPECT_EQ(result.least, 20);
 }
 
 namespace {
@@ -110,7 +128,7 @@ ClassId makeRandomGraph(EGraph &graph, std::mt19937 &random, unsigned classCount
 } // namespace
 
 TEST_F(ExtractionTest, ExactIsTheMinimumOfAllSelectionsOnRandomGraphs) {
-  size_t greedyWasWorse = 0;
+  size_t greedyWasWorse = 0, boundWasLeast = 0;
   for (unsigned seed = 0; seed < 150; ++seed) {
     std::mt19937 random(seed);
     Vocabulary words;
@@ -122,9 +140,11 @@ TEST_F(ExtractionTest, ExactIsTheMinimumOfAllSelectionsOnRandomGraphs) {
     ASSERT_EQ(exact.method, ExtractionMethod::Exact);
     ASSERT_EQ(exact.cost, expected) << "seed " << seed;
     Extraction greedy = extract(graph, root, RandomCosts(), into, {.exactClasses = 0});
-    ASSERT_EQ(greedy.method, ExtractionMethod::Greedy);
     ASSERT_GE(greedy.cost, expected);
+    ASSERT_LE(greedy.least, expected);
+    ASSERT_EQ(greedy.method == ExtractionMethod::Exact, greedy.cost == greedy.least);
     greedyWasWorse += greedy.cost > expected;
+    boundWasLeast += greedy.least == expected;
     // The term has that cost, too, and is a term of the class.
     double sum = 0;
     for (TermId id : into.reachableFrom(exact.term))
@@ -133,6 +153,7 @@ TEST_F(ExtractionTest, ExactIsTheMinimumOfAllSelectionsOnRandomGraphs) {
     EXPECT_EQ(graph.find(graph.add(into, exact.term)), graph.find(root));
   }
   EXPECT_LT(greedyWasWorse, 50u);
+  EXPECT_GT(boundWasLeast, 10u);
 }
 
 TEST_F(ExtractionTest, GreedyFindsTheTermOfLargeGraphs) {

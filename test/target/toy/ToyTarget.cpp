@@ -192,20 +192,20 @@ private:
   llvm::DenseMap<Value, int> tensors;
 };
 
-constexpr StringLiteral codeAttr = "toy.code";
+constexpr StringLiteral kCodeAttr = "toy.code";
 
 struct WriteCodePass : PassWrapper<WriteCodePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WriteCodePass)
   void runOnOperation() override {
     Kernel kernel = Writer(getOperation()).write();
-    getOperation()->setAttr(codeAttr, StringAttr::get(&getContext(), toText(kernel)));
+    getOperation()->setAttr(kCodeAttr, StringAttr::get(&getContext(), toText(kernel)));
     getOperation()->setAttr(kKindAttr, StringAttr::get(&getContext(), "interpreted"));
   }
 };
 
 class ToyTarget final : public InterpretedTarget {
 public:
-  ToyTarget() : InterpretedTarget(codeAttr) {
+  ToyTarget() : InterpretedTarget(kCodeAttr) {
     Rates rates;
     rates.machine = "toy";
     rates.memory = {{1, 1000, 1000}};

@@ -192,6 +192,25 @@ func.func @contract(%a: tensor<5x2x3xf32>, %b: tensor<4x3xf32>) -> tensor<4x5x2x
 
 // -----
 
+// What is repeated along a dimension of the other operand is read once; along one of its own it is repeated still.
+// CHECK-LABEL: func.func @contract_broadcast(
+// CHECK-SAME: %[[A:.*]]: tensor<4x1x3xf32>, %[[B:.*]]: tensor<2x4x3xf32>, %[[C:.*]]: tensor<3xf32>)
+// CHECK-DAG: %[[R:.*]] = hr.reshape %[[A]] : (tensor<4x1x3xf32>) -> tensor<4x3xf32>
+// CHECK-DAG: hr.contract %[[R]], %{{.*}} maps [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : (tensor<4x3xf32>, tensor<2x4x3xf32>) -> tensor<4x2x4xf32>
+// CHECK-DAG: %[[OWN:.*]] = hr.broadcast %[[C]] : (tensor<3xf32>) -> tensor<5x3xf32>
+// CHECK-DAG: hr.contract %[[OWN]], %[[B]] maps [affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : (tensor<5x3xf32>, tensor<2x4x3xf32>) -> tensor<2x5x4xf32>
+func.func @contract_broadcast(%a: tensor<4x1x3xf32>, %b: tensor<2x4x3xf32>, %c: tensor<3xf32>) -> (tensor<4x2x4xf32>, tensor<2x5x4xf32>) {
+  %r = hr.broadcast %a : (tensor<4x1x3xf32>) -> tensor<4x2x3xf32>
+  %x = hr.contract %r, %b maps [affine_map<(m, p, n, k) -> (m, p, k)>, affine_map<(m, p, n, k) -> (p, n, k)>, affine_map<(m, p, n, k) -> (m, p, n)>]
+      : (tensor<4x2x3xf32>, tensor<2x4x3xf32>) -> tensor<4x2x4xf32>
+  %s = hr.broadcast %c : (tensor<3xf32>) -> tensor<2x5x3xf32>
+  %y = hr.contract %s, %b maps [affine_map<(p, m, n, k) -> (p, m, k)>, affine_map<(p, m, n, k) -> (p, n, k)>, affine_map<(p, m, n, k) -> (p, m, n)>]
+      : (tensor<2x5x3xf32>, tensor<2x4x3xf32>) -> tensor<2x5x4xf32>
+  return %x, %y : tensor<4x2x4xf32>, tensor<2x5x4xf32>
+}
+
+// -----
+
 // The product has another user, which reads it as it is.
 // CHECK-LABEL: func.func @contract_two_users
 // CHECK: hr.contract

@@ -70,6 +70,10 @@ double usefulPercent(const Mapping &mapping) {
                                          static_cast<double>(mapping.doneProducts);
 }
 
+double percentAboveLeast(const Mapping &mapping) {
+  return 100 * (mapping.cost / mapping.leastCost - 1);
+}
+
 void printDerivation(const Mapping &mapping, const Terms &terms) {
   TermShapes shapes(terms, allOperators());
   fmt::print("derivation, {} steps\n", mapping.derivation.size());
@@ -102,7 +106,10 @@ void printReport(const Mapping &mapping, const Terms &terms) {
   fmt::print("{:<20} {:.1f}%\n", "useful products", usefulPercent(mapping));
   fmt::print("{:<20} {} loaded, {} stored, {} to the output\n", "bytes", mapping.loadedBytes,
              mapping.storedBytes, mapping.outputBytes);
-  fmt::print("{:<20} {:.2f}, extraction {}\n", "cost", mapping.cost, nameOf(mapping.method));
+  fmt::print("{:<20} {:.2f}, extraction {}{}\n", "cost", mapping.cost, nameOf(mapping.method),
+             mapping.method == ExtractionMethod::Exact
+                 ? ""
+                 : fmt::format(", at most {:.1f}% above the least", percentAboveLeast(mapping)));
   fmt::print("{:<20} {} nodes in {} classes after {} iterations: {}\n", "search", mapping.nodes,
              mapping.classes, mapping.saturation.iterations, textOf(mapping.saturation.reason));
   for (const std::string &left : mapping.leftOver)
@@ -120,6 +127,7 @@ nlohmann::ordered_json toJson(const Mapping &mapping, const Terms &terms) {
                                    {"stored", mapping.storedBytes},
                                    {"output", mapping.outputBytes}}},
                                  {"cost", mapping.cost},
+                                 {"least_cost", mapping.leastCost},
                                  {"extraction", nameOf(mapping.method)},
                                  {"search",
                                   {{"nodes", mapping.nodes},

@@ -104,14 +104,15 @@ ShapedTerm windowsIn(rewrite::TermBuilder &builder, const ShapedTerm &image,
 /// the rules.
 ShapedTerm convWithGaps(rewrite::TermBuilder &builder, const ShapedTerm &image,
                         const ShapedTerm &filter, const Windows &windows) {
-  auto joined = [&](int64_t axis, const ShapedTerm &x) { return builder.apply("join", {axis}, {x}); };
+  auto joined = [&](int64_t axis, const ShapedTerm &x) {
+    return builder.apply("join", {axis}, {x});
+  };
   ShapedTerm parts = windowsIn(builder, image, windows);
   int64_t width = rewrite::sizeOf(parts.shape, 2);
   for (int64_t axis : {2, 4, 3}) // channels come before the elements of a window
     parts = builder.apply("transpose", {axis, axis + 1}, {parts});
   ShapedTerm patches = joined(2, joined(1, joined(1, parts)));
-  ShapedTerm product =
-      builder.apply("contract", {}, {joined(1, joined(1, filter)), patches});
+  ShapedTerm product = builder.apply("contract", {}, {joined(1, joined(1, filter)), patches});
   return builder.apply("split", {1, width}, {product});
 }
 
@@ -152,8 +153,8 @@ ShapedTerm poolTerm(hr::PoolOp op, rewrite::TermBuilder &builder, OperandTerms &
   if (isAverage && windows.arePadded() && !op.getIncludePad())
     refuse("averages windows of different sizes");
   ShapedTerm image = asImage(builder, operands.of(op.getInput()), windows);
-  image = isMax ? paddedForMaximum(builder, operands, image, windows)
-                : padded(builder, image, windows);
+  image =
+      isMax ? paddedForMaximum(builder, operands, image, windows) : padded(builder, image, windows);
   if (isMax && windows.rows == windows.columns && windows.rowStep == windows.columnStep &&
       !windows.haveGaps())
     return builder.apply("maxpool", {windows.rows, windows.rowStep}, {image});

@@ -157,9 +157,9 @@ private:
       at.push_back(b.getAffineDimExpr(i < dim ? i : i + 1));
     at[dim] = at[dim] + b.getAffineDimExpr(dim) * step;
     AffineMap read = AffineMap::get(dims.size(), 0, at, b.getContext());
-    auto windows = b.create<hr::ComputeOp>(
-        loc, tensorType(dims, b.getF32Type()), ValueRange(x), ValueRange(),
-        symbolMap(dims, b.getContext()), b.getAffineMapArrayAttr({read}), 0, TypedAttr());
+    auto windows = b.create<hr::ComputeOp>(loc, tensorType(dims, b.getF32Type()), ValueRange(x),
+                                           ValueRange(), symbolMap(dims, b.getContext()),
+                                           b.getAffineMapArrayAttr({read}), 0, TypedAttr());
     OpBuilder::InsertionGuard guard(b);
     Block *body = b.createBlock(&windows.getBody(), {}, {b.getF32Type()}, {loc});
     b.create<hr::YieldOp>(loc, body->getArgument(0));
