@@ -182,7 +182,35 @@ def quantized_cases() -> list[Case]:
         ms("DynamicQuantizeMatMul", x, byte(6, 5, dtype=np.int8), positive(5),
            np.zeros(5, np.int8), normal(5)),
         ms("DynamicQuantizeMatMul", x, byte(6, 5), scale(0.1), point(128), label="one"),
+        *quantized_lstm_cases(),
     ]  # fmt: skip
+
+
+def quantized_lstm_cases() -> list[Case]:
+    """Weights for each direction are transposed; scales are one for each of them, or for each column.
+
+    ONNX Runtime divides a batch among threads, each of which rounds by the range of its own part: so there is no batch.
+    """
+
+    def lstm(directions: int, *scales_shape: int, dtype, label: str, **attributes) -> Case:
+        low, high = (0, 255) if dtype == np.uint8 else (-127, 127)
+        w, r = (whole(directions, rows, 16, low=low, high=high, dtype=dtype) for rows in (6, 4))
+        scales = np.full((directions, *scales_shape), 0.004, np.float32)
+        points = np.full((directions, *scales_shape), 128 if dtype == np.uint8 else 0, dtype)
+        scales *= np.linspace(0.5, 1.5, scales.size, dtype=np.float32).reshape(scales.shape)
+        return ms(
+            "DynamicQuantizeLSTM", normal(5, 1, 6), w, r, normal(directions, 32), None,
+            normal(directions, 1, 4) * np.float32(0.3), normal(directions, 1, 4, seed=1), None,
+            scales, points, scales, points, results=3, label=label, hidden_size=4,
+            constants=(1, 2, 3, 8, 9, 10, 11), **attributes,
+        )  # fmt: skip
+
+    return [
+        lstm(1, dtype=np.int8, label="signed"),
+        lstm(1, dtype=np.uint8, label="unsigned"),
+        lstm(1, 16, dtype=np.int8, label="columns"),
+        lstm(2, dtype=np.int8, label="both ways", direction="bidirectional"),
+    ]
 
 
 def microsoft_cases() -> list[Case]:

@@ -232,3 +232,18 @@ def open_session(path: Path, threads: int = 0):
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def open_openvino(path: Path, threads: int, feeds: Feeds) -> Callable[[Feeds], object] | None:
+    """A call of OpenVINO; None where it is missing, or does not take the model or these inputs."""
+    if importlib.util.find_spec("openvino") is None:
+        return None
+    import openvino
+
+    options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    try:
+        compiled = openvino.Core().compile_model(str(path), "CPU", options)
+        compiled(feeds)
+    except RuntimeError:
+        return None
+    return compiled

@@ -27,11 +27,8 @@ ALWAYS = {
     "dlrm/torchscript-static",
     "mixer/torchscript-dynamic",
     "tagger/torchscript",
+    "tagger/torchscript-dynamic",
     "wavenet/torchscript",
-}
-REFUSED = {
-    "tagger/torchscript-dynamic": "com.microsoft.DynamicQuantizeLSTM",
-    "tagger/dynamo-dynamic": "com.microsoft.DynamicQuantizeLSTM",
 }
 # Amplifies rounding by what the input happens to be: errors are half to 9 times ONNX Runtime's, and as large on average.
 JUDGED_ON_AVERAGE = {"rapidocr_onnxruntime/ch_PP-OCRv4_rec_infer"}
@@ -52,10 +49,6 @@ def test_model_agrees_with_onnx_runtime_at_every_size(case: real_models.Case, fo
     path = case.make(folder)
     if case.quantized and real_models.has_infinite_scale(path):
         pytest.skip("ONNX Runtime's quantizer gave it an infinite scale")
-    if case.name in REFUSED:
-        with pytest.raises(hr.UnsupportedError, match=REFUSED[case.name]):
-            hr.load(path)
-        return
     model, session = hr.load(path), real_models.open_session(path)
     for number, feeds in enumerate(case.feeds()):
         expected = session.run(None, feeds)

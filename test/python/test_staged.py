@@ -112,6 +112,40 @@ def test_if_takes_values_from_around_it(load) -> None:
     same(model.reference(np.array(False), x), -x * x)
 
 
+WEIGHTS = "<float[2] a = {1,2}, float[2] b = {3,4}, int64[2] s = {2,2}, int64[2] odd = {3,2}>"
+
+
+def test_nodes_that_only_move_constants_run_once(load) -> None:
+    model = load(
+        f"m (bool c, float[N,2] x) => (float y, float[4] w) {WEIGHTS} {{"
+        "  w = Concat<axis=0>(a, b)"
+        "  y = If(c) <then_branch = t () => (float p) { m = Reshape(w, s) p = MatMul(x, m) },"
+        "    else_branch = e () => (float q)"
+        "      { v = Concat<axis=0>(b, a) m = Reshape(v, s) q = MatMul(x, m) }>"
+        "}"
+    )
+    x = np.array([[1, -1], [2, 3]], np.float32)
+    weights = np.array([[1, 2], [3, 4]], np.float32)
+    for c, expected in ((True, x @ weights), (False, x @ weights[::-1]), (True, x @ weights)):
+        y, w = model(np.array(c), x)
+        same(y, expected)
+        same(w, np.array([1, 2, 3, 4], np.float32))
+    assert "Concat" not in str(model.explain())
+
+
+def test_a_constant_node_that_is_wrong_is_an_error_where_it_runs(load) -> None:
+    model = load(
+        f"m (bool c, float[N,2] x) => (float y) {WEIGHTS} {{"
+        "  y = If(c) <then_branch = t () => (float p) { m = Reshape(a, odd) p = MatMul(x, m) },"
+        "             else_branch = e () => (float q) { q = Neg(x) }>"
+        "}"
+    )
+    x = np.ones((1, 2), np.float32)
+    same(model(np.array(False), x), -x)
+    with pytest.raises(hr.Error, match="Reshape"):
+        model(np.array(True), x)
+
+
 LOOP = (
     "m (int64 n, float[2] x) => (float[2] last, float[K,2] all) {"
     "  t = Constant<value = bool {1}>()"

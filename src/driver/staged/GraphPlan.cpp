@@ -23,6 +23,7 @@ GraphPlan::GraphPlan(const onnx::Graph &graph, const StagedModel &model, const G
   for (const onnx::ValueInfo &output : graph.outputs)
     outputs.push_back(definedId(output.name, "output " + inQuotes(output.name)));
   dropUnneeded();
+  computeConstantNodes();
 }
 
 int GraphPlan::idOf(const std::string &name) {

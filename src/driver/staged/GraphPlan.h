@@ -58,6 +58,7 @@ private:
   void addConstants();
   void addNodes();
   void dropUnneeded();
+  void computeConstantNodes();
   void checkOperators() const;
   PlannedNode planned(const onnx::Node &node);
 

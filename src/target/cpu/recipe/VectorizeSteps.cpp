@@ -52,6 +52,10 @@ struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeSteps
     for (scf::ForOp loop : kernel.getOps<scf::ForOp>())
       llvm::append_range(stages,
                          llvm::make_filter_range(loop.getOps<linalg::GenericOp>(), isInReach));
+    // The loop of a single step is gone by now; a kernel of rows has its vectors already.
+    if (kernel.getOps<scf::ForallOp>().empty())
+      llvm::append_range(stages,
+                         llvm::make_filter_range(kernel.getOps<linalg::GenericOp>(), isInReach));
     if (stages.empty())
       return;
     kernel.walk(
@@ -87,7 +91,8 @@ private:
     bool picks = op.getRegion()
                      .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
                      .wasInterrupted();
-    return hasNumbers && !picks && op.getNumLoops() > 0 && op->getNumResults() == 1;
+    return hasNumbers && !picks && op.getNumLoops() > 0 && op->getNumResults() == 1 &&
+           !llvm::is_contained(op.getStaticLoopRanges(), 0);
   }
 
   /// What is read at a constant index, as the gates of a cell are, becomes a slice read as a whole.

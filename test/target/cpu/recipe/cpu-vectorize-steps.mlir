@@ -70,3 +70,26 @@ func.func @others(%x: tensor<7xf32>, %y: tensor<16xf32>, %first: tensor<7xf32>, 
   }
   return %a, %b : tensor<7xf32>, tensor<f32>
 }
+
+// -----
+
+// A single step has no loop, and is vectors all the same.
+// CHECK-LABEL: func.func @one_step
+// CHECK: arith.mulf {{.*}} : vector<{{.*}}4x8xf32>
+// CHECK: vector.multi_reduction <add>
+// CHECK-NOT: linalg.generic
+#state = affine_map<(d0, d1) -> (d1)>
+#weights = affine_map<(d0, d1) -> (d0, d1)>
+#sum = affine_map<(d0, d1) -> (d0)>
+func.func @one_step(%h: tensor<16xf32>, %w: tensor<16x16xf32>) -> tensor<16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %z = linalg.generic {indexing_maps = [#state, #weights, #sum], iterator_types = ["parallel", "reduction"]} ins(%h, %w : tensor<16xf32>, tensor<16x16xf32>) outs(%f : tensor<16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  return %z : tensor<16xf32>
+}

@@ -133,22 +133,38 @@ void importDequantize(NodeContext &c) {
   }));
 }
 
-/// The range is made to include 0.
+/// Of numbers from `least` to `greatest`; the range is made to include 0.
+static Value scaleOfRange(ScalarMath &m, Value least, Value greatest) {
+  Value zero = m.number(least, 0);
+  Value range = m.sub(m.max(greatest, zero), m.min(least, zero));
+  // Zeros alone have no range.
+  Value isEmpty = m.compare(ScalarMath::Compare::Equal, range, zero);
+  return m.select(isEmpty, m.number(least, 1), m.div(range, m.number(least, 255)));
+}
+
+static Value zeroPointOfRange(ScalarMath &m, Value least, Value scale, Type byte) {
+  Value zero = m.number(least, 0);
+  return quantized(m, m.div(m.sub(zero, m.min(least, zero)), scale), nullptr, byte);
+}
+
+Value throughByte(ScalarMath &m, Value number, Value least, Value greatest) {
+  Type byte = IntegerType::get(number.getContext(), 8, IntegerType::Unsigned);
+  Value scale = scaleOfRange(m, least, greatest);
+  Value zeroPoint = zeroPointOfRange(m, least, scale, byte);
+  Value stored = quantized(m, m.div(number, scale), zeroPoint, byte);
+  Type type = number.getType();
+  return m.mul(m.sub(m.convert(stored, type), m.convert(zeroPoint, type)), scale);
+}
+
 DynamicallyQuantized dynamicallyQuantized(NodeContext &c, Value x) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(x).size()));
   Type byte = c.builder.getIntegerType(8, /*isSigned=*/false);
   Value least = c.reduce(hr::ReduceKind::Min, x, all, false);
   Value greatest = c.reduce(hr::ReduceKind::Max, x, all, false);
-  Value scale = c.map({least, greatest}, [](ScalarMath &m, ValueRange x) {
-    Value zero = m.number(x[0], 0);
-    Value range = m.sub(m.max(x[1], zero), m.min(x[0], zero));
-    // Zeros alone have no range.
-    Value isEmpty = m.compare(ScalarMath::Compare::Equal, range, zero);
-    return m.select(isEmpty, m.number(x[0], 1), m.div(range, m.number(x[0], 255)));
-  });
+  Value scale = c.map({least, greatest},
+                      [](ScalarMath &m, ValueRange x) { return scaleOfRange(m, x[0], x[1]); });
   Value zeroPoint = c.map({least, scale}, [&](ScalarMath &m, ValueRange x) {
-    Value zero = m.number(x[0], 0);
-    return quantized(m, m.div(m.sub(zero, m.min(x[0], zero)), x[1]), nullptr, byte);
+    return zeroPointOfRange(m, x[0], x[1], byte);
   });
   Value numbers = c.map({x, scale, zeroPoint}, [&](ScalarMath &m, ValueRange x) {
     return quantized(m, m.div(x[0], x[1]), x[2], byte);

@@ -14,6 +14,9 @@ struct DynamicallyQuantized {
   mlir::Value numbers, scale, zeroPoint;
 };
 DynamicallyQuantized dynamicallyQuantized(NodeContext &c, mlir::Value x);
+/// A number of a tensor as what remains of it in a byte, with scale and zero point of the tensor's
+/// range.
+mlir::Value throughByte(ScalarMath &m, mlir::Value number, mlir::Value least, mlir::Value greatest);
 
 /// A factor of bytes and its zero point, which is null where that is 0.
 struct ByteFactor {
@@ -24,6 +27,9 @@ struct ByteFactor {
 mlir::Value integerProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero);
 /// The same of two inputs.
 mlir::Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero);
+
+/// A recurrent layer with weights of bytes.
+void importDynamicQuantizeLstm(NodeContext &c);
 
 void importQuantize(NodeContext &c);
 void importDequantize(NodeContext &c);

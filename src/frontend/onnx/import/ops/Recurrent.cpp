@@ -3,6 +3,7 @@
 #include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Quantization.h"
 #include "frontend/onnx/import/ops/Recurrence.h"
 #include "frontend/onnx/import/ops/RecurrentActivations.h"
 #include "runtime/system/Text.h"
@@ -23,9 +24,14 @@ struct Cell {
 const Cell kRnn{1, 1, {"tanh"}}, kGru{3, 1, {"sigmoid", "tanh"}},
     kLstm{4, 2, {"sigmoid", "tanh", "tanh"}};
 
+/// Weights as the standard has them, or of bytes: transposed, with scales and zero points at the
+/// end. What they are multiplied with is then rounded to bytes of its own range.
+enum class Weights { Plain, Bytes };
+
 class Layer {
 public:
-  Layer(NodeContext &c, const Cell &cell) : c(c), cell(cell) {
+  Layer(NodeContext &c, const Cell &cell, Weights weights = Weights::Plain)
+      : c(c), cell(cell), hasBytes(weights == Weights::Bytes) {
     type = c.type(0).getElementType();
     wide = type.isF64() ? type : c.builder.getF32Type();
     for (size_t i : {0, 1, 2})
@@ -34,7 +40,7 @@ public:
     input = ordered(floats(0));
     steps = shapeOf(input)[0];
     batch = shapeOf(input)[1];
-    hidden = c.shape(2)[2];
+    hidden = c.shape(2)[hasBytes ? 1 : 2];
     std::string direction = c.node.getString("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
       c.fail(ErrorKind::InvalidModel,
@@ -84,12 +90,42 @@ private:
     c.checkSameType(0, i);
     return c.cast(c.input(i, Accepts::Floats), wide);
   }
+  /// Input 1 or 2: [directions, gates * hidden, what it is multiplied with].
+  Value weights(size_t i) {
+    if (!hasBytes)
+      return floats(i);
+    size_t scaleAt = i == 1 ? 8 : 10, zeroAt = scaleAt + 1;
+    SmallVector<Value> inputs{c.input(i, Accepts::Integers), perGate(scaleAt)};
+    if (c.has(zeroAt)) {
+      c.checkSameType(i, zeroAt);
+      inputs.push_back(perGate(zeroAt));
+    }
+    Value numbers = c.map(inputs, [&](ScalarMath &m, ValueRange x) {
+      Value number = m.convert(x[0], wide);
+      if (x.size() > 2)
+        number = m.sub(number, m.convert(x[2], wide));
+      return m.mul(number, m.convert(x[1], wide));
+    });
+    return c.transpose(numbers, {0, 2, 1});
+  }
+  /// A scale or zero point for each direction, or for each of its columns.
+  Value perGate(size_t i) {
+    AffineExpr columns = c.rank(i) == 1 ? c.dim(1) : hidden * cell.gates;
+    if (c.rank(i) == 1)
+      expectShape(i, {c.dim(directions)});
+    else
+      expectShape(i, {c.dim(directions), columns});
+    return c.reshape(c.input(i), {c.dim(directions), c.dim(1), columns});
+  }
   /// Exchanges the first two dimensions where the batch comes first.
   Value ordered(Value x) { return batchFirst ? c.transpose(x, {1, 0, 2}) : x; }
 
   void check() {
     SymbolicShape w{c.dim(directions), hidden * cell.gates, shapeOf(input)[2]};
     SymbolicShape r{c.dim(directions), hidden * cell.gates, hidden};
+    for (SymbolicShape *shape : {&w, &r})
+      if (hasBytes)
+        std::swap((*shape)[1], (*shape)[2]);
     expectShape(1, w);
     expectShape(2, r);
     if (c.has(3))
@@ -180,7 +216,13 @@ private:
   /// [steps, batch, gates, hidden]: what the inputs and biases give, of all steps at once.
   Value inputGates(int64_t direction, bool isReverse) {
     Value x = isReverse ? reversed(input) : input;
-    Value w = ofDirection(floats(1), direction);
+    if (hasBytes) {
+      Value least = c.reduce(hr::ReduceKind::Min, input, {0, 1, 2}, false);
+      Value greatest = c.reduce(hr::ReduceKind::Max, input, {0, 1, 2}, false);
+      x = c.map({x, least, greatest},
+                [](ScalarMath &m, ValueRange v) { return throughByte(m, v[0], v[1], v[2]); });
+    }
+    Value w = ofDirection(weights(1), direction);
     Value product = contract(c, x, w, "tbi", "gi", "tbg");
     Value gates = c.reshape(product, {steps, batch, c.dim(cell.gates), hidden});
     if (!c.has(3))
@@ -200,20 +242,20 @@ private:
   }
 
   Value statesOf(int64_t direction, bool isReverse) {
-    SmallVector<Value> sequences{inputGates(direction, isReverse)}, weights;
+    SmallVector<Value> sequences{inputGates(direction, isReverse)}, constants;
     if (lengths)
       sequences.push_back(stepNumbers(isReverse));
-    weights.push_back(
-        c.reshape(ofDirection(floats(2), direction), {c.dim(cell.gates), hidden, hidden}));
+    constants.push_back(
+        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}));
     if (lengths)
-      weights.push_back(lengths);
+      constants.push_back(lengths);
     if (cell.gates == 4 && c.has(7))
-      weights.push_back(c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden}));
+      constants.push_back(c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden}));
     if (isLinearBeforeReset() && c.has(3))
-      weights.push_back(c.reshape(biasPart(direction, 5, 1), {hidden}));
+      constants.push_back(c.reshape(biasPart(direction, 5, 1), {hidden}));
     size_t lengthsAt = 1, extraAt = lengths ? 2 : 1;
     return writeRecurrence(
-        c, sequences, initialState(direction), weights, [&](const RecurrenceStep &step) {
+        c, sequences, initialState(direction), constants, [&](const RecurrenceStep &step) {
           Value extra = step.weights.size() > extraAt ? step.weights[extraAt] : Value();
           Step now{step.state, step.now[0], step.weights[0], extra, direction};
           if (lengths) {
@@ -242,12 +284,29 @@ private:
   /// [batch, gates, hidden]: the state's part of the gates.
   Value stateGates(const Step &step) {
     SmallVector<AffineExpr> d = dimensions(c, 0, 4);
+    Read state{step.state, {c.dim(0), d[0], d[3]}};
+    if (hasBytes)
+      state = {roundedState(step), {d[0], d[3]}};
     Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
                     1,
                     hr::ReduceKind::Sum,
-                    {{step.state, {c.dim(0), d[0], d[3]}}, {step.recurrent, {d[1], d[2], d[3]}}},
+                    {state, {step.recurrent, {d[1], d[2], d[3]}}},
                     {}};
     return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
+  }
+
+  /// [batch, hidden]: what remains of the state in bytes.
+  Value roundedState(const Step &step) {
+    SmallVector<AffineExpr> d = dimensions(c, 0, 2);
+    Read state{step.state, {c.dim(0), d[0], d[1]}};
+    auto bound = [&](hr::ReduceKind kind) {
+      return writeCompute(c, {{batch, hidden}, 2, kind, {state}, {}},
+                          [](PointMath &m) { return m.read(0); });
+    };
+    Value least = bound(hr::ReduceKind::Min), greatest = bound(hr::ReduceKind::Max);
+    return writeCompute(
+        c, {{batch, hidden}, 0, {}, {state, {least, {}}, {greatest, {}}}, {}},
+        [](PointMath &m) { return throughByte(m, m.read(0), m.read(1), m.read(2)); });
   }
 
   /// A compute over [states, batch, hidden] whose first reads are what inputs give to each gate,
@@ -359,6 +418,7 @@ private:
 
   NodeContext &c;
   const Cell &cell;
+  const bool hasBytes;
   Type type, wide; // of the node's numbers, and of those that are computed with
   Value input;     // [steps, batch, features]
   AffineExpr steps, batch, hidden;
@@ -374,6 +434,8 @@ private:
 static void importRnn(NodeContext &c) { Layer(c, kRnn).run(); }
 static void importGru(NodeContext &c) { Layer(c, kGru).run(); }
 static void importLstm(NodeContext &c) { Layer(c, kLstm).run(); }
+
+void importDynamicQuantizeLstm(NodeContext &c) { Layer(c, kLstm, Weights::Bytes).run(); }
 
 OperatorFamily recurrentOperators() {
   static const Operator table[] = {

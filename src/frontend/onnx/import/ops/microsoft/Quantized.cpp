@@ -160,6 +160,7 @@ OperatorFamily microsoftQuantizedOperators() {
       {"QGemm", 1, importGemm},
       {"MatMulIntegerToFloat", 1, importMatMulIntegerToFloat},
       {"DynamicQuantizeMatMul", 1, importDynamicQuantizeMatMul},
+      {"DynamicQuantizeLSTM", 1, importDynamicQuantizeLstm},
       {"QuantizeLinear", 1, importQuantize},
       {"DequantizeLinear", 1, importDequantize},
   };
