@@ -182,6 +182,10 @@ class StageSchedule:
         """Copies the elements of `source` that a loop reads, in the order of its reads."""
         self._apply("pack", target=stage_name(source), axes=[axis_name(at)])
 
+    def prefetch(self, source: Tensor | str, panels: int = 1) -> None:
+        """Fetches `source` so many panels ahead of their use (all that a tile reads); 0: never."""
+        self._apply("prefetch", target=stage_name(source), sizes=[panels])
+
     def tensorize(self, axes: Sequence[Axis | str], intrinsic: Intrinsic | str) -> None:
         """One call of an intrinsic in place of the innermost loops, named in order of its axes.
 

@@ -27,6 +27,7 @@ RecipeStep::Kind kindNamed(const std::string &name) {
                                                             {"cache_write", Kind::CacheWrite},
                                                             {"compute_at", Kind::ComputeAt},
                                                             {"pack", Kind::Pack},
+                                                            {"prefetch", Kind::Prefetch},
                                                             {"tensorize", Kind::Tensorize}};
   for (auto [known, kind] : kinds)
     if (name == known)

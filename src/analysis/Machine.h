@@ -72,8 +72,4 @@ const Machine &machineOfTarget(llvm::StringRef target);
 /// Says where `machineOfTarget` finds them; targets do that when the program starts.
 void provideMachines(const Machine &(*find)(llvm::StringRef target));
 
-/// How many features (columns of constant weights) one register tile spans: a divisor of `features`
-/// that makes good vectors of so many elements; 0 where there is none.
-int64_t chooseFeatureTile(int64_t lanes, int64_t features);
-
 } // namespace headrace

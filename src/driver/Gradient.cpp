@@ -172,14 +172,26 @@ LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &o
   return program;
 }
 
-std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
-                                      Direction direction, StringRef phase,
-                                      const std::string &target) {
+std::optional<LevelOneProgram>
+afterGradientPhase(LevelOneProgram program, const GradientOptions &options, Direction direction,
+                   StringRef phase, const std::string &target, const std::string &recipe) {
   if (llvm::none_of(gradientPhases({}, direction == Direction::Apart),
                     [&](const Phase &known) { return known.name == phase; }))
     return std::nullopt;
-  runPhases(phasesOf(program, options, direction, target), *program.module, program.name, phase);
-  return printed(*program.module);
+  std::vector<Phase> phases = phasesOf(program, options, direction, target);
+  giveSplitRecipe(*program.module, recipe);
+  runPhases(phases, *program.module, program.name, phase);
+  return program;
+}
+
+std::vector<std::pair<std::string, LevelOneProgram>> programsByDirection(LevelOneProgram program) {
+  std::vector<std::pair<std::string, LevelOneProgram>> programs;
+  for (const char *name : {"forward", "backward"})
+    if (program.module->lookupSymbol<func::FuncOp>(name))
+      programs.emplace_back(name, extracted(program, name));
+  if (programs.empty())
+    programs.emplace_back("", std::move(program));
+  return programs;
 }
 
 SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options,

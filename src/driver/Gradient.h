@@ -26,9 +26,15 @@ SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &op
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };
 
-/// The program's text after a phase of its gradient; nullopt where that is no such phase.
-std::optional<std::string> gradientIr(LevelOneProgram program, const GradientOptions &options,
-                                      Direction direction, llvm::StringRef phase,
-                                      const std::string &target = "cpu");
+/// The program after a phase of its gradient; nullopt where that is no such phase. `recipe` is as
+/// of `splitByDirection`.
+std::optional<LevelOneProgram> afterGradientPhase(LevelOneProgram program,
+                                                  const GradientOptions &options,
+                                                  Direction direction, llvm::StringRef phase,
+                                                  const std::string &target = "cpu",
+                                                  const std::string &recipe = "");
+
+/// The programs "forward" and "backward" of one that has been split; else itself, without a name.
+std::vector<std::pair<std::string, LevelOneProgram>> programsByDirection(LevelOneProgram program);
 
 } // namespace headrace

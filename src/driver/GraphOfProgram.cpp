@@ -65,7 +65,7 @@ private:
     else if (auto launch = dyn_cast<hr::LaunchOp>(op))
       node = ofLaunch(launch);
     else if (auto call = dyn_cast<hr::LibraryOp>(op))
-      node = nodeOf(call, plainName(call.getName()), call.getRoutine().str());
+      node = ofCall(call);
     else
       node = ofOperator(op);
     std::string id = place(op, std::move(node));
@@ -93,6 +93,16 @@ private:
     node.bytesRead = toDimExpr(cost.getResult(0));
     node.bytesWritten = toDimExpr(cost.getResult(1));
     node.operations = toDimExpr(cost.getResult(2));
+    return node;
+  }
+
+  GraphNode ofCall(hr::LibraryOp call) {
+    std::string name = kernelNameOf(call);
+    GraphNode node =
+        nodeOf(call, name.empty() ? plainName(call.getName()) : name, call.getRoutine().str());
+    if (auto recipe = call->getAttrOfType<StringAttr>(kRecipeAttr))
+      node.recipe = recipe.str();
+    node.alternatives = target.alternativesOfCall(call);
     return node;
   }
 

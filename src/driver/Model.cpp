@@ -387,13 +387,39 @@ std::string Model::gradientIr(const std::string &phase, const GradientOptions &o
   {
     std::lock_guard lock(*impl->compileLock);
     CompilerSection section;
-    if (auto text = headrace::gradientIr(copied(source), options, Direction::Apart, phase,
-                                         impl->settings.target))
-      return *text;
+    if (auto program = afterGradientPhase(copied(source), options, Direction::Apart, phase,
+                                          impl->settings.target,
+                                          GradientRecipe::of(impl->settings.recipe).split))
+      return printed(*program->module);
   }
   ForwardBackward pair = forwardAndBackward(options);
   return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
          pair.backward->ir(phase, sizes);
+}
+
+std::vector<std::pair<std::string, ProgramGraph>>
+Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
+                      const Sizes &sizes) const {
+  requirePhase(phase, impl->settings.target, /*hasGradient=*/true);
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  {
+    std::lock_guard lock(*impl->compileLock);
+    CompilerSection section;
+    if (auto program = afterGradientPhase(copied(source), options, Direction::Apart, phase,
+                                          impl->settings.target,
+                                          GradientRecipe::of(impl->settings.recipe).split)) {
+      std::vector<std::pair<std::string, ProgramGraph>> graphs;
+      for (auto &[name, part] : programsByDirection(std::move(*program))) {
+        graphs.emplace_back(name, graphOf(*part.module, findTarget(impl->settings.target)));
+        graphs.back().second.model = part.name;
+        graphs.back().second.phase = phase;
+      }
+      return graphs;
+    }
+  }
+  ForwardBackward pair = forwardAndBackward(options);
+  return {{"forward", pair.forward->graph(phase, sizes)},
+          {"backward", pair.backward->graph(phase, sizes)}};
 }
 
 std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
@@ -464,7 +490,8 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   auto before = std::make_shared<LevelOneProgram>(copied(source));
   model->impl->gradientIr = [before, options,
                              target = impl->settings.target](const std::string &phase) {
-    return headrace::gradientIr(copied(*before), options, Direction::Joint, phase, target);
+    auto program = afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
+    return program ? std::optional(printed(*program->module)) : std::nullopt;
   };
   return model;
 }

@@ -123,6 +123,11 @@ public:
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;
+  /// The same as data: "forward" and "backward" once they are two programs, before that one
+  /// without a name.
+  std::vector<std::pair<std::string, ProgramGraph>>
+  gradientGraphs(const std::string &phase, const GradientOptions &options = {},
+                 const std::vector<std::optional<int64_t>> &sizes = {}) const;
   /// Of a model in stages: all programs compiled so far, at the sizes that they were made for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
   /// Microseconds that the cost model expects of each step of the program that serves these inputs,

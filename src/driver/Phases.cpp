@@ -99,6 +99,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   choice.prefer = shapesLoops(module) ? "generated" : settings.expansion;
   choice.target = target.name().str();
   program.addPass(createChooseExpansionsPass(choice));
+  target.addCallPasses(program);
   // Weights in the order that libraries read them.
   program.addPass(createFoldConstantsPass());
   if (target.machine().policy.readsNarrow)

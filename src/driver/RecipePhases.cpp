@@ -67,6 +67,10 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
 void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
   if (settings.recipe.empty() || shapesLoops(program))
     return;
+  for (auto call : entryFunction(program).getOps<hr::LibraryOp>())
+    if (auto refused = call->getAttrOfType<StringAttr>(kRecipeRefusedAttr))
+      throw Error(ErrorKind::InvalidArgument,
+                  "recipe, kernel '" + kernelNameOf(call) + "': " + refused.str());
   KernelNames names;
   for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
     std::string name = names.next(launch.getName());
@@ -91,10 +95,14 @@ void requireChoices(ModuleOp program) {
 std::string writtenRecipe(ModuleOp program) {
   func::FuncOp entry = entryFunction(program);
   ProgramRecipe recipe;
-  for (auto launch : entry.getOps<hr::LaunchOp>()) {
-    auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
-    recipe.kernels.push_back({kernelNameOf(launch), textAttribute(kernel, kRecipeAttr)});
-  }
+  for (Operation &op : entry.getBody().front())
+    if (auto launch = dyn_cast<hr::LaunchOp>(op)) {
+      auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
+      recipe.kernels.push_back({kernelNameOf(launch), textAttribute(kernel, kRecipeAttr)});
+    } else if (op.hasAttr(kRecipeAttr)) {
+      recipe.kernels.push_back(
+          {kernelNameOf(&op), op.getAttrOfType<StringAttr>(kRecipeAttr).str()});
+    }
   return choicesText(entry) + recipe.text();
 }
 

@@ -83,6 +83,14 @@ public:
   /// name it as their target (Placement.h), whose modules are for it alone to read.
   virtual void addProgramPasses(mlir::OpPassManager &program) const { (void)program; }
 
+  /// Level 1, where operators have become calls of libraries: how those are made.
+  virtual void addCallPasses(mlir::OpPassManager &program) const { (void)program; }
+  /// Other legal ways to make a call, as lines of recipes.
+  virtual std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const {
+    (void)call;
+    return {};
+  }
+
   /// Gives kernels what a user's recipe says of their stages. Throws Error where the text is no
   /// recipe, or speaks of stages that are not there.
   virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;

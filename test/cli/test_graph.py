@@ -62,3 +62,38 @@ def test_operators_have_predictions_and_alternatives() -> None:
     assert conv["predicted_us"] > 0
     assert f"expand {conv['id']} as openblas" in conv["alternatives"]
     assert conv["bytes_written"] == 16 * 4 * 4 * 32 * 4
+
+
+@pytest.mark.parametrize("phase", ["merge", "differentiate", "share"])
+def test_a_program_with_its_gradient_is_a_graph(phase: str) -> None:
+    found = graph("--grad", "--weights", "--to", phase)
+    assert list(found) == ["model", "phase", "symbols", "nodes", "edges"]
+    assert found["phase"] == phase
+
+
+@pytest.mark.parametrize("phase", ["split", "layout", "schedule"])
+def test_forward_and_backward_are_a_graph_each(phase: str) -> None:
+    found = graph("--grad", "--weights", "--to", phase)
+    assert list(found) == ["forward", "backward"]
+    for part in found.values():
+        assert part["phase"] == phase and part["nodes"]
+    outputs = {node["id"] for node in found["backward"]["nodes"] if node["kind"] == "output"}
+    assert any(name.endswith(".grad") for name in outputs)
+
+
+def test_phases_of_a_gradient_follow_the_recipe(tmp_path: Path) -> None:
+    relu = "/features/features.1/Relu"
+    recipe = tmp_path / "recipe"
+
+    def kept(verb: str) -> bool:
+        recipe.write_text(f"{verb} {relu}\n")
+        found = graph("--grad", "--weights", "--to", "split", "--recipe", str(recipe))
+        outputs = [n["id"] for n in found["forward"]["nodes"] if n["kind"] == "output"]
+        return any(relu in name for name in outputs)
+
+    assert kept("keep")
+    assert not kept("recompute")
+    recipe.write_text("keep nobody\n")
+    command = [HEADRACE, "explain", str(DIGITS), "--grad", "--to", "split", "--recipe", str(recipe)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "there is no operator 'nobody'" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -74,11 +75,180 @@ def test_walks_have_a_schedule(tmp_path: Path) -> None:
     path = tmp_path / "sums.onnx"
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     kernel = next(k for k in kernels(path) if ": walk rows=" in k["recipe"])
-    line = kernel["recipe"].split("rows=")[0] + "rows=2 prefetch=0"
-    model = hr.load(path, recipe=as_recipe(kernel["id"], line))
-    assert any(line in k["recipe"] for k in model.explain()["kernels"])
+    stage = kernel["recipe"].split("rows=")[0]
+    for rows, prefetch, blocks in [(2, 0, 7), (4, 1, 1), (1, 0, 128)]:
+        line = f"{stage}rows={rows} prefetch={prefetch} blocks={blocks} block=0"
+        model = hr.load(path, recipe=as_recipe(kernel["id"], line))
+        assert any(line in k["recipe"] for k in model.explain()["kernels"])
+        inputs = inputs_of(model)
+        expected = (inputs[0] ** 2).sum(0, keepdims=True)
+        np.testing.assert_allclose(model(*inputs), expected, rtol=1e-4, err_msg=line)
+        # What was followed is written, and followed again.
+        assert_replays(path, model)
+    refused = {
+        "blocks=0": "blocks: expected 1 to 1024",
+        "blocks=1025": "blocks: expected 1 to 1024",
+        "block=64": "block: expected 0, since the number of blocks is fixed",
+        "rows=99": "rows: expected 1 to 32",
+    }
+    for parameter, reason in refused.items():
+        line = stage + (parameter if parameter.startswith("rows") else f"rows=2 {parameter}")
+        with pytest.raises(hr.InvalidArgumentError, match=reason):
+            hr.load(path, recipe=as_recipe(kernel["id"], line)).explain()
+
+
+def product_of(path: Path) -> tuple[str, str]:
+    """The first product with weights: its kernel, and the stage of its line."""
+    kernel = next(k for k in kernels(path) if any("columns=" in a for a in k["alternatives"]))
+    return kernel["id"], kernel["alternatives"][0].split(":")[0]
+
+
+def assert_replays(path: Path, model: hr.Model) -> None:
+    recipe = model.explain()["recipe"]
+    again = hr.load(path, recipe=recipe)
+    assert again.explain()["recipe"] == recipe
+    # Constants are numbered as they are made.
+    first, second = (re.sub(r"resource<\w+>", "", m.ir("schedule")) for m in (model, again))
+    assert first == second
+
+
+@pytest.mark.parametrize("columns", [8, 16, 64, 128])
+def test_weights_are_packed_in_the_tiles_of_the_schedule(tmp_path: Path, columns: int) -> None:
+    path = tmp_path / "model.onnx"
+    write_convolution(path, channels=128, size=6)
+    name, stage = product_of(path)
+    model = hr.load(path, recipe=as_recipe(name, f"{stage}: tiles rows=2 columns={columns}"))
+    assert re.search(rf"^pack conv\S* by {columns}$", model.explain()["recipe"], re.M)
     inputs = inputs_of(model)
-    np.testing.assert_allclose(model(*inputs), (inputs[0] ** 2).sum(0, keepdims=True), rtol=1e-4)
+    expected = model.reference(*inputs)
+    np.testing.assert_allclose(model(*inputs), expected, rtol=1e-4, atol=1e-5)
+    assert_replays(path, model)
+
+
+def test_other_tiles_of_the_weights_are_among_the_alternatives(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    write_convolution(path, channels=128, size=6)
+    name, _ = product_of(path)
+    lines = [line for k in kernels(path) if k["id"] == name for line in k["alternatives"]]
+    listed = {int(found[1]) for line in lines if (found := re.search(r" columns=(\d+) ", line))}
+    assert {8, 16, 32, 64} <= listed, lines
+
+
+def test_a_step_on_packing_counts_before_the_schedule(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    write_convolution(path, channels=128, size=6)
+    name, stage = product_of(path)
+    pack = re.search(r"^pack (\S+) by", hr.load(path).explain()["recipe"], re.M)
+    assert pack
+    given = f"pack {pack[1]} by 16\n"
+    with pytest.raises(hr.InvalidArgumentError, match="expected 1 to 16, which the weights are"):
+        hr.load(path, recipe=given + as_recipe(name, f"{stage}: tiles columns=64")).explain()
+    # Columns that do not divide the weights are parts of what is packed.
+    for recipe in (
+        given + as_recipe(name, f"{stage}: tiles rows=2 columns=8"),
+        as_recipe(name, f"{stage}: tiles rows=2 columns=12"),
+    ):
+        narrow = hr.load(path, recipe=recipe)
+        inputs = inputs_of(narrow)
+        expected = narrow.reference(*inputs)
+        np.testing.assert_allclose(narrow(*inputs), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("panels", [0, 2, 4])
+def test_panels_are_fetched_as_far_ahead_as_the_schedule_says(tmp_path: Path, panels: int) -> None:
+    path = tmp_path / "model.onnx"
+    write_convolution(path, channels=256, size=14)
+    name, stage = product_of(path)
+    model = hr.load(path, recipe=as_recipe(name, f"{stage}: tiles prefetch={panels}"))
+    recipe = model.explain()["recipe"]
+    assert f" by {panels}\n" in recipe.split(": prefetch ")[1], recipe
+    inputs = inputs_of(model)
+    np.testing.assert_allclose(model(*inputs), hr.load(path)(*inputs), rtol=1e-4, atol=1e-5)
+    assert_replays(path, model)
+    fetched = "memref.prefetch" in model.ir("buffers")
+    assert fetched or panels == 0 or panels == 4  # as far as the cache holds them
+    if panels == 0:
+        assert not fetched
+
+
+def openblas_is_here(path: Path) -> bool:
+    try:
+        return "openblas" in hr.load(path, expansion="openblas").ir("kernels")
+    except hr.Error:
+        return False
+
+
+def calls(path: Path, *options: str) -> list[dict]:
+    every = [COMMAND, "explain", str(path), "--to", "schedule", "--json", *options]
+    text = subprocess.run(every, check=True, capture_output=True, text=True).stdout
+    return [node for node in json.loads(text)["nodes"] if node["recipe"].startswith("call: ")]
+
+
+def test_calls_of_libraries_have_a_schedule(small_models: Path) -> None:
+    path = small_models / "bert_layer.onnx"
+    if not openblas_is_here(path):
+        pytest.skip("OpenBLAS is not on this machine")
+    found = calls(path, "--expansion", "openblas")
+    assert found
+    assert all(c["recipe"].endswith(" rows=0 columns=0 depth=0\n") for c in found)
+    model = hr.load(path, expansion="openblas")
+    inputs = inputs_of(model)
+    expected = model(*inputs)
+    cut = [call for call in found if call["alternatives"]]
+    assert cut
+    for call in cut[:2]:
+        line = call["alternatives"][0]
+        other = hr.load(path, expansion="openblas", recipe=as_recipe(call["id"], line))
+        assert f"kernel {call['id']}:\n  {line}\n" in other.explain()["recipe"]
+        np.testing.assert_allclose(other(*inputs), expected, rtol=1e-4, atol=1e-5, err_msg=line)
+        assert_replays(path, other)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("call: openblas.sgemm rows=8", "rows: expected 0, or at least 32"),
+        ("call: openblas.sgemm columns=31", "columns: expected 0, or at least 32"),
+        ("call: openblas.dgemm", "expected openblas.sgemm, which computes with its type"),
+        ("call: openblas.sgemm width=8", "expected a parameter of 'openblas.sgemm' (rows, columns"),
+        ("call: tiles rows=8", "expected a routine of a library (openblas.sgemm"),
+        ("map: openblas.sgemm rows=64", "expected one line such as 'call: openblas.sgemm rows=0"),
+    ],
+)
+def test_calls_that_are_not_legal_are_refused_with_the_reason(
+    small_models: Path, line: str, reason: str
+) -> None:
+    path = small_models / "bert_layer.onnx"
+    if not openblas_is_here(path):
+        pytest.skip("OpenBLAS is not on this machine")
+    name = calls(path, "--expansion", "openblas")[0]["id"]
+    with pytest.raises(hr.Error) as error:
+        hr.load(path, expansion="openblas", recipe=as_recipe(name, line)).explain()
+    assert reason in str(error.value) and name in str(error.value), str(error.value)
+
+
+def test_packing_of_bytes_is_a_choice_of_the_routine(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    weights = draw.integers(-128, 127, (48, 33), dtype=np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="product")],
+        "bytes",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, [64, 48])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [64, 33])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "bytes.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    call = calls(path, "--expansion", "int8")[0]
+    assert call["recipe"] == "call: int8.packed_gemm\n"
+    assert call["alternatives"] == ["call: int8.gemm"]
+    plain = hr.load(path, expansion="int8", recipe=as_recipe(call["id"], "call: int8.gemm"))
+    assert '"int8.gemm"' in plain.ir("kernels")
+    x = draw.integers(-128, 127, (64, 48), dtype=np.int8)
+    expected = x.astype(np.int32) @ weights.astype(np.int32)
+    np.testing.assert_array_equal(plain(x), expected)
+    np.testing.assert_array_equal(hr.load(path, expansion="int8")(x), expected)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +261,8 @@ def test_walks_have_a_schedule(tmp_path: Path) -> None:
         ("tiles features=2", "features: expected 0 or 1"),
         ("points vector=8", "expected tiles, or plain"),
         ("walk rows=4", "expected tiles, or plain"),
-        ("tiles width=4", "expected a parameter of 'tiles' (rows, columns, cells, pack, features)"),
+        ("tiles prefetch=5", "prefetch: expected 0 to 4"),
+        ("tiles width=4", "expected a parameter of 'tiles' (rows, columns, cells, pack, features,"),
         ("plain cells=x", "expected a number from 0 to"),
     ],
 )

@@ -30,6 +30,17 @@ Gemm readGemm(std::span<const int64_t> p) {
   return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]};
 }
 
+constexpr size_t plainParameters = 12, cutParameters = 15;
+Gemm readCutGemm(std::span<const int64_t> p) {
+  Gemm gemm = readGemm(p);
+  if (p.size() == cutParameters) {
+    gemm.rowBlock = p[12];
+    gemm.columnBlock = p[13];
+    gemm.depthBlock = p[14];
+  }
+  return gemm;
+}
+
 std::array<Rows, 3> operandsOf(const Gemm &g) {
   return {Rows{g.transA ? g.k : g.m, g.transA ? g.m : g.k, g.lda, g.strideA},
           Rows{g.transB ? g.n : g.k, g.transB ? g.k : g.n, g.ldb, g.strideB},
@@ -55,7 +66,10 @@ Gemm checked(Gemm g, const std::string &what) {
 class Pieces {
 public:
   Pieces(const Gemm &gemm, bool symmetric)
-      : gemm(gemm), rowBlock(gemm.m), columnBlock(gemm.n), depthBlock(gemm.k) {
+      : gemm(gemm), rowBlock(gemm.rowBlock ? gemm.rowBlock : gemm.m),
+        columnBlock(gemm.columnBlock ? gemm.columnBlock : gemm.n), depthBlock(gemm.k) {
+    if (symmetric)
+      rowBlock = columnBlock = std::min(rowBlock, columnBlock);
     // Blocks below the limits cost more in packing than they gain in balance; large products
     // are cut further because they are for many cores.
     constexpr int64_t limit = 128, vectorLimit = 512;
@@ -63,7 +77,8 @@ public:
     int64_t rowLimit = gemm.n == 1 ? vectorLimit : limit;
     int64_t columnLimit = gemm.m == 1 ? vectorLimit : limit;
     while (gemm.batch < enough && count() < enough) {
-      bool canRows = rowBlock >= 2 * rowLimit, canColumns = columnBlock >= 2 * columnLimit;
+      bool canRows = rowBlock >= 2 * rowLimit && !gemm.rowBlock,
+           canColumns = columnBlock >= 2 * columnLimit && !gemm.columnBlock;
       if (!canRows && !canColumns)
         break;
       bool rows = canRows && (!canColumns || rowBlock >= columnBlock);
@@ -77,12 +92,14 @@ public:
     int64_t cells = std::max<int64_t>(gemm.batch * gemm.m * gemm.n, 1);
     int64_t parts =
         std::min({enough / std::max<int64_t>(count(), 1), gemm.k / depthLimit, mostCells / cells});
-    if (parts > 1)
+    if (gemm.depthBlock)
+      depthBlock = std::max<int64_t>(std::min(gemm.depthBlock, gemm.k), 1);
+    else if (parts > 1)
       depthBlock = (gemm.k + parts - 1) / parts;
   }
 
   int64_t count() const { return gemm.batch * rowBlocks() * columnBlocks() * parts(); }
-  int64_t parts() const { return depthBlock == gemm.k ? 1 : blocks(gemm.k, depthBlock); }
+  int64_t parts() const { return depthBlock >= gemm.k ? 1 : blocks(gemm.k, depthBlock); }
 
   double operationsEach() const { return operations() / static_cast<double>(count()); }
 
@@ -236,11 +253,28 @@ void multiply(const Gemm &given, const T *a, const T *b, T *c, ThreadPool &pool,
 template <class T>
 void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                  ThreadPool &pool) {
-  if (step.operands.size() != 3 || parameters.size() != 12)
-    throw InternalError("step '" + step.name + "': gemm takes 3 operands and 12 parameters");
-  multiply(readGemm(parameters), static_cast<const T *>(buffers[0]),
+  if (step.operands.size() != 3 ||
+      (parameters.size() != plainParameters && parameters.size() != cutParameters))
+    throw InternalError("step '" + step.name + "': gemm takes 3 operands and 12 or 15 parameters");
+  multiply(readCutGemm(parameters), static_cast<const T *>(buffers[0]),
            static_cast<const T *>(buffers[1]), static_cast<T *>(buffers[2]), pool,
            "step '" + step.name + "'");
+}
+
+std::string refusalOfBlocks(const Gemm &gemm) {
+  // Smaller blocks are all packing, and further parts of sums take memory.
+  constexpr int64_t least = 32, mostParts = 64, mostCells = 1 << 24;
+  for (auto [name, block] : {std::pair("rows", gemm.rowBlock), {"columns", gemm.columnBlock}})
+    if (block != 0 && block < least)
+      return std::string(name) + ": expected 0, or at least " + std::to_string(least);
+  if (gemm.depthBlock < 0)
+    return "depth: expected 0, or at least 1";
+  int64_t parts = gemm.depthBlock ? (gemm.k + gemm.depthBlock - 1) / gemm.depthBlock : 1;
+  __int128 cells = __int128{gemm.batch} * gemm.m * gemm.n;
+  if (parts > mostParts || (parts > 1 && cells * parts > mostCells))
+    return "depth: expected 0, or at most " + std::to_string(mostParts) + " parts of " +
+           std::to_string(gemm.k) + " that take little memory";
+  return "";
 }
 
 std::string gemmFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes,
@@ -269,6 +303,8 @@ std::string gemmFault(std::span<const int64_t> parameters, std::span<const int64
 template <class T>
 std::string gemmStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes) {
+  if (std::string reason = refusalOfBlocks(readCutGemm(parameters)); !reason.empty())
+    return "is cut into blocks that it cannot have: " + reason;
   return gemmFault(parameters, operandBytes, {sizeof(T), sizeof(T), sizeof(T)});
 }
 

@@ -15,6 +15,9 @@ namespace headrace {
 /// the next, in elements; 0: all share one.
 struct Gemm {
   int64_t batch, m, n, k, transA, transB, strideA, strideB, strideC, lda, ldb, ldc;
+  /// The blocks that the work is cut into: rows and columns of the result, and what is summed over.
+  /// 0: as the sizes suggest.
+  int64_t rowBlock = 0, columnBlock = 0, depthBlock = 0;
 
   /// One product of matrices without gaps.
   static Gemm of(int64_t m, int64_t n, int64_t k, bool transA, bool transB) {
@@ -29,7 +32,12 @@ template <class T>
 void multiply(const Gemm &gemm, const T *a, const T *b, T *c, ThreadPool &pool,
               const std::string &what);
 
-/// The routine behind steps; parameters are the members of Gemm in order.
+/// Why a product cannot be cut into such blocks; empty where it can. A size that is not known is
+/// given as 0.
+std::string refusalOfBlocks(const Gemm &gemm);
+
+/// The routine behind steps; parameters are the members of Gemm in order, those of blocks together
+/// or not at all.
 template <class T>
 void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                  ThreadPool &pool);

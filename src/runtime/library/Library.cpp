@@ -62,13 +62,14 @@ struct Routine {
 
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
+constexpr LibraryShape gemmShape = {.operands = 3, .parameters = 12, .optional = 3};
 constexpr std::array<Routine, 18> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
     {"check.target", "", runCheckStep, checkShape, checkStepFault},
-    {"openblas.sgemm", "openblas", runGemmStep<float>, {3, 12}, gemmStepFault<float>},
-    {"openblas.dgemm", "openblas", runGemmStep<double>, {3, 12}, gemmStepFault<double>},
+    {"openblas.sgemm", "openblas", runGemmStep<float>, gemmShape, gemmStepFault<float>},
+    {"openblas.dgemm", "openblas", runGemmStep<double>, gemmShape, gemmStepFault<double>},
     {"openblas.attention",
      "openblas",
      runAttentionStep,

@@ -19,7 +19,8 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "check.index", "check.divisor", "check.target": throw Error (ValueCheck.h).
 /// "openblas.sgemm", "openblas.dgemm": C = op(A) op(B) (Gemm.h), row-major f32 or f64, operands A,
 ///   B, C; parameters: batch, m, n, k, transA, transB, strideA, strideB, strideC (elements from one
-///   matrix of the batch to the next, 0 = shared), lda, ldb, ldc.
+///   matrix of the batch to the next, 0 = shared), lda, ldb, ldc; and, or not at all, rows, columns
+///   and depth of the blocks that the work is cut into (0 = as the sizes suggest).
 /// "openblas.attention", "openblas.biased_attention": (Attention.h), f32, operands query, key,
 ///   value, bias if any, result; parameters: the members of Attention in order.
 /// "int8.gemm": C = op(A) op(B) of bytes, in i32 (ByteProduct.h), operands A, B, C; parameters:
@@ -42,10 +43,13 @@ struct LibraryShape {
   size_t operands, parameters;
   bool takesSizes = false; // any number of them, as further parameters
   bool writes = true;      // its last operand
+  size_t optional = 0;     // further parameters, all of them or none
 
   bool fits(const Step &step) const {
-    return step.operands.size() == operands && (takesSizes ? step.parameters.size() >= parameters
-                                                           : step.parameters.size() == parameters);
+    return step.operands.size() == operands &&
+           (takesSizes ? step.parameters.size() >= parameters
+                       : step.parameters.size() == parameters ||
+                             step.parameters.size() == parameters + optional);
   }
 };
 std::optional<LibraryShape> libraryShape(std::string_view name);

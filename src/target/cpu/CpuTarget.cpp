@@ -3,6 +3,7 @@
 
 #include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
+#include "target/cpu/calls/CallSchedule.h"
 #include "target/cpu/code/CodeGen.h"
 #include "target/cpu/cost/KernelWork.h"
 #include "target/cpu/expansion/Expansions.h"
@@ -164,6 +165,16 @@ public:
 
   void attachRecipe(func::FuncOp program, StringRef recipe) const override {
     attachStepsToKernels(program, Recipe::parse(recipe.str()));
+  }
+
+  void addCallPasses(OpPassManager &program) const override {
+    program.addPass(createCpuScheduleCallsPass());
+  }
+  std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {
+    std::vector<std::string> lines;
+    for (const CallSchedule &other : headrace::alternativesOf(call))
+      lines.push_back(other.line());
+    return lines;
   }
 
   void addSchedulePasses(OpPassManager &manager) const override {

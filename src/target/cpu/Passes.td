@@ -4,6 +4,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CpuScheduleCallsPass : Pass<"cpu-schedule-calls", "::mlir::func::FuncOp"> {
+  let summary = "decides how routines of libraries are called";
+}
+
 def CpuAttachRecipePass : Pass<"cpu-attach-recipe", "::mlir::ModuleOp"> {
   let summary = "chooses a kernel's schedule and writes its recipe";
   let options = [

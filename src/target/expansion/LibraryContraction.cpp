@@ -30,9 +30,8 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
       {bytesRead, byteCount(type(op.getResult())), op.getMovement().operations(context)}, context);
   std::string name = operatorName(op);
   rewriter.setInsertionPoint(op);
-  Value second = secondOperand(op, p, rewriter);
   rewriter.replaceOpWithNewOp<hr::LibraryOp>(
-      op, op.getType(), ValueRange{op.getLhs(), second}, rewriter.getStringAttr(routine(op)),
+      op, op.getType(), ValueRange{op.getLhs(), op.getRhs()}, rewriter.getStringAttr(routine(op)),
       AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
       rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
 }

@@ -21,11 +21,6 @@ protected:
   virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
   /// Parameters that it takes beyond those.
   virtual llvm::SmallVector<mlir::AffineExpr> furtherParameters(hr::ContractOp) const { return {}; }
-  /// The second operand as the routine reads it.
-  virtual mlir::Value secondOperand(hr::ContractOp op, const MatrixProduct &,
-                                    mlir::RewriterBase &) const {
-    return op.getRhs();
-  }
 };
 
 } // namespace headrace

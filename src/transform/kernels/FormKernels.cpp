@@ -223,10 +223,14 @@ public:
     name = operatorName.str();
     count = 0;
   }
+  /// The kernel of the group itself.
+  hr::KernelOp first() const { return kernel; }
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (!isa<hr::KernelOp>(op))
       return;
+    if (count == 0)
+      kernel = cast<hr::KernelOp>(op);
     std::string own = count == 0 ? name : name + "/combine";
     if (count > 1)
       own += "." + std::to_string(count - 1);
@@ -237,6 +241,7 @@ public:
 private:
   std::string name;
   int count = 0;
+  hr::KernelOp kernel;
 };
 
 struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
@@ -268,9 +273,11 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       OpBuilder b(group.root(), &named);
       named.begin(choices.nameOf(group.namesake()));
       if (group.isStructured()) {
-        Packing packing = givenPacking(group.namesake(), choices);
-        SmallVector<Replacement> results = buildKernel(b, group, machine, packing);
-        notePacking(group.namesake(), packing, choices);
+        KernelForm form = givenForm(group.namesake(), choices);
+        SmallVector<Replacement> results = buildKernel(b, group, machine, form);
+        notePacking(group.namesake(), form.packing, choices);
+        if (Attribute decided = form.attribute(&getContext()))
+          named.first()->setAttr(kFormAttr, decided);
         for (auto [op, result] : results) {
           if (group.keepsAxes())
             attachRecipe(kernelOf(result), group, *model);
@@ -310,16 +317,16 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
   }
 
 private:
-  static Packing givenPacking(Operation *op, Choices &choices) {
-    Packing packing;
+  static KernelForm givenForm(Operation *op, Choices &choices) {
+    KernelForm form = KernelForm::given(choices.scheduleOf(choices.nameOf(op)).value_or(""));
     int64_t columns = 0;
     if (std::optional<std::string> wanted = choices.wanted("pack", op)) {
       if (StringRef(*wanted).getAsInteger(10, columns) || columns < 1)
         choices.refuse("pack", op, "expected a number of columns, 1 for none");
       else
-        packing.wanted = columns;
+        form.packing.wanted = columns;
     }
-    return packing;
+    return form;
   }
 
   static void notePacking(Operation *op, const Packing &packing, Choices &choices) {
@@ -332,6 +339,8 @@ private:
   /// Kernels that the recipe has a schedule for.
   static void giveSchedules(func::FuncOp program, Choices &choices) {
     llvm::StringSet<> existing;
+    for (auto call : program.getOps<hr::LibraryOp>())
+      existing.insert(kernelNameOf(call));
     program.walk([&](hr::KernelOp kernel) {
       StringRef name = kernel->getAttrOfType<StringAttr>(kKernelAttr).getValue();
       existing.insert(name);

@@ -10,20 +10,33 @@ using namespace mlir;
 
 namespace headrace {
 
-/// How many rows a block has: a fixed part of all where something is combined over them, else what
-/// makes a cell of reasonable size.
-AffineExpr KernelWriter::rowsPerBlock() const {
+/// Blocks are a fixed part of all rows where something is combined over them, else what makes a
+/// cell of reasonable size; or what the recipe says.
+void KernelWriter::decideBlocks() {
   constexpr int64_t kPointsPerCell = 1 << 14;
+  WalkBlocks &walk = form.walk;
   bool onlyRows = llvm::all_of(plans, [](const OpPlan &plan) { return plan.axes.size() == 1; });
-  int64_t unit = onlyRows ? 64 : 8; // blocks begin where whole vectors or groups of rows do
-  if (hasAccumulation())
-    return sizes[*group.walkAxis()].ceilDiv(group.walkBlocks() * unit) * unit;
+  walk.unit = onlyRows ? 64 : 8; // blocks begin where whole vectors or groups of rows do
+  if (hasAccumulation()) {
+    walk.blocks = group.walkBlocks();
+    if (walk.wantedBlocks && walk.refusalOf(*walk.wantedBlocks, 0).empty())
+      walk.blocks = *walk.wantedBlocks;
+    return;
+  }
   int64_t row = 1;
   for (auto [axis, size] : llvm::enumerate(sizes))
     if (static_cast<int>(axis) != *group.walkAxis() &&
         llvm::any_of(plans, [&](const OpPlan &p) { return llvm::is_contained(p.axes, axis); }))
       row *= constantValue(size).value_or(64);
-  return constantDim(std::max<int64_t>(1, kPointsPerCell / row / unit) * unit, context);
+  walk.block = std::max<int64_t>(1, kPointsPerCell / row / walk.unit) * walk.unit;
+  if (walk.wantedBlock && walk.refusalOf(0, *walk.wantedBlock).empty())
+    walk.block = *walk.wantedBlock;
+}
+
+AffineExpr KernelWriter::rowsPerBlock() const {
+  const WalkBlocks &walk = form.walk;
+  return walk.block ? constantDim(walk.block, context)
+                    : sizes[*group.walkAxis()].ceilDiv(walk.blocks * walk.unit) * walk.unit;
 }
 
 KernelWriter::Rows KernelWriter::rowsOf(OpBuilder &inner, Location loc, Value block) {
@@ -48,7 +61,7 @@ RankedTensorType KernelWriter::storedType(const OpPlan &plan) const {
         size = size + (low + high);
       }
   if (plan.accumulates)
-    shape.insert(shape.begin(), constantDim(group.walkBlocks(), context));
+    shape.insert(shape.begin(), constantDim(form.walk.blocks, context));
   return tensorType(shape, cast<RankedTensorType>(result.value.getType()).getElementType());
 }
 
@@ -60,8 +73,8 @@ SmallVector<Value> KernelWriter::emitBlocks(ArrayRef<Value> parts, ArrayRef<Type
     auto tensor = cast<RankedTensorType>(type);
     inits.push_back(emptyTensor(b, loc, shapeOf(tensor), tensor.getElementType()));
   }
-  AffineExpr cells = hasAccumulation() ? constantDim(group.walkBlocks(), context)
-                                       : sizes[*group.walkAxis()].ceilDiv(rowsPerBlock());
+  AffineExpr cells = form.walk.blocks ? constantDim(form.walk.blocks, context)
+                                      : sizes[*group.walkAxis()].ceilDiv(rowsPerBlock());
   SmallVector<OpFoldResult> bounds{sizeOperand(b, loc, cells)};
   auto emitBody = [&](OpBuilder &inner, Location, ValueRange arguments) {
     Rows rows = rowsOf(inner, loc, arguments.front());
@@ -106,8 +119,8 @@ Value KernelWriter::combined(const OpPlan &plan, Value partial) {
                                     /*keep_dims=*/false);
   KernelRules rules(all->getParentOfType<func::FuncOp>(), KernelRules::Loops::Whole);
   KernelGroup small(cast<hr::OperatorInterface>(all.getOperation()), rules);
-  Packing none;
-  Value result = buildKernel(b, small, machine, none).front().second;
+  KernelForm undecided;
+  Value result = buildKernel(b, small, machine, undecided).front().second;
   all.erase();
   return result;
 }

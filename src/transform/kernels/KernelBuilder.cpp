@@ -298,6 +298,8 @@ Value KernelWriter::withBorder(const OpPlan &plan, Value result) {
 }
 
 SmallVector<Replacement> KernelWriter::build() {
+  if (group.walkAxis())
+    decideBlocks();
   SmallVector<Value> inputs = collectInputs();
   SmallVector<Type> results;
   for (const OpPlan &plan : plans)
@@ -337,8 +339,8 @@ SmallVector<Replacement> KernelWriter::build() {
 }
 
 SmallVector<Replacement> buildKernel(OpBuilder &builder, const KernelGroup &group,
-                                     const Machine &machine, Packing &packing) {
-  return KernelWriter(builder, group, machine, packing).build();
+                                     const Machine &machine, KernelForm &form) {
+  return KernelWriter(builder, group, machine, form).build();
 }
 
 } // namespace headrace

@@ -17,8 +17,8 @@ using Replacement = std::pair<mlir::Operation *, mlir::Value>;
 /// Axes that every value of the group walks together become one; unit dimensions go. Operands and
 /// results are reshaped to that form outside the kernel, which moves nothing. The features of
 /// constant weights are split into register tiles and the weights packed accordingly, which is
-/// done once, at compile time.
+/// done once, at compile time. `form` says how, as far as the recipe does, and what was chosen.
 llvm::SmallVector<Replacement> buildKernel(mlir::OpBuilder &builder, const KernelGroup &group,
-                                           const Machine &machine, Packing &packing);
+                                           const Machine &machine, KernelForm &form);
 
 } // namespace headrace

@@ -1,5 +1,6 @@
 #include "transform/kernels/KernelPlan.h"
 
+#include "analysis/cost/FeatureTiles.h"
 #include "transform/recipe/KernelModel.h"
 
 #include <numeric>
@@ -9,8 +10,8 @@ using utils::IteratorType;
 
 namespace headrace {
 
-KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine, Packing &packing)
-    : group(group), machine(machine), packing(packing), context(group.root()->getContext()) {
+KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine, KernelForm &form)
+    : group(group), machine(machine), form(form), context(group.root()->getContext()) {
   for (const Axis &axis : group.getAxes())
     sizes.push_back(axis.size);
   planOperators();
@@ -18,6 +19,7 @@ KernelPlan::KernelPlan(const KernelGroup &group, const Machine &machine, Packing
     mergeAxes();
     splitFeatures();
   }
+  Packing &packing = form.packing;
   if (packing.wanted && packing.columns == 0 && packing.refusal.empty())
     packing.refusal = "it has no constant weights that could be packed";
   orderAxes();
@@ -205,6 +207,29 @@ void KernelPlan::split(Access &access, int outer, int inner) const {
   access.view.insert(at + 1, axisDim(inner));
 }
 
+/// How many columns the tiles of the weights have: as a step or the schedule says, else what should
+/// be fastest; 1 where they are not packed.
+int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, int64_t features) {
+  // Vectors hold sums, which may be wider than what is read.
+  Type element = getElementTypeOrSelf(group.anchor()->getResult(0));
+  FeatureTiles tiles{features,
+                     machine.packedLanes(std::max(1u, element.getIntOrFloatBitWidth() / 8)),
+                     machine.vectorRegisters};
+  for (const ViewDim &dim : ArrayRef(result.view).drop_back())
+    if (auto axis = dim.axis(); axis && !llvm::is_contained(rhs.view, dim))
+      if (auto rows = constantValue(sizes[*axis]))
+        tiles.rows = *rows;
+  Packing &packing = form.packing;
+  if (packing.wanted)
+    packing.refusal = tiles.refusalOf(*packing.wanted);
+  if (packing.wanted && packing.refusal.empty())
+    return *packing.wanted;
+  // Other tiles than those that divide the features are parts of what is packed.
+  if (packing.tile && !packing.wanted && tiles.refusalOf(*packing.tile).empty())
+    return *packing.tile;
+  return std::max<int64_t>(tiles.propose(), 1);
+}
+
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
 /// order they are used.
@@ -223,18 +248,12 @@ void KernelPlan::splitFeatures() {
   if (!canSplit(*feature))
     return;
   auto features = constantValue(sizes[*feature]);
-  // Vectors hold sums, which may be wider than what is read.
-  Type element = getElementTypeOrSelf(group.anchor()->getResult(0));
-  if (!features || !element.isIntOrFloat())
+  if (!features || !getElementTypeOrSelf(group.anchor()->getResult(0)).isIntOrFloat())
     return;
-  int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  int64_t tile = chooseFeatureTile(machine.packedLanes(elementBytes), *features);
-  if (packing.wanted && *features % *packing.wanted != 0)
-    packing.refusal = "there are " + std::to_string(*features) + " columns, which is no multiple";
-  else if (packing.wanted)
-    tile = *packing.wanted == 1 ? 0 : *packing.wanted;
-  packing.columns = std::max<int64_t>(tile, 1);
-  if (tile == 0)
+  int64_t tile = chooseFeatureTile(rhs, result, *features);
+  form.packing.columns = tile;
+  form.packing.features = *features;
+  if (tile == 1)
     return;
 
   int outer = *feature, inner = outer;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/Machine.h"
+#include "transform/kernels/KernelForm.h"
 #include "transform/kernels/KernelGroup.h"
 
 namespace headrace {
@@ -25,13 +26,6 @@ struct ViewDim {
   bool operator==(const ViewDim &other) const { return expr == other.expr; }
 };
 using View = llvm::SmallVector<ViewDim>;
-
-/// Of how many columns the tiles are that constant weights are packed in.
-struct Packing {
-  std::optional<int64_t> wanted; // 1: they are not packed; nothing: as the machine's vectors are
-  int64_t columns = 0;           // what was chosen; 0 where there is nothing to pack
-  std::string refusal;           // why not as wanted
-};
 
 class KernelPlan {
 public:
@@ -60,7 +54,7 @@ public:
     bool reads(int axis) const { return llvm::is_contained(indexed, axis); }
   };
 
-  KernelPlan(const KernelGroup &group, const Machine &machine, Packing &packing);
+  KernelPlan(const KernelGroup &group, const Machine &machine, KernelForm &form);
 
 protected:
   llvm::SmallVector<mlir::AffineExpr> sizesOf(const Access &access) const;
@@ -76,7 +70,7 @@ protected:
 
   const KernelGroup &group;
   const Machine &machine;
-  Packing &packing;
+  KernelForm &form;
   mlir::MLIRContext *context;
   llvm::SmallVector<mlir::AffineExpr> sizes; // of each axis
   std::vector<OpPlan> plans;                 // in program order
@@ -89,6 +83,7 @@ private:
   void mergeAxes();
   bool mergeable(int a, int b) const;
   void splitFeatures();
+  int64_t chooseFeatureTile(const Access &rhs, const Access &result, int64_t features);
   bool canSplit(int feature) const;
   void split(Access &access, int outer, int inner) const;
   void orderAxes();

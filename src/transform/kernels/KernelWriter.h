@@ -11,8 +11,8 @@ namespace headrace {
 class KernelWriter : private KernelPlan {
 public:
   KernelWriter(mlir::OpBuilder &b, const KernelGroup &group, const Machine &machine,
-               Packing &packing)
-      : KernelPlan(group, machine, packing), b(b) {}
+               KernelForm &form)
+      : KernelPlan(group, machine, form), b(b) {}
 
   llvm::SmallVector<Replacement> build();
 
@@ -45,6 +45,7 @@ private:
   bool hasAccumulation() const {
     return llvm::any_of(plans, [](const OpPlan &plan) { return plan.accumulates; });
   }
+  void decideBlocks();
   mlir::AffineExpr rowsPerBlock() const;
 
   mlir::OpBuilder &b;

@@ -17,6 +17,7 @@
 #include "dialect/ExpectedSizes.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/KernelForm.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -46,7 +47,7 @@ std::string fingerprint(hr::KernelOp kernel) {
     os << type << ";";
   for (Type type : kernel->getResultTypes())
     os << type << ";";
-  for (StringRef name : {kRecipeAttr, kInputNamesAttr})
+  for (StringRef name : {kRecipeAttr, kInputNamesAttr, kFormAttr})
     if (Attribute attribute = kernel->getAttr(name))
       os << attribute << ";";
   for (Operation &op : kernel.getBody().front())
@@ -127,8 +128,9 @@ ModuleOp outline(OpBuilder &b, hr::KernelOp kernel, StringRef symbol) {
   if (auto names = kernel->getAttrOfType<ArrayAttr>(kInputNamesAttr))
     for (auto [i, name] : llvm::enumerate(names))
       func.setArgAttr(i, kNameAttr, name);
-  if (Attribute recipe = kernel->getAttr(kRecipeAttr))
-    module->setAttr(kRecipeAttr, recipe);
+  for (StringRef name : {kRecipeAttr, kFormAttr})
+    if (Attribute attribute = kernel->getAttr(name))
+      module->setAttr(name, attribute);
   inner.setInsertionPointToStart(func.addEntryBlock());
   IRMapping mapping;
   for (BlockArgument argument : body.getArguments()) {

@@ -89,6 +89,8 @@ struct Stage {
     std::string source, loop;
   };
   std::vector<Pack> packs;
+  /// How many panels ahead it fetches what it reads, where a step says so.
+  std::map<std::string, int64_t> prefetches;
   /// The intrinsic that replaces its innermost loops; empty where they are loops.
   std::string intrinsic;
 
@@ -165,6 +167,7 @@ private:
   void cacheRead(const std::string &reader, const RecipeStep &step);
   void cacheWrite(const std::string &writer, const RecipeStep &step);
   void pack(Stage &stage, const RecipeStep &step);
+  void prefetch(Stage &stage, const RecipeStep &step);
   void tensorize(Stage &stage, const RecipeStep &step);
   void checkNesting(const Stage &stage) const;
   void checkVector(const Stage &stage, int loop) const;

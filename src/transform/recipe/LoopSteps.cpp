@@ -101,6 +101,8 @@ void LoopModel::run(const RecipeStep &step) {
     return computeAt(on, step);
   case RecipeStep::Kind::Pack:
     return pack(on, step);
+  case RecipeStep::Kind::Prefetch:
+    return prefetch(on, step);
   case RecipeStep::Kind::Tensorize:
     return tensorize(on, step);
   }

@@ -36,6 +36,7 @@ constexpr Grammar kSteps[] = {
     {RecipeStep::Kind::CacheWrite, "cache_write", false, 0, 0, nullptr, Operands::None, 1},
     {RecipeStep::Kind::ComputeAt, "compute_at", true, 0, 1, nullptr, Operands::None, 0},
     {RecipeStep::Kind::Pack, "pack", true, 0, 0, "at", Operands::Axes, 0},
+    {RecipeStep::Kind::Prefetch, "prefetch", true, 0, 0, "by", Operands::Sizes, 0},
     {RecipeStep::Kind::Tensorize, "tensorize", false, 1, kMany, "with", Operands::Target, 0},
 };
 
@@ -105,7 +106,7 @@ private:
     else if (grammar.operands == Operands::Target)
       step.target = name("an intrinsic");
     else
-      for (size_t i = 0; i < step.axes.size(); ++i)
+      for (size_t i = 0; i < std::max<size_t>(step.axes.size(), 1); ++i)
         step.sizes.push_back(number());
   }
 

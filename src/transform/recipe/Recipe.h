@@ -11,6 +11,7 @@
 //   C: cache_write -> C.local         # C's values computed apart, then copied
 //   C: compute_at D j.o               # computed inside D's loop, as far as one iteration needs it
 //   C: pack B at j.o                  # what C reads of B inside that loop, in the order it is read
+//   C: prefetch B by 2                # panels of B are fetched so far ahead; 0: not at all
 //   C: tensorize i.i j.i k.i with gemm8x8  # a call of what was declared, in place of those loops
 //
 // A recipe is data: it is printed, saved, edited as text and applied to any program that has
@@ -37,6 +38,7 @@ struct RecipeStep {
     CacheWrite,
     ComputeAt,
     Pack,
+    Prefetch,
     Tensorize,
   };
   Kind kind = Kind::Split;

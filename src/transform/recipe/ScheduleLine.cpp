@@ -108,6 +108,22 @@ std::vector<ScheduleLine> parseSchedules(std::string_view text, const ScheduleWo
   return lines;
 }
 
+std::optional<int64_t> parameterIn(llvm::StringRef text, llvm::StringRef name) {
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    llvm::StringRef words = line.split('#').first.split(':').second;
+    for (size_t at = words.find(name); at != llvm::StringRef::npos; at = words.find(name, at + 1)) {
+      llvm::StringRef behind = words.substr(at + name.size()).ltrim();
+      int64_t value = 0;
+      bool isWord = at > 0 && (words[at - 1] == ' ' || words[at - 1] == '\t');
+      if (isWord && behind.consume_front("=") && !behind.ltrim().consumeInteger(10, value))
+        return value;
+    }
+  }
+  return std::nullopt;
+}
+
 bool beginsWithSchedule(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> kinds) {
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ struct ScheduleWords {
 
 /// Throws `Error` (line and column, what was expected, what was found).
 std::vector<ScheduleLine> parseSchedules(std::string_view text, const ScheduleWords &words);
+
+/// The value that a line gives to a parameter, whoever else may find fault with the text; nothing
+/// where none does.
+std::optional<int64_t> parameterIn(llvm::StringRef text, llvm::StringRef name);
 
 /// Whether the first line gives a schedule of one of these kinds, rather than a step.
 bool beginsWithSchedule(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> kinds);

@@ -2,6 +2,7 @@
 // it.
 #include "transform/recipe/Intrinsic.h"
 #include "transform/recipe/LoopModel.h"
+#include "transform/recipe/Prefetch.h"
 #include "transform/recipe/StepNames.h"
 
 #include <algorithm>
@@ -177,6 +178,19 @@ void LoopModel::pack(Stage &stage, const RecipeStep &step) {
     if (other.source == step.target)
       throw Refusal{inQuotes(step.target) + " is packed already"};
   stage.packs.push_back({step.target, step.axes[0]});
+}
+
+void LoopModel::prefetch(Stage &stage, const RecipeStep &step) {
+  bool reads = std::any_of(stage.reads.begin(), stage.reads.end(),
+                           [&](const StageRead &r) { return r.source == step.target; });
+  if (!reads)
+    throw Refusal{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
+  if (find(step.target))
+    throw Refusal{inQuotes(step.target) + " is computed, not read from memory"};
+  if (step.sizes[0] < 0 || step.sizes[0] > kMostPanelsAhead)
+    throw Refusal{"expected 0 to " + std::to_string(kMostPanelsAhead) + " panels"};
+  if (!stage.prefetches.emplace(step.target, step.sizes[0]).second)
+    throw Refusal{inQuotes(step.target) + " is fetched by another step already"};
 }
 
 /// The loops that the step names are innermost, and compute what the intrinsic does.

@@ -1,6 +1,7 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/Helpers.h"
+#include "runtime/library/Gemm.h"
 #include "runtime/library/VectorExponential.h"
 
 #include <array>
@@ -72,12 +73,14 @@ template <class T> struct Product {
     return result;
   }
 
-  std::vector<T> run(ThreadPool &pool, const T *second = nullptr) {
+  std::vector<T> run(ThreadPool &pool, const T *second = nullptr,
+                     const std::vector<int64_t> &blocks = {}) {
     // Old values of c must not matter; memory between its rows must stay as it is.
     std::vector<T> c(static_cast<size_t>(batch * strideC + 1), std::numeric_limits<T>::quiet_NaN());
     void *buffers[] = {a.data(), second ? const_cast<T *>(second) : b.data(), c.data()};
-    int64_t parameters[] = {batch,   m,       n,       k,   transA, transB,
-                            strideA, strideB, strideC, lda, ldb,    ldc};
+    std::vector<int64_t> parameters{batch,   m,       n,       k,   transA, transB,
+                                    strideA, strideB, strideC, lda, ldb,    ldc};
+    parameters.insert(parameters.end(), blocks.begin(), blocks.end());
     call(routineOf<T>(), 3, buffers, parameters, pool);
     return c;
   }
@@ -120,6 +123,46 @@ protected:
 };
 using Precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(GemmRoutine, Precisions);
+
+TYPED_TEST(GemmRoutine, BlocksOfAnySizeComputeTheSame) {
+  ThreadPool pool(3);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{100, 130, 300},
+                         {1, 200, 90},
+                         {200, 1, 90},
+                         {33, 65, 0},
+                         {64, 64, 64}})
+    for (int64_t rows : {0, 32, 50, 1000})
+      for (int64_t columns : {0, 32, 64})
+        for (int64_t depth : {0, 64, 100, 5000}) {
+          Product<TypeParam> product{2, m, n, k, false, true, true};
+          std::vector<TypeParam> c = product.run(pool, nullptr, {rows, columns, depth});
+          product.expectNear(c);
+          ThreadPool one(1);
+          this->expectSameBits(product.run(one, nullptr, {rows, columns, depth}), c);
+        }
+  // A matrix with its own transpose, whose blocks are squares.
+  Product<TypeParam> own{1, 100, 100, 70, false, true, true};
+  std::vector<TypeParam> c = own.run(pool, own.a.data(), {64, 32, 0});
+  own.b = own.a;
+  own.expectNear(c);
+}
+
+TEST(Library, BlocksThatAProductCannotHaveAreFaults) {
+  auto faultOf = [](std::vector<int64_t> blocks) {
+    std::vector<int64_t> parameters{1, 64, 64, 256, 0, 0, 0, 0, 0, 256, 64, 64};
+    parameters.insert(parameters.end(), blocks.begin(), blocks.end());
+    return gemmStepFault<float>(parameters, std::array<int64_t, 3>{1 << 20, 1 << 20, 1 << 20});
+  };
+  EXPECT_EQ(faultOf({}), "");
+  EXPECT_EQ(faultOf({32, 0, 128}), "");
+  EXPECT_EQ(faultOf({1, 0, 0}),
+            "is cut into blocks that it cannot have: rows: expected 0, or at least 32");
+  EXPECT_EQ(faultOf({0, -64, 0}),
+            "is cut into blocks that it cannot have: columns: expected 0, or at least 32");
+  EXPECT_EQ(faultOf({0, 0, -1}),
+            "is cut into blocks that it cannot have: depth: expected 0, or at least 1");
+  EXPECT_NE(faultOf({0, 0, 1}), "");
+}
 
 TYPED_TEST(GemmRoutine, MatchesTheDefinition) {
   ThreadPool pool(3);

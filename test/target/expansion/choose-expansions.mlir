@@ -43,11 +43,11 @@ func.func @convolution(%x: tensor<2x9x9x3xf32>, %w: tensor<3x3x3x8xf32>) -> tens
   return %0 : tensor<2x4x4x8xf32>
 }
 
-// Weights of bytes lie in panels of 16 columns, with their sums: 3 panels of 64 * (1 + 4) bytes.
+// Products of bytes are a routine's; whether it finds their weights packed is decided later.
 // BYTES: #[[SIZES:.*]] = affine_map<() -> (1, 8, 33, 16, 0, 0, 0, 0, 264, 16, 33, 33, 1, 0)>
 // BYTES-LABEL: func @bytes
-// BYTES: hr.library "int8.packed_gemm"(%arg0, %{{.*}}) of {{.*}}parameters = #[[SIZES]]
-// BYTES-SAME: (tensor<8x16xi8>, tensor<960xi8>) -> tensor<8x33xi32>
+// BYTES: hr.library "int8.gemm"(%arg0, %{{.*}}) of {{.*}}parameters = #[[SIZES]]
+// BYTES-SAME: (tensor<8x16xi8>, tensor<16x33xi8>) -> tensor<8x33xi32>
 #columns = affine_map<(m, n, k) -> (k, n)>
 func.func @bytes(%a: tensor<8x16xi8>) -> tensor<8x33xi32> {
   %b = hr.constant dense<-3> : tensor<16x33xi8>

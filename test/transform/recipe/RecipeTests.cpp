@@ -32,7 +32,8 @@ TEST(Recipe, TextComesBackAsItWas) {
                      "C: cache_write\n"
                      "B.local: compute_at C j.o\n"
                      "B.local: compute_at C\n"
-                     "C: pack B at j.o\n";
+                     "C: pack B at j.o\n"
+                     "C: prefetch B by 2\n";
   EXPECT_EQ(Recipe::parse(text).text(), text);
 }
 
@@ -50,10 +51,10 @@ TEST(Recipe, SpaceCommentsAndBlankLinesDoNotMatter) {
 TEST(Recipe, MistakesAreNamedByLineAndColumn) {
   EXPECT_EQ(errorOf("C: parallel i\nC split i by 6"),
             "recipe, line 2, column 3: expected ':' after the stage 'C', found 'split'");
-  EXPECT_EQ(
-      errorOf("C: splt i by 6"),
-      "recipe, line 1, column 4: expected a step (split, tile, reorder, fuse, parallel, "
-      "unroll, vectorize, cache_read, cache_write, compute_at, pack, tensorize), found 'splt'");
+  EXPECT_EQ(errorOf("C: splt i by 6"),
+            "recipe, line 1, column 4: expected a step (split, tile, reorder, fuse, parallel, "
+            "unroll, vectorize, cache_read, cache_write, compute_at, pack, prefetch, tensorize), "
+            "found 'splt'");
   EXPECT_EQ(errorOf("C: split i 6"), "recipe, line 1, column 12: expected 'by', found '6'");
   EXPECT_EQ(errorOf("C: split i by six"),
             "recipe, line 1, column 15: expected a size, found 'six'");

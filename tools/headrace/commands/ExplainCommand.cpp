@@ -107,6 +107,10 @@ int explainModel(const ExplainOptions &options) {
     printJson(model->graph(options.phase, sizes));
     return 0;
   }
+  if (!options.phase.empty() && options.json) {
+    printJson(model->gradientGraphs(options.phase, gradientsOf(options, *model), sizes));
+    return 0;
+  }
   if (!options.phase.empty()) {
     std::string ir = options.gradient
                          ? model->gradientIr(options.phase, gradientsOf(options, *model), sizes)

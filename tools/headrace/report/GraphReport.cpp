@@ -8,7 +8,9 @@ namespace headrace::cli {
 
 using json = nlohmann::ordered_json;
 
-void printJson(const ProgramGraph &graph) {
+namespace {
+
+json asJson(const ProgramGraph &graph) {
   auto amount = [&](const DimExpr &value) -> json {
     if (std::optional<int64_t> constant = value.asConstant())
       return *constant;
@@ -36,11 +38,25 @@ void printJson(const ProgramGraph &graph) {
                      {"shape", shape},
                      {"bytes", amount(edge.bytes)}});
   }
-  fmt::print("{}\n", jsonText({{"model", graph.model},
-                               {"phase", graph.phase},
-                               {"symbols", graph.symbols},
-                               {"nodes", nodes},
-                               {"edges", edges}}));
+  return {{"model", graph.model},
+          {"phase", graph.phase},
+          {"symbols", graph.symbols},
+          {"nodes", nodes},
+          {"edges", edges}};
+}
+
+} // namespace
+
+void printJson(const ProgramGraph &graph) { fmt::print("{}\n", jsonText(asJson(graph))); }
+
+void printJson(const std::vector<std::pair<std::string, ProgramGraph>> &graphs) {
+  json all;
+  for (const auto &[name, graph] : graphs)
+    if (name.empty())
+      all = asJson(graph);
+    else
+      all[name] = asJson(graph);
+  fmt::print("{}\n", jsonText(all));
 }
 
 } // namespace headrace::cli

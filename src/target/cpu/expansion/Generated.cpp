@@ -1,5 +1,6 @@
 // Loops of our own on processors.
 #include "analysis/MatrixProduct.h"
+#include "analysis/cost/FeatureTiles.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "target/expansion/ProductShape.h"
 
@@ -15,8 +16,9 @@ bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != n
 Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
-  auto tile = static_cast<double>(
-      chooseFeatureTile(static_cast<int64_t>(lanes), static_cast<int64_t>(shape.columns)));
+  FeatureTiles tiles{static_cast<int64_t>(shape.columns), static_cast<int64_t>(lanes),
+                     machine.vectorRegisters};
+  auto tile = static_cast<double>(tiles.propose());
   double width = tile >= lanes || shape.columns <= 2 * lanes ? std::max(tile, 1.0) : 2 * lanes;
   double vectors = std::ceil(width / lanes), blocks = std::ceil(shape.columns / width);
   double most =

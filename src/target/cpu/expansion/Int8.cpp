@@ -1,9 +1,7 @@
 // Products of 8-bit integers by our own routine, convolutions as such products. Before:
 //   %c = hr.contract %a, %w maps [...] {accumulator = i32, unsigned_lhs} : (i8, i8) -> i32
 // After:
-//   %p = hr.constant ...  // the columns of %w in panels, with their sums
-//   %c = hr.library "int8.packed_gemm" (%a, %p)
-#include "dialect/ConstantData.h"
+//   %c = hr.library "int8.gemm" (%a, %w)
 #include "runtime/library/ByteProduct.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "target/cpu/expansion/Patches.h"
@@ -49,31 +47,11 @@ public:
   }
 
 private:
-  /// A constant that all products of the batch share lies in panels.
-  static bool isPacked(hr::ContractOp op) {
-    return op.getRhs().getDefiningOp<hr::ConstantOp>() && !asMatrixProduct(op)->batchedB;
-  }
-
-  StringRef routine(hr::ContractOp op) const override {
-    return isPacked(op) ? "int8.packed_gemm" : "int8.gemm";
-  }
+  StringRef routine(hr::ContractOp) const override { return "int8.gemm"; }
 
   SmallVector<AffineExpr> furtherParameters(hr::ContractOp op) const override {
     return {constantDim(op.getUnsignedLhs(), op.getContext()),
             constantDim(op.getUnsignedRhs(), op.getContext())};
-  }
-
-  Value secondOperand(hr::ContractOp op, const MatrixProduct &p,
-                      RewriterBase &rewriter) const override {
-    if (!isPacked(op))
-      return op.getRhs();
-    ByteProduct product{
-        Gemm::of(0, *constantValue(p.n), *constantValue(p.k), p.transposeA, p.transposeB),
-        op.getUnsignedLhs(), op.getUnsignedRhs()};
-    auto constant = op.getRhs().getDefiningOp<hr::ConstantOp>();
-    Tensor packed = packedColumns(product, constantTensor(constant.getValue()).as<uint8_t>());
-    auto type = RankedTensorType::get(packed.shape(), rewriter.getI8Type());
-    return rewriter.create<hr::ConstantOp>(constant.getLoc(), type, tensorAttribute(packed, type));
   }
 };
 

@@ -9,8 +9,9 @@
 // All rows use a panel of the weights, which is found in cache but for the first of them: that one
 // waits for memory, which is idle while the others compute. A panel is what the loops inside the
 // rows walk; it lies in one piece, and the next one behind it. Its lines are fetched evenly over
-// all rows.
+// all rows. How many panels ahead is up to the schedule (`hr.prefetch` on the operand, else one).
 #include "target/cpu/Passes.h"
+#include "transform/recipe/Prefetch.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -119,6 +120,14 @@ struct CpuPrefetchPanelsPass : impl::CpuPrefetchPanelsPassBase<CpuPrefetchPanels
   }
 
 private:
+  /// While one is used.
+  static int64_t panelsAhead(vector::TransferReadOp read) {
+    auto operand = cast<BlockArgument>(read.getSource());
+    auto kernel = cast<func::FuncOp>(operand.getOwner()->getParentOp());
+    auto given = kernel.getArgAttrOfType<IntegerAttr>(operand.getArgNumber(), kPrefetchAttr);
+    return given ? given.getInt() : kPanelsAhead;
+  }
+
   void prefetch(const PanelRead &panel) {
     vector::TransferReadOp read = panel.read;
     auto type = cast<MemRefType>(read.getSource().getType());
@@ -129,16 +138,17 @@ private:
     for (scf::ForOp loop : panel.passes)
       passes *= *tripsOf(loop);
     size *= steps;
-    if (passes < 2 || size * elementBytes < kLeastBytes || 2 * size * elementBytes > coreBytes ||
-        size == type.getNumElements())
+    int64_t ahead = panelsAhead(read);
+    if (ahead == 0 || passes < 2 || size * elementBytes < kLeastBytes ||
+        (1 + ahead) * size * elementBytes > coreBytes || size == type.getNumElements())
       return;
     Location loc = read.getLoc();
-    // Outside the rows: where the next panel begins.
+    // Outside the rows: where the panel begins that is fetched.
     OpBuilder b(panel.passes.back());
     SmallVector<ReassociationIndices> all(1);
     llvm::append_range(all.front(), llvm::seq<int64_t>(0, type.getRank()));
     Value flat = b.create<memref::CollapseShapeOp>(loc, read.getSource(), all);
-    AffineExpr begin = b.getAffineConstantExpr(size);
+    AffineExpr begin = b.getAffineConstantExpr(ahead * size);
     SmallVector<OpFoldResult> operands;
     int64_t stride = type.getNumElements();
     for (size_t dim = 0; dim + panel.inside.size() + 1 < read.getIndices().size(); ++dim) {

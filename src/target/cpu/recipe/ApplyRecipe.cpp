@@ -14,6 +14,7 @@
 #include "target/cpu/Passes.h"
 #include "target/cpu/walk/WalkPlan.h"
 #include "transform/recipe/Lowering.h"
+#include "transform/recipe/Prefetch.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -54,6 +55,17 @@ struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
   }
 
 private:
+  /// How far ahead operands are fetched, for `cpu-prefetch-panels`.
+  static void notePrefetches(func::FuncOp kernel, const LoopModel &model) {
+    Builder b(kernel.getContext());
+    for (auto read : kernel.getOps<bufferization::ToTensorOp>())
+      if (auto argument = dyn_cast<BlockArgument>(read.getMemref()))
+        for (const Stage &stage : model.getStages())
+          if (auto found = stage.prefetches.find(sourceName(read)); found != stage.prefetches.end())
+            kernel.setArgAttr(argument.getArgNumber(), kPrefetchAttr,
+                              b.getI64IntegerAttr(found->second));
+  }
+
   /// Why it did not fit; empty where it did.
   std::string tryApply(func::FuncOp kernel, StringRef text) {
     std::string reason;
@@ -65,6 +77,7 @@ private:
     try {
       LoopModel model = modelOfKernel(kernel);
       model.apply(Recipe::parse(text));
+      notePrefetches(kernel, model);
       lowerToLoops(kernel, model);
     } catch (const Error &error) {
       return error.what();

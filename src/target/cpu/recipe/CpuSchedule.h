@@ -1,9 +1,9 @@
 // How the loops of a kernel run on a processor: a record of a kind and a few numbers, which a tuner
 // varies and a recipe may give in one line. The steps of its recipe are written from it.
 //
-//   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1
+//   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1
 //   softmax1: rows vector=64
-//   sum1: walk rows=8 prefetch=1
+//   sum1: walk rows=8 prefetch=1 blocks=64 block=0
 #pragma once
 
 #include "transform/recipe/ScheduleLine.h"
@@ -25,14 +25,17 @@ struct CpuSchedule {
   int64_t vector = 0;   // Points, Rows: elements of a vector
   int64_t cell = 0;     // Points: elements of the last dimension that a thread takes; 0: all
   int64_t rows = 0;     // Tiles: of the tile; Walk: that are computed at a time
-  int64_t columns = 0;  // Tiles: of the tile
+  int64_t columns = 0;  // Tiles: of the tile; constant weights are packed so
   int64_t cells = 0;    // Plain, Tiles: about how many parts threads share
   int64_t pack = 0;     // Tiles: panels of the right side are copied (1), or read where they lie
   int64_t features = 0; // Tiles: a cell has all rows of a few features (1), or all features of some
-  int64_t prefetch = 0; // Walk: the next rows are fetched while some are computed (1)
+  int64_t prefetch = 0; // Tiles: how many panels of weights ahead are fetched while one is used
+                        // Walk: the next rows are fetched while some are computed (1)
+  int64_t blocks = 0;   // Walk: into how many the rows are cut; 0: by their size
+  int64_t block = 0;    // Walk: rows of a block; 0: by their number
 
   bool operator==(const CpuSchedule &) const = default;
-  /// "tiles rows=6 columns=32 cells=16 pack=0 features=1"
+  /// "tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1"
   std::string text() const;
 
   static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`

@@ -8,7 +8,8 @@ using namespace mlir;
 namespace headrace {
 
 KernelLoops::KernelLoops(func::FuncOp kernel, const Machine &machine)
-    : contents(KernelContents::of(kernel)), machine(machine) {
+    : contents(KernelContents::of(kernel)), machine(machine),
+      form(KernelForm::of(kernel->getParentOp())) {
   for (Operation *op : contents.ops)
     for (Type type : op->getOperandTypes()) {
       Type element = getElementTypeOrSelf(type);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/Machine.h"
+#include "transform/kernels/KernelForm.h"
 #include "transform/recipe/KernelModel.h"
 
 namespace headrace {
@@ -14,6 +15,7 @@ struct KernelLoops {
 
   KernelContents contents;
   const Machine &machine;
+  KernelForm form; // what was decided when it was formed
   llvm::SmallVector<int64_t> ranges;
   llvm::SmallVector<int64_t> nominal; // ranges, with nominal sizes for open ones
   llvm::SmallVector<mlir::utils::IteratorType> iterators;

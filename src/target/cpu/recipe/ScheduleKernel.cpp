@@ -4,6 +4,7 @@
 #include "target/cpu/recipe/ScheduleTiles.h"
 #include "target/cpu/recipe/StepWriter.h"
 #include "target/cpu/walk/WalkPlan.h"
+#include "transform/recipe/Prefetch.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -238,7 +239,9 @@ std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
   case Kind::Walk:
     if (std::string reason = most("rows", 1, 32); !reason.empty())
       return reason;
-    return most("prefetch", 0, 1);
+    if (std::string reason = most("prefetch", 0, 1); !reason.empty())
+      return reason;
+    return loops.form.walk.refusalOf(schedule.blocks, schedule.block);
   }
   llvm_unreachable("no such schedule");
 }
@@ -253,8 +256,12 @@ SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, Stri
   else if (name == "rows")
     for (int64_t rows = 1; rows <= 16; ++rows)
       candidates.push_back(rows);
-  else if (name == "cells")
+  else if (name == "cells" || name == "blocks")
     candidates = {1, 2, 4, 8, 16, 32, 64, 128};
+  else if (name == "block")
+    candidates = {64, 256, 1024, 4096, 16384};
+  else if (name == "prefetch" && schedule.kind == Kind::Tiles)
+    candidates = {0, 1, 2, kMostPanelsAhead};
   else if (name == "cell")
     candidates = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
   else
@@ -267,7 +274,10 @@ SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, Stri
   for (int64_t value : candidates) {
     CpuSchedule other = schedule;
     other.parameter(name) = value;
-    if (refusalOf(other).empty() && !llvm::is_contained(legal, value))
+    // A kernel is formed anew for other columns.
+    bool isPacked = name == "columns" && loops.form.packing.features > 0;
+    std::string refused = isPacked ? TileScheduler(loops).refusalIfPacked(other) : refusalOf(other);
+    if (refused.empty() && !llvm::is_contained(legal, value))
       legal.push_back(value);
   }
   return legal;
@@ -319,6 +329,8 @@ CpuSchedule KernelScheduler::propose(Kind kind) const {
     // As many rows as have an accumulator each in a register, with room for what is read.
     schedule.rows = loops.machine.vectorRegisters / 4;
     schedule.prefetch = 1;
+    schedule.blocks = loops.form.walk.blocks;
+    schedule.block = loops.form.walk.block;
     return schedule;
   }
   llvm_unreachable("no such schedule");

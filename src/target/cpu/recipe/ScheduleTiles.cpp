@@ -1,6 +1,7 @@
 #include "target/cpu/recipe/ScheduleTiles.h"
 
 #include "target/cpu/recipe/KernelShape.h"
+#include "transform/recipe/Prefetch.h"
 
 using namespace mlir;
 using utils::IteratorType;
@@ -8,6 +9,7 @@ using utils::IteratorType;
 namespace headrace {
 
 constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
+constexpr int64_t kMostVectors = 64; // that a tile is written out in
 
 TileScheduler::TileScheduler(const KernelLoops &loops)
     : loops(loops), anchor(loops.contents.reductions.front()) {
@@ -34,7 +36,7 @@ int64_t TileScheduler::vectorsOf(int64_t columns) const {
 /// Accumulators of so many rows fit in registers beside what they are computed from.
 int64_t TileScheduler::rowsInRegisters(int64_t vectors) const {
   int64_t registers = loops.machine.vectorRegisters;
-  return isContraction(anchor) ? std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14)
+  return isContraction(anchor) ? FeatureTiles::mostRows(registers, vectors)
                                : std::max<int64_t>(1, registers / (4 * vectors));
 }
 
@@ -47,7 +49,7 @@ CpuSchedule TileScheduler::propose() const {
   CpuSchedule schedule;
   schedule.kind = CpuSchedule::Kind::Tiles;
   schedule.cells = kWantedCells;
-  schedule.columns = proposeColumns();
+  schedule.columns = proposeColumns(row);
   schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
@@ -56,34 +58,63 @@ CpuSchedule TileScheduler::propose() const {
   if (schedule.features)
     schedule.cells = std::max<int64_t>(kWantedCells / 2, 2 * loops.machine.rates.threads);
   schedule.pack = packingPays(tileOf(schedule));
+  schedule.prefetch = prefetchesPanels() ? kPanelsAhead : 0;
   return schedule;
 }
 
-int64_t TileScheduler::proposeColumns() const {
+/// Tiles of the columns of the root as it was formed, where these rows are in a tile.
+int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
   int64_t twoVectors = 2 * loops.lanes();
   if (loops.isOpen(parallel.back()))
     return twoVectors;
-  int64_t features = loops.ranges[parallel.back()];
-  int64_t columns = chooseFeatureTile(loops.lanes(), features);
+  FeatureTiles tiles{loops.ranges[parallel.back()], loops.lanes(), loops.machine.vectorRegisters};
+  if (rows && isContraction(anchor) && !isFeatureBlock(anchor, *rows) && !loops.isOpen(*rows))
+    tiles.rows = loops.ranges[*rows];
+  int64_t columns = tiles.propose();
   // Full vectors with something left over beat a divisor that leaves lanes idle.
-  return columns < loops.lanes() && features > twoVectors ? twoVectors : columns;
+  return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
+}
+
+/// Whether the weights come from memory, where panels of them can be fetched ahead of their use.
+bool TileScheduler::prefetchesPanels() const {
+  if (!isContraction(anchor))
+    return false;
+  Value right = linalg::GenericOp(anchor)->getOperand(1);
+  return isa<BlockArgument>(right) || right.getDefiningOp<bufferization::ToTensorOp>();
 }
 
 std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
-  constexpr int64_t kMostVectors = 64; // that a tile is written out in
   bool isOpen = loops.isOpen(parallel.back());
-  int64_t features = isOpen ? kMostVectors * loops.lanes() : loops.ranges[parallel.back()];
-  if (schedule.columns < 1 || schedule.columns > features)
-    return "columns: expected 1 to " + std::to_string(features);
-  if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
-    return "rows: expected at least 1, and a tile of at most " + std::to_string(kMostVectors) +
-           " vectors";
+  int64_t columns = isOpen ? kMostVectors * loops.lanes() : loops.ranges[parallel.back()];
+  if (schedule.columns < 1 || schedule.columns > columns)
+    return "columns: expected 1 to " + std::to_string(columns) +
+           (columns < loops.form.packing.features ? ", which the weights are packed by" : "");
   if (!row && schedule.rows > 1)
     return "rows: expected 1, since no two rows share what they read";
   if (row && !loops.isOpen(*row) && schedule.rows > loops.ranges[*row])
     return "rows: expected at most the " + std::to_string(loops.ranges[*row]) + " there are";
   if (row && isFeatureBlock(anchor, *row) && loops.ranges[*row] % schedule.rows != 0)
     return "rows: expected a divisor of " + std::to_string(loops.ranges[*row]);
+  return refusalOfRest(schedule);
+}
+
+std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
+  FeatureTiles all;
+  all.features = loops.form.packing.features;
+  if (std::string reason = all.refusalOf(schedule.columns); !reason.empty())
+    return "columns: " + reason;
+  int64_t blocks = all.features / schedule.columns;
+  bool isSingleRow = !row || isFeatureBlock(anchor, *row);
+  if (isSingleRow && blocks % schedule.rows != 0)
+    return "rows: expected a divisor of " + std::to_string(blocks);
+  return refusalOfRest(schedule);
+}
+
+/// What does not depend on how the weights are packed.
+std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
+  if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
+    return "rows: expected at least 1, and a tile of at most " + std::to_string(kMostVectors) +
+           " vectors";
   if (schedule.cells < 1)
     return "cells: expected at least 1";
   if (schedule.pack > 1)
@@ -94,6 +125,10 @@ std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
     return "features: expected 0 or 1";
   if (schedule.features && !byColumns)
     return "features: expected 0, since no weights are used by several rows";
+  if (schedule.prefetch > kMostPanelsAhead)
+    return "prefetch: expected 0 to " + std::to_string(kMostPanelsAhead);
+  if (schedule.prefetch && !prefetchesPanels())
+    return "prefetch: expected 0, since it reads no weights from memory";
   return "";
 }
 
@@ -131,6 +166,9 @@ void TileScheduler::write(const CpuSchedule &schedule, StepWriter &steps) const 
   std::string panelLoop = writeTiles(tile, order, steps);
   if (schedule.pack && !panelLoop.empty())
     steps.pack(anchor, sourceName(anchor->getOperand(1)), panelLoop);
+  // What recipes do not speak of is fetched as far ahead as this.
+  if (prefetchesPanels() && schedule.prefetch != kPanelsAhead)
+    steps.prefetch(anchor, sourceName(anchor->getOperand(1)), schedule.prefetch);
 }
 
 /// Whether a cell has all rows of a few features, so that each weight comes from beyond the core's
@@ -299,7 +337,7 @@ std::optional<int64_t> TileScheduler::findRow() const {
     return std::nullopt;
   };
   if (isContraction(anchor)) {
-    int64_t many = (rowsInRegisters(vectorsOf(proposeColumns())) + 1) / 2;
+    int64_t many = (rowsInRegisters(vectorsOf(proposeColumns(std::nullopt))) + 1) / 2;
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };

@@ -1,6 +1,7 @@
 // Schedules of contractions, convolutions and windows: a register tile carried over the reduction.
 #pragma once
 
+#include "analysis/cost/FeatureTiles.h"
 #include "target/cpu/recipe/CpuSchedule.h"
 #include "target/cpu/recipe/KernelLoops.h"
 #include "target/cpu/recipe/StepWriter.h"
@@ -17,6 +18,9 @@ public:
   CpuSchedule propose() const;
   /// Why a tile cannot be so; empty where it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
+  /// The same for other tiles of columns than the kernel was formed with, where its weights would
+  /// be packed in them.
+  std::string refusalIfPacked(const CpuSchedule &schedule) const;
   void write(const CpuSchedule &schedule, StepWriter &steps) const;
 
 private:
@@ -33,9 +37,11 @@ private:
   double operandBytes(unsigned operand) const;
   bool leavesRemainder(int64_t dim, int64_t tile) const;
   std::optional<int64_t> findRow() const;
-  int64_t proposeColumns() const;
+  int64_t proposeColumns(std::optional<int64_t> rows) const;
   int64_t rowsInRegisters(int64_t vectors) const;
   int64_t mostRows(int64_t vectors) const;
+  std::string refusalOfRest(const CpuSchedule &schedule) const;
+  bool prefetchesPanels() const;
   int64_t vectorsOf(int64_t columns) const;
 
   const KernelLoops &loops;

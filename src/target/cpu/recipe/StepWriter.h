@@ -29,6 +29,9 @@ public:
   void pack(mlir::Operation *op, const std::string &source, const std::string &axis) {
     add(op, RecipeStep::Kind::Pack, {axis}).target = source;
   }
+  void prefetch(mlir::Operation *op, const std::string &source, int64_t panels) {
+    add(op, RecipeStep::Kind::Prefetch, {}, {panels}).target = source;
+  }
   /// The last axis becomes vectors, those outside it are unrolled around them.
   void registerTile(mlir::Operation *op, Names axes) {
     if (axes.empty())

@@ -4,6 +4,7 @@
 // After: each of them fetches a seventh of the next one, which lies behind it; the last panel is
 // followed by none.
 // CHECK-DAG: #[[NEXT:.*]] = affine_map<(d0) -> (d0 * 8192 + 8192, 122880)>
+// CHECK-DAG: #[[SECOND:.*]] = affine_map<(d0) -> (d0 * 8192 + 16384, 122880)>
 // CHECK-DAG: #[[PLACE:.*]] = affine_map<(d0, d1, d2) -> (d0 * 1280 + d1 * 5 + d2)>
 // CHECK-LABEL: func.func @rows
 // CHECK: scf.for %[[CELL:.*]] = %arg2 to %arg3
@@ -56,6 +57,34 @@ func.func @nothing(%w: memref<16x256x32xf32>, %u: memref<16x4x32xf32>, %begin: i
         %v = vector.transfer_read %u[%cell, %k, %c0], %zero {in_bounds = [true]} : memref<16x4x32xf32>, vector<32xf32>
         %s = arith.addf %acc, %v : vector<32xf32>
         scf.yield %s : vector<32xf32>
+      }
+    }
+  }
+  return
+}
+
+// As far ahead as the schedule says, or not at all.
+// CHECK-LABEL: func.func @ahead
+// CHECK: affine.min #[[SECOND]]
+// CHECK: memref.prefetch
+// CHECK: vector.transfer_read %arg0
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.transfer_read %arg1
+func.func @ahead(%w: memref<16x256x32xf32> {hr.prefetch = 2 : i64}, %u: memref<16x256x32xf32> {hr.prefetch = 0 : i64}, %begin: index, %end: index) {
+  %zero = arith.constant 0.0 : f32
+  %start = arith.constant dense<0.0> : vector<32xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c256 = arith.constant 256 : index
+  scf.for %cell = %begin to %end step %c1 {
+    scf.for %row = %c0 to %c7 step %c1 {
+      %sum = scf.for %k = %c0 to %c256 step %c1 iter_args(%acc = %start) -> (vector<32xf32>) {
+        %v = vector.transfer_read %w[%cell, %k, %c0], %zero {in_bounds = [true]} : memref<16x256x32xf32>, vector<32xf32>
+        %v2 = vector.transfer_read %u[%cell, %k, %c0], %zero {in_bounds = [true]} : memref<16x256x32xf32>, vector<32xf32>
+        %s = arith.addf %acc, %v : vector<32xf32>
+        %s2 = arith.addf %s, %v2 : vector<32xf32>
+        scf.yield %s2 : vector<32xf32>
       }
     }
   }

@@ -1,0 +1,53 @@
+#include "analysis/cost/FeatureTiles.h"
+
+#include "analysis/cost/CostModel.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace headrace {
+
+int64_t FeatureTiles::mostRows(int64_t registers, int64_t vectors) {
+  return std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14);
+}
+
+double FeatureTiles::efficiencyOf(int64_t columns) const {
+  // The code generator pads a row of a tile to the next power of two.
+  int64_t padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(columns)));
+  int64_t vectors = (padded + lanes - 1) / lanes;
+  // A single row is computed for several tiles of columns at once.
+  int64_t sharing = rows == 1 ? features / columns : rows;
+  RegisterTile tile;
+  tile.rows = static_cast<double>(std::min(mostRows(registers, vectors), sharing));
+  tile.width = static_cast<double>(columns);
+  tile.lanes = static_cast<double>(lanes);
+  return tile.efficiency();
+}
+
+int64_t FeatureTiles::propose() const {
+  // Two vectors share each broadcast of the other operand and come first among equals.
+  std::vector<int64_t> candidates{2 * lanes, 4 * lanes, lanes};
+  auto isTile = [&](int64_t tile) { return tile > 1 && features % tile == 0; };
+  if (features <= 2 * lanes)
+    candidates.push_back(features);
+  else if (std::ranges::none_of(candidates, isTile))
+    // More than half of two vectors in use, or of four, is better than half of one.
+    for (int64_t most : {2 * lanes, 4 * lanes})
+      for (int64_t tile = most - 1; tile > most / 2; --tile)
+        candidates.push_back(tile);
+  candidates.insert(candidates.end(), {lanes / 2, lanes / 4});
+  std::erase_if(candidates, [&](int64_t tile) { return !isTile(tile) && tile != features; });
+  int64_t best = 0;
+  for (int64_t tile : candidates)
+    if (best == 0 || efficiencyOf(tile) > efficiencyOf(best))
+      best = tile;
+  return best;
+}
+
+std::string FeatureTiles::refusalOf(int64_t columns) const {
+  if (columns < 1 || features % columns != 0)
+    return "there are " + std::to_string(features) + " columns, which is no multiple";
+  return "";
+}
+
+} // namespace headrace

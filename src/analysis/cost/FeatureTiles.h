@@ -1,0 +1,30 @@
+// How the features of a product, the columns of its weights, are cut into tiles: what a register
+// tile spans, and what constant weights are packed in. One number for both.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+struct FeatureTiles {
+  int64_t features = 1;
+  int64_t lanes = 8, registers = 16; // of the machine's vectors
+  /// How many rows share the columns.
+  int64_t rows = std::numeric_limits<int64_t>::max();
+
+  /// The tile whose products take the least time; 0 where none makes good vectors.
+  int64_t propose() const;
+  /// Why weights cannot be packed in tiles of so many columns; empty where they can.
+  std::string refusalOf(int64_t columns) const;
+
+  /// Accumulators of so many rows fit in registers beside what they are computed from.
+  static int64_t mostRows(int64_t registers, int64_t vectors);
+
+private:
+  double efficiencyOf(int64_t columns) const;
+};
+
+} // namespace headrace

@@ -1,0 +1,38 @@
+// How a library's routine is called: which of those that compute the same, and the blocks that its
+// work is cut into. A record as generated kernels have one (recipe/CpuSchedule.h), in a line of its
+// own in recipes.
+//
+//   kernel gemm1/call:
+//     call: openblas.sgemm rows=256 columns=0 depth=0
+//   kernel gemm2/call:
+//     call: int8.packed_gemm
+#pragma once
+
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+#include "transform/recipe/ScheduleLine.h"
+
+namespace headrace {
+
+struct CallSchedule {
+  std::string routine;
+  /// Of products in floating point: blocks of the result and of what is summed over; 0: as the
+  /// sizes suggest.
+  int64_t rows = 0, columns = 0, depth = 0;
+
+  /// "call: openblas.sgemm rows=0 columns=0 depth=0"
+  std::string line() const;
+  /// As one line says of a call that would be like `proposed`. Throws `Error`.
+  static CallSchedule parse(std::string_view text, const CallSchedule &proposed);
+};
+
+/// Whether there is anything to decide of the call.
+bool hasSchedule(hr::LibraryOp call);
+/// What should be fastest: constant weights packed, blocks by size.
+CallSchedule proposeFor(hr::LibraryOp call);
+/// Why it cannot be called so; empty where it can.
+std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call);
+/// Other legal ways that are worth trying, for a call that has its schedule.
+std::vector<CallSchedule> alternativesOf(hr::LibraryOp call);
+
+} // namespace headrace

@@ -1,0 +1,56 @@
+#include "analysis/cost/FeatureTiles.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+FeatureTiles wide(int64_t features) { return {.features = features, .lanes = 16, .registers = 32}; }
+
+TEST(FeatureTilesTest, TwoVectorsWhereTheyDivide) {
+  EXPECT_EQ(wide(512).propose(), 32);
+  EXPECT_EQ(wide(48).propose(), 16);
+  EXPECT_EQ((FeatureTiles{.features = 512, .lanes = 8, .registers = 16}.propose()), 16);
+}
+
+TEST(FeatureTilesTest, FewFeaturesAreOneTile) {
+  for (int64_t features : {1, 3, 10, 17, 24, 31})
+    EXPECT_EQ(wide(features).propose(), features);
+}
+
+TEST(FeatureTilesTest, MostOfTwoOrFourVectorsWhereNoneDivides) {
+  EXPECT_EQ(wide(120).propose(), 30);
+  EXPECT_EQ(wide(37).propose(), 37);
+}
+
+TEST(FeatureTilesTest, ManyFeaturesThatNoVectorDividesAreNotPacked) {
+  EXPECT_EQ(wide(202).propose(), 0); // halves of a hundred and one
+  EXPECT_EQ(wide(1001).propose(), 0);
+}
+
+TEST(FeatureTilesTest, FewRowsTakeMoreVectorsSoThatSumsDoNotWait) {
+  FeatureTiles two = wide(512);
+  two.rows = 2;
+  EXPECT_EQ(two.propose(), 64);
+  two.rows = 4;
+  EXPECT_EQ(two.propose(), 32);
+}
+
+TEST(FeatureTilesTest, EveryProposalIsLegal) {
+  for (int64_t features = 1; features <= 300; ++features)
+    for (int64_t rows : {1, 2, 3, 8, 1000}) {
+      FeatureTiles tiles = wide(features);
+      tiles.rows = rows;
+      if (int64_t tile = tiles.propose())
+        EXPECT_EQ(tiles.refusalOf(tile), "") << features;
+    }
+}
+
+TEST(FeatureTilesTest, RefusalsGiveTheReason) {
+  EXPECT_EQ(wide(16).refusalOf(7), "there are 16 columns, which is no multiple");
+  EXPECT_EQ(wide(16).refusalOf(0), "there are 16 columns, which is no multiple");
+  EXPECT_EQ(wide(16).refusalOf(16), "");
+}
+
+} // namespace
+} // namespace headrace
