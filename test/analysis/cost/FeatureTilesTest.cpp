@@ -24,7 +24,7 @@ TEST(FeatureTilesTest, MostOfTwoOrFourVectorsWhereNoneDivides) {
 }
 
 TEST(FeatureTilesTest, ManyFeaturesThatNoVectorDividesAreNotPacked) {
-  EXPECT_EQ(wide(202).propose(), 0); // halves of a hundred and one
+  EXPECT_EQ(wide(202).propose(), 0); // twice a prime
   EXPECT_EQ(wide(1001).propose(), 0);
 }
 
