@@ -234,6 +234,17 @@ def test_scheduled_operators_run_in_the_other_simulator(
         assert json.loads(done.stdout)["cycles"] == program.cycles(), folder.name
 
 
+def test_rounding_costs_layers_cycles() -> None:
+    rows = {
+        words: json.loads(headrace("layers", "--json", *words).stdout)
+        for words in ((), ("--quantized",))
+    }
+    for plain, quantized in zip(rows[()], rows[("--quantized",)]):
+        assert plain["layer"] == quantized["layer"]
+        assert plain["cycles"] < quantized["cycles"]
+        assert "tensorize gemm\nvthread" in quantized["recipe"]
+
+
 def test_layers_come_near_the_peak(tmp_path: Path) -> None:
     done = headrace("layers", "--json", "--roofline", tmp_path / "roofline.svg")
     assert done.returncode == 0, done.stderr

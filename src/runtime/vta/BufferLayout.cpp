@@ -62,9 +62,10 @@ namespace {
 /// Calls visit(position in memory, index in the row-major tensor or -1 where it stands over).
 template <class Visit> void forEachElement(const Layout &layout, const Shape &shape, Visit visit) {
   std::vector<int64_t> extents = extentsOf(layout, shape), steps(layout.size(), 0);
+  std::vector<int64_t> index(shape.size());
   int64_t count = elementCount(extents);
   for (int64_t position = 0; position < count; ++position) {
-    std::vector<int64_t> index(shape.size(), 0);
+    std::ranges::fill(index, 0);
     for (size_t a = 0; a < layout.size(); ++a)
       index[static_cast<size_t>(layout[a].dimension)] += steps[a] * layout[a].block;
     int64_t linear = 0;

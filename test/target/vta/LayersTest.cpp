@@ -38,6 +38,28 @@ TEST_P(VtaLayers, ResNetLayersAreComputedBitForBit) {
     }
 }
 
+// The first convolution has three channels, of a block of 16 or 32.
+TEST_P(VtaLayers, TheFirstLayersOfResNetAreComputedBitForBit) {
+  Operator first = convolutionOf({large() ? 224 : 30, 3, 64, 7, 2}, 1);
+  int64_t image = first.result().height;
+  Operator pool{"pool", {1, 64, image, image}, MaxPool{3, 3, 2, 2, 1, 1, 1, 1}, {}};
+  for (const Operator &op : {first, pool})
+    for (int64_t threads : {1, 2})
+      expectRight(op, propose(op, configuration, threads), configuration);
+}
+
+// A convolution of MobileNet for each channel alone, and one in groups that do not fill blocks.
+TEST_P(VtaLayers, GroupedLayersAreComputedBitForBit) {
+  for (auto [channels, groups, out] :
+       {std::tuple(64, 64, 64), {96, 4, 48}, {40, 5, 80}, {9, 3, 6}}) {
+    Operator op = convolutionOf({14, channels / groups, out, 3, 1}, configuration.batch());
+    op.input.channels = channels;
+    std::get<Convolution>(op.core).groups = groups;
+    for (int64_t threads : {1, 2})
+      expectRight(op, propose(op, configuration, threads), configuration);
+  }
+}
+
 TEST_P(VtaLayers, DenseLayersAreComputedBitForBit) {
   for (int64_t threads : {1, 2})
     for (auto [rows, columns, depth] :

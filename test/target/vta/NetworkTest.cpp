@@ -103,6 +103,17 @@ TEST(VtaThreads, WeightsThatFitStayOnTheChip) {
   EXPECT_EQ(simulation.work.bytes[static_cast<size_t>(Memory::Wgt)], 64 * 64 * 9);
 }
 
+// Two groups of 40 channels share the third block: the one has it alone on the chip, the other with
+// the fourth.
+TEST(VtaTransfers, PartsOfOverlappingGroupsAreNotTakenForEachOther) {
+  Operator op = convolutionOf({4, 40, 32, 1, 1}, 1);
+  op.input.channels = 80;
+  std::get<Convolution>(op.core).groups = 2;
+  for (int64_t threads : {1, 2})
+    for (Schedule::Keep keep : {Schedule::Keep::Weights, Schedule::Keep::Inputs})
+      expectRight(op, {1, 4, 4, 1, 2, threads, Schedule::Along::In, keep}, {});
+}
+
 TEST(VtaThreads, HideTransfers) {
   Operator op = convolutionOf({14, 64, 64, 3, 1}, 1);
   EXPECT_LT(expectRight(op, propose(op, {}, 2), {}).cycles,

@@ -166,6 +166,7 @@ TEST(VtaLegalOperators, BuffersMustBeThoseOfTheImages) {
   EXPECT_THROW(write(op, propose(op, {}), stream, inputs, wrong), Error);
   EXPECT_THROW(write(op, propose(op, {}), stream, inputs, plain), Error);
   EXPECT_THROW(write(op, propose(op, {}), stream, {}, x), Error);
+  EXPECT_THROW(write(op, propose(op, {}), stream, inputs, x), Error); // over what is still read
 }
 
 TEST(VtaPropose, IsTheSameEveryTime) {

@@ -16,7 +16,7 @@ namespace {
 
 struct VtaLayersOptions {
   std::string configuration, roofline;
-  bool json = false, recipes = false;
+  bool json = false, recipes = false, quantized = false;
 };
 
 constexpr std::array<int64_t, 3> bandwidths = {4, 8, 16}; // bytes a cycle
@@ -30,8 +30,9 @@ struct Measured {
   std::array<std::array<vta::ScheduleReport, bandwidths.size()>, 2> others;
 };
 
-Measured measure(const vta::Layer &layer, const vta::Configuration &configuration) {
-  Measured measured{vta::operatorOf(layer, configuration.batch()), {}, {}, {}};
+Measured measure(const vta::Layer &layer, const vta::Configuration &configuration,
+                 vta::LayerStages stages) {
+  Measured measured{vta::operatorOf(layer, configuration.batch(), stages), {}, {}, {}};
   for (size_t i = 0; i < 2; ++i) {
     measured.schedules[i] = vta::propose(measured.op, configuration, static_cast<int64_t>(i) + 1);
     measured.reports[i] = vta::simulate(measured.op, measured.schedules[i], configuration);
@@ -97,7 +98,9 @@ int showLayers(const VtaLayersOptions &options) {
     configuration = vta::Configuration::read(options.configuration);
   std::vector<Measured> layers;
   for (const vta::Layer &layer : vta::resNet18Layers())
-    layers.push_back(measure(layer, configuration));
+    layers.push_back(
+        measure(layer, configuration,
+                options.quantized ? vta::LayerStages::Quantized : vta::LayerStages::Clip));
   if (!options.roofline.empty()) {
     std::vector<vta::RooflinePoint> points;
     for (const Measured &layer : layers)
@@ -127,6 +130,8 @@ void addVtaLayers(CLI::App &vta, Action &action) {
       ->type_name("FILE");
   command->add_option("--roofline", options->roofline, "Write a roofline plot as SVG")
       ->type_name("FILE");
+  command->add_flag("--quantized", options->quantized,
+                    "With a bias, rounding to even and a relu in place of a shift and a clip");
   command->add_flag("--recipes", options->recipes, "Show the schedules, too");
   command->add_flag("--json", options->json, "Report as JSON");
   command->callback([options, &action] { action = [options] { return showLayers(*options); }; });

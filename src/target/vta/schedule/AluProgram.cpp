@@ -1,5 +1,6 @@
 #include "target/vta/schedule/AluProgram.h"
 
+#include "runtime/vta/CycleModel.h"
 #include "target/vta/schedule/ValueRange.h"
 
 #include <algorithm>
@@ -205,19 +206,23 @@ bool AluProgram::hasCopy() const {
 }
 
 double AluProgram::cyclesPerElement(const Configuration &configuration) const {
+  CycleConstants constants;
   double cycles = 0;
+  auto loaded = [&](DType type) {
+    Memory memory = type == DType::I8 ? Memory::Acc8 : Memory::Acc;
+    return static_cast<double>(configuration.elementBytes(memory)) /
+           static_cast<double>(constants.bytesPerCycle);
+  };
   for (const AluPass &pass : passes)
     switch (pass.kind) {
     case AluPass::Kind::Copy: // a reset and a sum
-      cycles += 3;
+      cycles += static_cast<double>(constants.gemmInterval + constants.aluInterval);
       break;
     case AluPass::Kind::Load:
-      cycles += static_cast<double>(configuration.elementBytes(
-                    pass.type == DType::I8 ? Memory::Acc8 : Memory::Acc)) /
-                8;
+      cycles += loaded(pass.type);
       break;
     default:
-      cycles += 2;
+      cycles += static_cast<double>(constants.aluInterval);
     }
   return cycles;
 }

@@ -16,7 +16,24 @@ std::string nameOf(const Layer &layer) {
          std::to_string(layer.stride);
 }
 
-Operator operatorOf(const Layer &layer, int64_t batch) {
+namespace {
+
+std::vector<AluStage> stagesOf(LayerStages stages, int64_t channels) {
+  using Op = AluStage::Op;
+  if (stages == LayerStages::Clip)
+    return {{Op::ShiftRight, Immediate{8}}, {Op::Min, Immediate{127}}, {Op::Max, Immediate{-128}}};
+  PerChannel bias;
+  for (int64_t c = 0; c < channels; ++c)
+    bias.values.push_back(static_cast<int32_t>(c));
+  return {{Op::Add, bias},
+          {Op::RoundShiftRight, Immediate{8}},
+          {Op::Max, Immediate{0}},
+          {Op::Min, Immediate{127}}};
+}
+
+} // namespace
+
+Operator operatorOf(const Layer &layer, int64_t batch, LayerStages stages) {
   Convolution core;
   core.weights = Tensor::allocate(DType::I8, {layer.out, layer.in, layer.window, layer.window});
   std::fill_n(core.weights.as<int8_t>(), core.weights.elements(), int8_t{127});
@@ -25,9 +42,7 @@ Operator operatorOf(const Layer &layer, int64_t batch) {
   return {nameOf(layer),
           {batch, layer.in, layer.image, layer.image},
           core,
-          {{AluStage::Op::ShiftRight, Immediate{8}},
-           {AluStage::Op::Min, Immediate{127}},
-           {AluStage::Op::Max, Immediate{-128}}}};
+          stagesOf(stages, layer.out)};
 }
 
 } // namespace headrace::vta

@@ -16,8 +16,13 @@ std::vector<Layer> resNet18Layers();
 /// "56, 64 -> 64, 3/1"
 std::string nameOf(const Layer &layer);
 
-/// The convolution, then a shift by 8 and a clip to 8 bits. Its weights are the largest there are,
-/// so that no stage can be left out.
-Operator operatorOf(const Layer &layer, int64_t batch);
+/// What follows the convolution.
+enum class LayerStages {
+  Clip,      ///< a shift by 8 and a clip to 8 bits
+  Quantized, ///< a bias, a shift that rounds to even, and a relu with 8 bits: as QDQ networks have
+};
+
+/// Its weights are the largest there are, so that no stage can be left out.
+Operator operatorOf(const Layer &layer, int64_t batch, LayerStages stages = LayerStages::Clip);
 
 } // namespace headrace::vta

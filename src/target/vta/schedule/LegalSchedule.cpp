@@ -11,6 +11,8 @@ namespace {
 
 /// Iterations of an instruction's loop.
 constexpr int64_t mostIterations = (1 << 14) - 1;
+/// Elements of a row that a load moves.
+constexpr int64_t mostColumns = (1 << 16) - 1;
 /// Of zeros that a load puts on a side.
 constexpr int64_t mostPadding = 15;
 
@@ -162,7 +164,9 @@ std::string whyNotMemories(const OperatorShape &shape, const AluProgram &stages,
                            const Schedule &schedule, const Configuration &configuration) {
   ChipPlan plan(shape, stages, schedule, configuration);
   int64_t threads = schedule.threads;
-  auto depth = [&](Memory memory) { return static_cast<int64_t>(configuration.depth(memory)); };
+  auto depth = [&](Memory memory) {
+    return std::min(static_cast<int64_t>(configuration.depth(memory)), mostColumns);
+  };
   if (shape.multiplies) {
     if (std::string reason = whyNotIn(Memory::Inp, tileName(schedule, schedule.in),
                                       plan.inputs.size, depth(Memory::Inp), threads);

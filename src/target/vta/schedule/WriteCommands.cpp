@@ -4,6 +4,8 @@
 #include "runtime/system/Text.h"
 #include "target/vta/schedule/write/OperatorWriter.h"
 
+#include <algorithm>
+
 namespace headrace::vta {
 
 namespace {
@@ -31,6 +33,10 @@ void checkBuffers(const Operator &op, const CommandStream &stream, std::span<con
                                                   std::to_string(inputs.size()) + " inputs");
     return inputs[i];
   };
+  if (std::ranges::find(inputs, result) != inputs.end())
+    throw Error(ErrorKind::InvalidArgument, "operator " + inQuotes(op.name) +
+                                                " would write over its input " +
+                                                inQuotes(stream.buffer(result).name));
   const auto *cells = std::get_if<Cells>(&op.core);
   checkBuffer(op, stream, inputAt(0), op.input, cells ? cells->input : DType::I8);
   checkBuffer(op, stream, result, op.result(), DType::I8);

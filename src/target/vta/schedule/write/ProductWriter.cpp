@@ -6,8 +6,8 @@ namespace headrace::vta {
 
 void ProductWriter::addStep(Pipeline &pipeline, const Tile &tile, int64_t accumulators,
                             const Part &in) {
-  Resident::Place inp =
-      inputs.find({tile.batch.begin, tile.rows.begin, tile.columns.begin, tile.firstIn + in.begin});
+  Resident::Place inp = inputs.find(
+      {tile.batch.begin, tile.rows.begin, tile.columns.begin, tile.firstIn + in.begin, in.size});
   Resident::Place wgt = weights.find({tile.out.begin, in.begin});
   if (!inp.isThere || !wgt.isThere) {
     auto load = [=, this] {
