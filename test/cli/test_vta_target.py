@@ -395,7 +395,7 @@ def test_steps_of_the_host_between_stand_in_the_files_by_name(tmp_path: Path) ->
     assert "squash" in [r.get("step") for r in runs]
 
 
-def test_a_package_runs_again_and_hostile_ones_are_refused(tmp_path: Path) -> None:
+def test_a_package_runs_again(tmp_path: Path) -> None:
     n = small()
     model = n.write(tmp_path / "model.onnx")
     package = tmp_path / "model.hrpkg"
