@@ -15,6 +15,8 @@ constexpr double leftOverCost = 1e9;
 /// Of movement that is no copy, but a way of addressing: so that of two equal terms the shorter
 /// wins.
 constexpr double viewCost = 1e-3;
+/// Which of two ways of addressing is shorter need not be known.
+constexpr double tolerance = 256 * viewCost;
 
 bool computes(std::string_view name) {
   auto all = computationOperators();
@@ -145,7 +147,9 @@ Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, cons
       saturate(graph, instances, facts, options.limits, options.derives ? &proof : nullptr);
   mapping.classes = graph.classCount();
   mapping.nodes = graph.nodeCount();
-  Extraction best = extract(graph, root, MachineCost(facts, machine), terms, options.extraction);
+  ExtractionLimits limits = options.extraction;
+  limits.tolerance = tolerance;
+  Extraction best = extract(graph, root, MachineCost(facts, machine), terms, limits);
   mapping.term = best.term;
   mapping.cost = best.cost;
   mapping.leastCost = best.least;

@@ -68,7 +68,7 @@ Extraction extract(const EGraph &graph, ClassId root, const CostModel &cost, Ter
   Extraction result;
   result.cost = rewrite::costOf(choices, selection);
   result.least = leastCost(choices, result.cost);
-  if (result.cost - result.least <= limits.tolerance * result.cost) {
+  if (result.cost - result.least <= limits.tolerance) {
     result.method = ExtractionMethod::Exact;
   } else if (choices.classes.size() <= limits.exactClasses) {
     bool isLeast = selectExactly(choices, selection, limits.exactSteps);

@@ -21,7 +21,7 @@ enum class ExtractionMethod { Exact, Greedy };
 std::string_view nameOf(ExtractionMethod method);
 
 struct ExtractionLimits {
-  double tolerance = 1e-4;      ///< a share of the cost: that of a few steps that only address
+  double tolerance = 0;         ///< a difference of costs that does not matter
   size_t exactClasses = 1'500;  ///< larger graphs are not searched exhaustively
   size_t exactSteps = 100'000;  ///< nor longer than this; the best found until then is kept
   size_t greedySteps = 200'000; ///< attempts to improve a greedy choice
