@@ -164,3 +164,28 @@ module @pairs {
     return
   }
 }
+
+// -----
+
+// Columns that no full vector divides are cut into tiles that use most of their vectors, not into halves of one.
+// CHECK: module @sixty attributes {hr.kind = "tiles", hr.loops = "{{.*}}d2 24 | d0.{{[a-z]}} {{[0-9]+}}, d1.{{[a-z]}} {{15|30}}"
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#res = affine_map<(m, n, k) -> (m, n)>
+module @sixty {
+  func.func @sixty(%a: memref<64x24xf32>, %w: memref<24x60xf32>, %out: memref<64x60xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %0 = bufferization.to_tensor %a restrict : memref<64x24xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<24x60xf32>
+    %e = tensor.empty() : tensor<64x60xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<64x60xf32>) -> tensor<64x60xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<64x24xf32>, tensor<24x60xf32>) outs(%init : tensor<64x60xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<64x60xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<64x60xf32>, memref<64x60xf32>) -> ()
+    return
+  }
+}
