@@ -182,7 +182,7 @@ def test_a_gradient_keeps_what_the_recipe_says(small_models: Path) -> None:
         (f"pack {CONV}/pad by 8", "is no operator that it can be said of"),
         ("pack /features/features.2/MaxPool by 8", "it has no constant weights that could be"),
         (f"walk {CONV}/pad along q", "expected one of the axes d0, d1, d2, d3, or nothing"),
-        (f"layout {CONV}/conv sideways", "expected channels-last or channels-first"),
+        (f"layout {CONV}/conv sideways", "expected channels-last, channels-first, blocked8"),
         ("merge nobody into nothing", "there is no kernel 'nothing'"),
         ("kernel nobody:", "there is no operator 'nobody'"),
         ("kernel /features/features.1/Relu:", "no kernel is called '/features/features.1/Relu'"),

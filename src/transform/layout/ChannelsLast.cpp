@@ -20,6 +20,7 @@
 // two transposes.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
+#include "transform/layout/BlockChannels.h"
 #include "transform/layout/LayoutGraph.h"
 #include "transform/simplify/Patterns.h"
 
@@ -167,6 +168,7 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
       choices.finish({"layout"});
     }
     LayoutRewriter(block, chosen).run();
+    blockChannels(getOperation());
     RewritePatternSet patterns(&getContext());
     populateMovementSimplifications(patterns);
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))

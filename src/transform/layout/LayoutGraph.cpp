@@ -2,6 +2,7 @@
 
 #include "dialect/SymbolicShape.h"
 #include "transform/gradient/MinimumCut.h"
+#include "transform/layout/BlockChannels.h"
 
 using namespace mlir;
 
@@ -28,9 +29,13 @@ public:
       if (LayoutRole role = layoutRole(&op); role.flexible) {
         int node = nodes[&op] = cut.addNode();
         std::optional<std::string> given = choices.wanted("layout", &op);
-        if (given && *given != kLast && *given != kFirst)
-          choices.refuse("layout", &op, "expected channels-last or channels-first");
-        if (given ? *given == kLast : role.wantsLast)
+        std::optional<int64_t> blocks = given ? blockSize(*given) : std::nullopt;
+        if (blocks)
+          askForBlocks(&op, *blocks);
+        else if (given && *given != kLast && *given != kFirst)
+          choices.refuse("layout", &op,
+                         "expected channels-last, channels-first, blocked8 or blocked16");
+        if (given ? *given == kLast || blocks : role.wantsLast)
           cut.addEdge(node, channelsLast, MinimumCut::kUncut);
         else if (given)
           cut.addEdge(asWritten, node, MinimumCut::kUncut);
@@ -48,7 +53,11 @@ public:
     if (llvm::all_of(nodes, [&](auto entry) { return stays[entry.second]; }))
       return chosen; // there is nothing that gains by another layout
     for (auto [op, node] : nodes) {
-      choices.note("layout", op, stays[node] ? kFirst : kLast);
+      auto blocks = op->getAttrOfType<IntegerAttr>(kBlockedAttr);
+      choices.note("layout", op,
+                   blocks        ? "blocked" + std::to_string(blocks.getInt())
+                   : stays[node] ? kFirst.str()
+                                 : kLast.str());
       if (!stays[node])
         chosen[op] = layoutRole(op);
       else
@@ -59,6 +68,21 @@ public:
 
 private:
   static constexpr StringLiteral kLast = "channels-last", kFirst = "channels-first";
+
+  /// What else a convolution's node has become, its bias, follows it.
+  static bool belongsToConvolution(Operation *op) {
+    return !isa<hr::ConvOp>(op) &&
+           llvm::any_of(op->getBlock()->getOps<hr::ConvOp>(),
+                        [&](auto conv) { return operatorName(conv) == operatorName(op); });
+  }
+
+  void askForBlocks(Operation *op, int64_t size) {
+    if (belongsToConvolution(op))
+      return;
+    if (std::string reason = whyNotBlocked(op, size); !reason.empty())
+      return choices.refuse("layout", op, reason);
+    op->setAttr(kBlockedAttr, Builder(op->getContext()).getI64IntegerAttr(size));
+  }
 
   /// Elements that a transpose between the layouts moves; one where it moves none, so that layouts
   /// do not change without need.

@@ -1,0 +1,32 @@
+// Layouts in which the channels of an image lie in blocks: [N, C/16, H, W, 16] in place of
+// [N, H, W, C].
+#pragma once
+
+#include "dialect/Hr.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace headrace {
+
+/// On a convolution: the size of the blocks that its recipe asks for.
+inline constexpr llvm::StringLiteral kBlockedAttr = "hr.blocked";
+
+/// The size that "blocked16" gives; nothing where it is no such layout.
+std::optional<int64_t> blockSize(llvm::StringRef layout);
+/// Why the channels of this operator cannot lie in such blocks; empty where they can.
+std::string whyNotBlocked(mlir::Operation *op, int64_t block);
+
+/// Puts the channels of convolutions that ask for it into blocks, and of what follows them:
+///
+///   %y = hr.conv channels_last %x, %w {hr.blocked = 16} : (tensor<1x9x9x32xf32>, ...)
+///   %r = hr.map(%y, %bias) { relu }
+/// becomes
+///   %b = hr.transpose (hr.reshape %x to 1x9x9x2x16) to 1x2x9x9x16
+///   %y = hr.compute(%b, blocked %w) over (n, f, y, x, j, c, p, q, i)
+///   %r = hr.map(%y, blocked %bias) { relu }
+///   ... and back where others read it
+///
+/// Maps, poolings, pads and joins of blocked images are blocked, too.
+void blockChannels(mlir::func::FuncOp program);
+
+} // namespace headrace
