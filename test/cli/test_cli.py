@@ -414,7 +414,7 @@ def test_bench_json():
             "load_us", "compile_us", "first_run_us", "first_answer_us"} == ours.keys()  # fmt: skip
     assert 0 < ours["min_us"] <= ours["median_us"] <= ours["p95_us"] and ours["calls"] >= 2
     for kernel in report["kernels"]:
-        assert {"name", "operators", "routine", "notes", "time_us", "predicted_us", "bytes",
+        assert {"name", "operators", "where", "routine", "notes", "time_us", "predicted_us", "bytes",
                 "operations", "gb_per_second", "gop_per_second"} == kernel.keys()  # fmt: skip
 
 
