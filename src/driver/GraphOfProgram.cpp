@@ -17,8 +17,8 @@ namespace {
 
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp program, const Target &target)
-      : program(program), entry(entryFunction(program)), target(target),
+  GraphBuilder(ModuleOp program, const Targets &targets)
+      : program(program), entry(entryFunction(program)), targets(targets),
         names(entry.getBody().front()), sizes(nominalSizes(entry)) {}
 
   ProgramGraph build() {
@@ -102,7 +102,7 @@ private:
         nodeOf(call, name.empty() ? plainName(call.getName()) : name, call.getRoutine().str());
     if (auto recipe = call->getAttrOfType<StringAttr>(kRecipeAttr))
       node.recipe = recipe.str();
-    node.alternatives = target.alternativesOfCall(call);
+    node.alternatives = targets.wanted.alternativesOfCall(call);
     return node;
   }
 
@@ -112,7 +112,7 @@ private:
     if (!module)
       return node;
     node.recipe = textAttribute(module, kRecipeAttr);
-    node.alternatives = target.alternativesOf(module);
+    node.alternatives = targets.of(module).alternativesOf(module);
     return node;
   }
 
@@ -132,6 +132,7 @@ private:
       return node;
     }
     node.operations = toDimExpr(structured.getMovement().operations(op->getContext()));
+    const Target &target = targets.wanted;
     node.microseconds = target.costModel().microseconds(workOf(structured, sizes));
     for (const Expansion *expansion : target.expansions())
       if (expansion->applies(op, target.machine()))
@@ -152,7 +153,7 @@ private:
 
   ModuleOp program;
   func::FuncOp entry;
-  const Target &target;
+  const Targets &targets;
   OperatorNames names;
   NominalSizes sizes;
   ProgramGraph graph;
@@ -162,8 +163,8 @@ private:
 
 } // namespace
 
-ProgramGraph graphOf(ModuleOp program, const Target &target) {
-  return GraphBuilder(program, target).build();
+ProgramGraph graphOf(ModuleOp program, const Targets &targets) {
+  return GraphBuilder(program, targets).build();
 }
 
 } // namespace headrace

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "driver/ProgramGraph.h"
-#include "target/Target.h"
+#include "target/Placement.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace headrace {
 
 /// Nodes and edges; the caller knows the model's name and the phase.
-ProgramGraph graphOf(mlir::ModuleOp program, const Target &target);
+ProgramGraph graphOf(mlir::ModuleOp program, const Targets &targets);
 
 } // namespace headrace

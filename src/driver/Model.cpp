@@ -353,7 +353,7 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
   CompilerSection section;
   OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
   Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
-  ProgramGraph graph = graphOf(*program, findTarget(impl->settings.target));
+  ProgramGraph graph = graphOf(*program, targetsOf(impl->settings));
   graph.model = impl->name;
   graph.phase = phase;
   return graph;
@@ -410,7 +410,7 @@ Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
                                           GradientRecipe::of(impl->settings.recipe).split)) {
       std::vector<std::pair<std::string, ProgramGraph>> graphs;
       for (auto &[name, part] : programsByDirection(std::move(*program))) {
-        graphs.emplace_back(name, graphOf(*part.module, findTarget(impl->settings.target)));
+        graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl->settings)));
         graphs.back().second.model = part.name;
         graphs.back().second.phase = phase;
       }

@@ -439,6 +439,45 @@ def test_other_schedules_give_the_same_results(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got["y0"], n.expected["y0"])
 
 
+def nodes(model: Path, phase: str) -> dict[str, dict]:
+    found = json.loads(good("explain", model, "--target", "vta", "--to", phase, "--json"))
+    return {node["id"]: node for node in found["nodes"]}
+
+
+def test_alternatives_are_other_schedules_that_are_followed_with_the_same_results(
+    tmp_path: Path,
+) -> None:
+    n = small()
+    model = n.write(tmp_path / "model.onnx")
+    scheduled = nodes(model, "schedule")
+    recipe = ""
+    for name in n.products:
+        own, others = scheduled[name]["recipe"], scheduled[name]["alternatives"]
+        assert 1 < len(others) == len(set(others)) <= 16
+        assert own.startswith("tile ")
+        assert own not in others
+        lines = others[-1].splitlines()
+        recipe += "".join(f"{line}\n" for line in [f"kernel {name}:", *(f"  {s}" for s in lines)])
+    (tmp_path / "recipe").write_text(recipe)
+    words = ("--target", "vta", "--recipe", tmp_path / "recipe")
+    good("explain", model, *words, "--recipe-out", tmp_path / "followed")
+    followed = (tmp_path / "followed").read_text()
+    for name in n.products:
+        assert scheduled[name]["alternatives"][-1].splitlines()[0] in followed
+    got = outputs(model, n.feeds, tmp_path / "out", *words)
+    np.testing.assert_array_equal(got["y0"], n.expected["y0"])
+
+
+@pytest.mark.parametrize("phase", ["import", "simplify", "layout", "kernels", "commands"])
+def test_every_phase_is_a_graph(tmp_path: Path, phase: str) -> None:
+    n = small()
+    found = nodes(n.write(tmp_path / "model.onnx"), phase)
+    assert "output:y0" in found
+    # The host's kernels are none of the accelerator's.
+    host = [node for name, node in found.items() if "/transpose" in name]
+    assert not any("tile " in line for node in host for line in node["alternatives"])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -3,6 +3,7 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
 #include "target/vta/OperatorAttribute.h"
+#include "target/vta/ScheduleSources.h"
 #include "target/vta/VtaDialect.h"
 #include "target/vta/schedule/ProposeSchedule.h"
 #include "target/vta/schedule/ScheduleReport.h"
@@ -34,9 +35,6 @@ std::vector<DType> inputsOf(const Operator &op) {
     }
   return types;
 }
-
-/// Changes when other schedules are proposed: those on disk are of no use then.
-constexpr std::string_view proposals = "1";
 
 std::string textWithoutWeights(ModuleOp kernel) {
   NamedAttrList parts(kernel->getAttrOfType<DictionaryAttr>(kOperatorAttr));
@@ -98,11 +96,11 @@ private:
     return proposed(kernel, op);
   }
 
-  /// Proposals take long and follow from the operator alone: they are kept.
+  /// Proposals take long and follow from the operator and our sources alone: they are kept.
   Schedule proposed(ModuleOp kernel, const Operator &op) const {
     FileCache cache = FileCache::user("vta");
     std::string key = FileCache::key(
-        {proposals, configuration.json(), textWithoutWeights(kernel), weightBytes(op)});
+        {scheduleSources(), configuration.json(), textWithoutWeights(kernel), weightBytes(op)});
     if (std::optional<std::string> known = cache.find(key))
       try {
         Schedule schedule = parseSchedule(*known, op);

@@ -1,7 +1,8 @@
 #include "target/vta/Packing.h"
 
-#include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/ops/Operands.h"
+#include "target/vta/schedule/OperatorShape.h"
 
 using namespace mlir;
 
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t toBlocks[] = {0, 2, 4, 5, 1, 3}, fromBlocks[] = {0, 4, 1, 5, 2, 3};
 
 Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
-  auto from = cast<RankedTensorType>(value.getType());
+  RankedTensorType from = hr::typeOf(value);
   if (from.getShape() == shape)
     return value;
   return b.create<hr::ReshapeOp>(loc, RankedTensorType::get(shape, from.getElementType()), value);
@@ -32,43 +33,39 @@ Value turned(OpBuilder &b, Location loc, Value value, Type to) {
   });
 }
 
-/// The sizes of whole blocks.
-struct Blocks {
-  int64_t batches, channels, b, c;
-  Blocks(const Image &image, const Configuration &configuration)
-      : batches((image.batch + configuration.batch() - 1) / configuration.batch()),
-        channels((image.channels + configuration.block() - 1) / configuration.block()),
-        b(configuration.batch()), c(configuration.block()) {}
-};
-
 } // namespace
+
+RankedTensorType packedType(const Image &image, const Configuration &configuration,
+                            MLIRContext *context) {
+  return RankedTensorType::get({ceilOf(image.batch, configuration.batch()),
+                                ceilOf(image.channels, configuration.block()), image.height,
+                                image.width, configuration.batch(), configuration.block()},
+                               IntegerType::get(context, 8));
+}
 
 Value packed(OpBuilder &b, Location loc, Value value, const Image &image,
              const Configuration &configuration) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType().isUnsignedInteger())
+  if (hr::typeOf(value).getElementType().isUnsignedInteger())
     value = turned(b, loc, value, b.getI8Type());
   value = reshaped(b, loc, value, {image.batch, image.channels, image.height, image.width});
-  Blocks blocks(image, configuration);
-  int64_t batch = blocks.batches * blocks.b - image.batch;
-  int64_t channels = blocks.channels * blocks.c - image.channels;
+  ArrayRef<int64_t> blocks = packedType(image, configuration, b.getContext()).getShape();
+  int64_t batch = blocks[0] * blocks[4] - image.batch;
+  int64_t channels = blocks[1] * blocks[5] - image.channels;
   if (batch || channels)
     value =
         b.create<hr::PadOp>(loc, value, b.getDenseI64ArrayAttr({0, 0, 0, 0}),
                             b.getDenseI64ArrayAttr({batch, channels, 0, 0}), b.getI8IntegerAttr(0));
-  value =
-      reshaped(b, loc, value,
-               {blocks.batches, blocks.b, blocks.channels, blocks.c, image.height, image.width});
+  value = reshaped(b, loc, value,
+                   {blocks[0], blocks[4], blocks[1], blocks[5], image.height, image.width});
   return b.create<hr::TransposeOp>(loc, value, b.getDenseI64ArrayAttr(toBlocks));
 }
 
-Value unpacked(OpBuilder &b, Location loc, Value memory, const Image &image, RankedTensorType type,
-               const Configuration &configuration) {
-  Blocks blocks(image, configuration);
+Value unpacked(OpBuilder &b, Location loc, Value memory, const Image &image,
+               RankedTensorType type) {
+  ArrayRef<int64_t> blocks = hr::typeOf(memory).getShape();
   Value value = b.create<hr::TransposeOp>(loc, memory, b.getDenseI64ArrayAttr(fromBlocks));
-  value =
-      reshaped(b, loc, value,
-               {blocks.batches * blocks.b, blocks.channels * blocks.c, image.height, image.width});
+  value = reshaped(b, loc, value,
+                   {blocks[0] * blocks[4], blocks[1] * blocks[5], image.height, image.width});
   auto whole = RankedTensorType::get({image.batch, image.channels, image.height, image.width},
                                      b.getI8Type());
   if (value.getType() != whole) {

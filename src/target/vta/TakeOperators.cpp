@@ -11,8 +11,8 @@
 // What one launch writes and another reads stays in the accelerator's layout.
 #include "target/vta/TakeOperators.h"
 
-#include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/ops/Operands.h"
 #include "target/Placement.h"
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/Packing.h"
@@ -28,6 +28,8 @@ using namespace mlir;
 
 namespace headrace::vta {
 
+using hr::typeOf;
+
 namespace {
 
 std::string symbolFor(StringRef name) {
@@ -36,8 +38,6 @@ std::string symbolFor(StringRef name) {
     symbol += llvm::isAlnum(c) ? c : '_';
   return symbol;
 }
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A chain that the accelerator takes.
 struct Taken {
@@ -200,8 +200,7 @@ private:
     Value lies =
         memory.lookup({result, packedType(part.chain.result, configuration, b.getContext())});
     Location loc = NameLoc::get(b.getStringAttr(part.op.name + kUnpackSuffix.str()));
-    result.replaceAllUsesWith(
-        unpacked(b, loc, lies, part.chain.result, typeOf(result), configuration));
+    result.replaceAllUsesWith(unpacked(b, loc, lies, part.chain.result, typeOf(result)));
     part.root->erase();
   }
 

@@ -9,6 +9,7 @@
 #include "target/vta/TakeOperators.h"
 #include "target/vta/VtaDialect.h"
 #include "target/vta/schedule/ProposeSchedule.h"
+#include "transform/recipe/KernelModel.h"
 
 #include <mutex>
 
@@ -82,12 +83,15 @@ public:
   }
   std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
     constexpr size_t most = 16;
+    // Launches come with level 1, schedules with level 3.
+    auto own = kernel->getAttrOfType<StringAttr>(kRecipeAttr);
+    if (!own)
+      return {};
     Operator op = operatorOf(kernel);
-    Schedule own = scheduleOf(kernel);
     std::vector<std::string> texts;
     for (const Schedule &schedule : alternatives(op, settings, most))
-      if (!(schedule == own))
-        texts.push_back(textOf(schedule, op));
+      if (std::string text = textOf(schedule, op); text != own.getValue())
+        texts.push_back(std::move(text));
     return texts;
   }
   ArrayRef<TargetPhase> phases() const override {

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "dialect/Hr.h"
-#include "target/vta/fixed/Chain.h"
+#include "target/vta/fixed/Scalar.h"
 
 namespace headrace::vta {
 
-/// A constant operand: one number, or one for each channel.
-using Numbers = std::vector<double>;
 /// What a map reads.
 using MapOperand = std::variant<Chain, Numbers>;
 

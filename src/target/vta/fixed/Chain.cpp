@@ -1,7 +1,5 @@
 #include "target/vta/fixed/Chain.h"
 
-#include "mlir/IR/Builders.h"
-
 #include <algorithm>
 
 using namespace mlir;
@@ -222,15 +220,6 @@ Image imageOf(RankedTensorType type) {
     throw Refusal("a tensor of rank " + std::to_string(shape.size()) +
                   " is no image and no matrix");
   }
-}
-
-RankedTensorType packedType(const Image &image, const Configuration &configuration,
-                            MLIRContext *context) {
-  auto blocks = [](int64_t size, int64_t block) { return (size + block - 1) / block; };
-  return RankedTensorType::get({blocks(image.batch, configuration.batch()),
-                                blocks(image.channels, configuration.block()), image.height,
-                                image.width, configuration.batch(), configuration.block()},
-                               IntegerType::get(context, 8));
 }
 
 } // namespace headrace::vta

@@ -81,8 +81,5 @@ private:
 /// The image that a tensor is: its dimensions are batch, channels, height and width; of a matrix
 /// rows are the batch. Refuses open sizes.
 Image imageOf(mlir::RankedTensorType type);
-/// The type of a value in DRAM: [batch / b, channels / block, height, width, b, block] of i8.
-mlir::RankedTensorType packedType(const Image &image, const Configuration &configuration,
-                                  mlir::MLIRContext *context);
 
 } // namespace headrace::vta

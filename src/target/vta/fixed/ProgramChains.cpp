@@ -1,22 +1,23 @@
 #include "target/vta/fixed/ProgramChains.h"
 
 #include "dialect/ConstantData.h"
+#include "dialect/ops/Operands.h"
 #include "target/vta/fixed/BodyChain.h"
+#include "target/vta/fixed/Product.h"
 #include "target/vta/fixed/Weights.h"
 #include "target/vta/schedule/LegalSchedule.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
-#include <cstring>
 
 using namespace mlir;
 
 namespace headrace::vta {
 
-namespace {
+using hr::typeOf;
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+namespace {
 
 hr::ConstantOp constantOf(Value value) { return value.getDefiningOp<hr::ConstantOp>(); }
 
@@ -34,29 +35,11 @@ Numbers numbersOf(hr::ConstantOp constant, int64_t rank, int64_t channelDim) {
   return Numbers(data, data + tensor.elements());
 }
 
-/// Windows with zeros between their elements.
-Tensor dilated(const Tensor &weights, int64_t dilationY, int64_t dilationX) {
-  const Shape &from = weights.shape();
-  Shape to = {from[0], from[1], (from[2] - 1) * dilationY + 1, (from[3] - 1) * dilationX + 1};
-  Tensor result = Tensor::allocate(DType::I8, to);
-  std::memset(result.data(), 0, result.bytes());
-  for (int64_t i = 0; i < from[0] * from[1]; ++i)
-    for (int64_t y = 0; y < from[2]; ++y)
-      for (int64_t x = 0; x < from[3]; ++x)
-        result.as<int8_t>()[(i * to[2] + y * dilationY) * to[3] + x * dilationX] =
-            weights.as<int8_t>()[(i * from[2] + y) * from[3] + x];
-  return result;
-}
-
 void addPads(Convolution &convolution, ArrayRef<int64_t> pads) {
   convolution.padTop += pads[0];
   convolution.padLeft += pads[1];
   convolution.padBottom += pads[2];
   convolution.padRight += pads[3];
-}
-
-bool isPadded(const Convolution &convolution) {
-  return convolution.padTop || convolution.padBottom || convolution.padLeft || convolution.padRight;
 }
 
 /// Of height and width alone.
@@ -191,60 +174,10 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
   return chainOfMap(map, operands, best->operand);
 }
 
-Chain ProgramChains::product(Chain input, Convolution convolution,
-                             const std::vector<int> &exponents, Type accumulator,
-                             bool padsWithZero) {
-  std::optional<int64_t> offset = input.offsetOfCells();
-  if (!offset)
-    throw Refusal("what it multiplies is not stored as integers of 8 bits before");
-  // The accelerator pads with integers that are 0 in DRAM.
-  if (*offset != 0 && padsWithZero && isPadded(convolution))
-    throw Refusal("its padding is no 0 in DRAM: the zero point is not that of the middle");
-  const Tensor &weights = convolution.weights;
-  int64_t channels = weights.shape()[0], count = weights.elements() / channels;
-  Range stored{input.range.low - *offset, input.range.high - *offset};
-  Range sums{0, 0};
-  std::vector<int64_t> offsets;
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    int64_t low = 0, high = 0, sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t weight = weights.as<int8_t>()[channel * count + i];
-      auto [least, most] = std::minmax(weight * stored.low, weight * stored.high);
-      low += std::min<int64_t>(least, 0);
-      high += std::max<int64_t>(most, 0);
-      sum += weight;
-    }
-    sums = {std::min(sums.low, low), std::max(sums.high, high)};
-    offsets.push_back(sum * *offset);
-  }
-  if (std::max(sums.high, -sums.low) >= INT64_C(1) << 31)
-    throw Refusal("sums reach " + std::to_string(std::max(sums.high, -sums.low)) +
-                  ", beyond 32 bits");
-  Chain chain = std::move(input);
-  int scale = chain.exponents[0];
-  Operator op{"", chain.sources[0].image, convolution, {}};
-  chain.result = op.result();
-  chain.core = std::move(convolution);
-  chain.stages.clear();
-  chain.range = sums;
-  chain.exponents.clear();
-  for (int exponent : exponents)
-    chain.exponents.push_back(exponent + scale);
-  chain.add(std::move(offsets));
-  chain.computeIn(accumulator);
-  return chain;
-}
-
 Chain ProgramChains::ofConvolution(hr::ConvOp conv) {
-  auto filter = constantOf(conv.getFilter());
-  if (!filter)
-    throw Refusal("its weights are no constants");
-  if (conv.getLayout() != hr::ChannelLayout::First || typeOf(conv.getInput()).getRank() != 4)
-    throw Refusal("is no convolution of images with channels first");
-  Weights weights = weightsOf(constantTensor(filter.getValue()),
-                              typeOf(conv.getFilter()).getElementType().isInteger(8));
+  Weights weights = weightsOf(conv);
   Convolution convolution;
-  convolution.weights = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
+  convolution.weights = weights.integers;
   convolution.strideY = conv.getStrides()[0];
   convolution.strideX = conv.getStrides()[1];
   convolution.groups = conv.getGroups();
@@ -259,46 +192,19 @@ Chain ProgramChains::ofConvolution(hr::ConvOp conv) {
     if (offset && padNumber(pad) == std::ldexp(static_cast<double>(*offset), chain.exponents[0])) {
       addPads(convolution, {pad.getLow()[2], pad.getLow()[3], pad.getHigh()[2], pad.getHigh()[3]});
       chain.operators.insert(pad);
-      return product(std::move(chain), std::move(convolution), weights.exponents, accumulator,
-                     /*padsWithZero=*/false);
+      return productOf(std::move(chain), std::move(convolution), weights.exponents, accumulator,
+                       /*padsWithZero=*/false);
     }
   }
-  return product(of(input), std::move(convolution), weights.exponents, accumulator,
-                 /*padsWithZero=*/true);
+  return productOf(of(input), std::move(convolution), weights.exponents, accumulator,
+                   /*padsWithZero=*/true);
 }
 
 /// The rows of the left operand times a constant matrix.
 Chain ProgramChains::ofContraction(hr::ContractOp contract) {
-  auto constant = constantOf(contract.getRhs());
-  if (!constant)
-    throw Refusal("its weights are no constants");
-  auto maps = contract.getMaps().getAsValueRange<AffineMapAttr>();
-  SmallVector<AffineMap> all(maps.begin(), maps.end());
-  AffineMap left = all[0], right = all[1], result = all[2];
-  RankedTensorType lhs = typeOf(contract.getLhs()), rhs = typeOf(contract.getRhs());
-  unsigned depth = left.getNumResults() ? left.getDimPosition(left.getNumResults() - 1) : 0;
-  bool isDense = rhs.getRank() == 2 && lhs.getRank() >= 2 &&
-                 result.getNumResults() == left.getNumResults() &&
-                 left.dropResults(left.getNumResults() - 1) ==
-                     result.dropResults(result.getNumResults() - 1) &&
-                 all[0].getNumDims() == left.getNumResults() + 1;
-  if (!isDense)
-    throw Refusal("is no product of rows with a constant matrix");
-  unsigned column = result.getDimPosition(result.getNumResults() - 1);
-  bool isTransposed = right.getDimPosition(0) == column;
-  if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
-      right.getDimPosition(isTransposed ? 0 : 1) != column)
-    throw Refusal("is no product of rows with a constant matrix");
-  int64_t columns = rhs.getDimSize(isTransposed ? 0 : 1),
-          depths = rhs.getDimSize(isTransposed ? 1 : 0);
-  Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64), rows = matrix;
-  if (!isTransposed) {
-    rows = Tensor::allocate(DType::F64, {columns, depths});
-    for (int64_t o = 0; o < columns; ++o)
-      for (int64_t i = 0; i < depths; ++i)
-        rows.as<double>()[o * depths + i] = matrix.as<double>()[i * columns + o];
-  }
-  Weights weights = weightsOf(rows, rhs.getElementType().isInteger(8));
+  Weights weights = weightsOf(contract);
+  int64_t columns = weights.integers.shape()[0], depths = weights.integers.shape()[1];
+  RankedTensorType lhs = typeOf(contract.getLhs());
   Type accumulator = typeOf(contract.getResult()).getElementType();
   Convolution convolution;
   Chain input = of(contract.getLhs());
@@ -309,8 +215,8 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
     Source source{image, imageOf(typeOf(image))};
     if (whyNot(Operator{"", source.image, convolution, {}}, configuration).empty()) {
       input.sources[0] = source;
-      return product(std::move(input), std::move(convolution), weights.exponents, accumulator,
-                     /*padsWithZero=*/true);
+      return productOf(std::move(input), std::move(convolution), weights.exponents, accumulator,
+                       /*padsWithZero=*/true);
     }
   }
   convolution.weights = weights.integers.reshaped({columns, depths, 1, 1});
@@ -321,8 +227,8 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   if (count == 0 || depths == 0)
     throw Refusal("there are no elements");
   input.sources[0].image = input.result = matrixImage;
-  Chain chain = product(std::move(input), std::move(convolution), weights.exponents, accumulator,
-                        /*padsWithZero=*/true);
+  Chain chain = productOf(std::move(input), std::move(convolution), weights.exponents, accumulator,
+                          /*padsWithZero=*/true);
   chain.channelDim = lhs.getRank() - 1;
   return chain;
 }

@@ -34,10 +34,6 @@ private:
   Chain ofContraction(hr::ContractOp contract);
   Chain ofPool(hr::PoolOp pool);
   Chain ofReshape(hr::ReshapeOp reshape);
-  /// A product of stored integers with constant weights. Padding is the number 0, or what is 0 in
-  /// DRAM.
-  Chain product(Chain input, Convolution convolution, const std::vector<int> &exponents,
-                mlir::Type accumulator, bool padsWithZero);
 
   const Configuration &configuration;
   bool joinsProducts = false, hasJoined = false;

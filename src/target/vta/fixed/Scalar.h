@@ -1,81 +1,28 @@
-// Scalars of a map's body, as functions of the integer that a chain has: the integer itself in some
-// interval, numbers elsewhere. Conditions are functions of it, too, so that a clip is one however
-// it is written: by minima, by comparisons and selections, with saturation.
+// The abstract value of a scalar in a map's body: constants, or a function of the integer that a
+// chain has, which is the integer itself in some interval and numbers elsewhere. Conditions are
+// functions of it, too, so that a clip is one however it is written: by minima, by comparisons and
+// selections, with saturation.
 #pragma once
 
 #include "target/vta/fixed/Chain.h"
-
-#include <functional>
+#include "target/vta/fixed/Piecewise.h"
 
 namespace headrace::vta {
 
-/// A function of the integer, interval by interval; each begins where the one before ends, and the
-/// first at INT64_MIN.
-template <class T> class Piecewise {
-public:
-  struct Piece {
-    int64_t from;
-    T value;
-  };
-
-  Piecewise() = default;
-  explicit Piecewise(T everywhere) : pieces{{INT64_MIN, std::move(everywhere)}} {}
-  /// `below` for integers less than `from`, `above` for the others.
-  Piecewise(T below, int64_t from, T above) : pieces{{INT64_MIN, below}, {from, above}} {}
-
-  const std::vector<Piece> &all() const { return pieces; }
-  const T &at(int64_t integer) const {
-    auto after = std::ranges::upper_bound(pieces, integer, {}, &Piece::from);
-    return std::prev(after)->value;
-  }
-
-  template <class Function> auto map(Function function) const {
-    using R = std::invoke_result_t<Function, const T &>;
-    Piecewise<R> result;
-    for (const Piece &piece : pieces)
-      result.append(piece.from, function(piece.value));
-    return result;
-  }
-  /// Of two functions.
-  template <class U, class Function> auto with(const Piecewise<U> &other, Function function) const {
-    using R = std::invoke_result_t<Function, const T &, const U &>;
-    std::vector<int64_t> borders;
-    for (const Piece &piece : pieces)
-      borders.push_back(piece.from);
-    for (const auto &piece : other.all())
-      borders.push_back(piece.from);
-    std::ranges::sort(borders);
-    Piecewise<R> result;
-    for (int64_t from : borders)
-      result.append(from, function(at(from), other.at(from)));
-    return result;
-  }
-
-  /// Leaves out equal neighbours.
-  void append(int64_t from, T value) {
-    if (!pieces.empty() && pieces.back().value == value)
-      return;
-    if (!pieces.empty() && pieces.back().from == from)
-      pieces.pop_back();
-    pieces.push_back({from, std::move(value)});
-  }
-
-private:
-  std::vector<Piece> pieces;
-};
-
+/// Constants: one number, or one for each channel.
+using Numbers = std::vector<double>;
 /// A number, or (nothing) the integer's own.
 using Outcome = std::optional<double>;
 
 struct Scalar {
   enum class Kind {
-    Numbers,   ///< constants, one or one for each channel
+    Numbers,   ///< constants
     Integers,  ///< a function of the chain's integer
     Condition, ///< a condition on it
     Other,     ///< stored integers of another chain
   };
   Kind kind = Kind::Numbers;
-  std::vector<double> numbers;
+  Numbers numbers;
 
   /// Which integer it is a function of: stages make others of it.
   size_t version = 0;
@@ -83,9 +30,27 @@ struct Scalar {
   Piecewise<Outcome> outcomes;
   Piecewise<bool> truth;
 
-  /// (integer + offset) * 2^exponents[0] of the operand with this number.
-  size_t operand = 0;
+  /// (integer + offset) * 2^exponents[0], with the stored integers of this chain.
+  const Chain *other = nullptr;
   int64_t offset = 0;
+
+  static Scalar constant(Numbers numbers) {
+    Scalar scalar;
+    scalar.numbers = std::move(numbers);
+    return scalar;
+  }
+  /// Stored integers plus a number. Refuses a chain of anything else.
+  static Scalar stored(const Chain &other) {
+    std::optional<int64_t> offset = other.offsetOfCells();
+    if (!offset)
+      throw Refusal("reads two computed values at once");
+    Scalar scalar;
+    scalar.kind = Kind::Other;
+    scalar.other = &other;
+    scalar.offset = *offset;
+    scalar.exponents = other.exponents;
+    return scalar;
+  }
 
   bool isNumber() const { return kind == Kind::Numbers && numbers.size() == 1; }
 };

@@ -1,21 +1,19 @@
 #include "target/vta/fixed/Weights.h"
 
+#include "dialect/ConstantData.h"
+#include "dialect/ops/Operands.h"
+#include "target/vta/fixed/BinaryNumber.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
-#include <bit>
 #include <cmath>
+#include <cstring>
+
+using namespace mlir;
 
 namespace headrace::vta {
 
 namespace {
-
-/// The power of two of the lowest digit of a normal number.
-int lowestDigit(double number) {
-  constexpr int fraction = 52, bias = 1023;
-  auto bits = std::bit_cast<uint64_t>(number);
-  auto exponent = static_cast<int>(bits >> fraction & 2047) - bias;
-  return exponent - fraction + std::countr_zero(bits | uint64_t{1} << fraction);
-}
 
 /// The scale of so many numbers; nothing where all are 0.
 std::optional<int> scaleOf(const double *numbers, int64_t count) {
@@ -35,8 +33,7 @@ bool fits(const double *numbers, int64_t count, int exponent) {
                      [&](double number) { return number >= -128 * unit && number <= 127 * unit; });
 }
 
-} // namespace
-
+/// Of floats, or of numbers of the program's type of integers, which have no scale.
 Weights weightsOf(const Tensor &tensor, bool isInteger) {
   Tensor numbers = tensor.converted(DType::F64);
   int64_t channels = tensor.shape()[0], count = tensor.elements() / std::max<int64_t>(channels, 1);
@@ -70,6 +67,69 @@ Weights weightsOf(const Tensor &tensor, bool isInteger) {
       to[i] = static_cast<int8_t>(all[i] * scale);
   }
   return result;
+}
+
+/// Windows with zeros between their elements.
+Tensor dilated(const Tensor &weights, int64_t dilationY, int64_t dilationX) {
+  const Shape &from = weights.shape();
+  Shape to = {from[0], from[1], (from[2] - 1) * dilationY + 1, (from[3] - 1) * dilationX + 1};
+  Tensor result = Tensor::allocate(DType::I8, to);
+  std::memset(result.data(), 0, result.bytes());
+  for (int64_t i = 0; i < from[0] * from[1]; ++i)
+    for (int64_t y = 0; y < from[2]; ++y)
+      for (int64_t x = 0; x < from[3]; ++x)
+        result.as<int8_t>()[(i * to[2] + y * dilationY) * to[3] + x * dilationX] =
+            weights.as<int8_t>()[(i * from[2] + y) * from[3] + x];
+  return result;
+}
+
+/// Of F64.
+Tensor transposed(const Tensor &matrix) {
+  int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
+  Tensor result = Tensor::allocate(DType::F64, {columns, rows});
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row)
+      result.as<double>()[column * rows + row] = matrix.as<double>()[row * columns + column];
+  return result;
+}
+
+} // namespace
+
+Weights weightsOf(hr::ConvOp conv) {
+  auto filter = conv.getFilter().getDefiningOp<hr::ConstantOp>();
+  if (!filter)
+    throw Refusal("its weights are no constants");
+  if (conv.getLayout() != hr::ChannelLayout::First || hr::typeOf(conv.getInput()).getRank() != 4)
+    throw Refusal("is no convolution of images with channels first");
+  Weights weights = weightsOf(constantTensor(filter.getValue()),
+                              hr::typeOf(conv.getFilter()).getElementType().isInteger(8));
+  weights.integers = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
+  return weights;
+}
+
+Weights weightsOf(hr::ContractOp contract) {
+  auto constant = contract.getRhs().getDefiningOp<hr::ConstantOp>();
+  if (!constant)
+    throw Refusal("its weights are no constants");
+  auto maps = contract.getMaps().getAsValueRange<AffineMapAttr>();
+  SmallVector<AffineMap> all(maps.begin(), maps.end());
+  AffineMap left = all[0], right = all[1], result = all[2];
+  RankedTensorType lhs = hr::typeOf(contract.getLhs()), rhs = hr::typeOf(contract.getRhs());
+  unsigned depth = left.getNumResults() ? left.getDimPosition(left.getNumResults() - 1) : 0;
+  bool isDense = rhs.getRank() == 2 && lhs.getRank() >= 2 &&
+                 result.getNumResults() == left.getNumResults() &&
+                 left.dropResults(left.getNumResults() - 1) ==
+                     result.dropResults(result.getNumResults() - 1) &&
+                 all[0].getNumDims() == left.getNumResults() + 1;
+  if (!isDense)
+    throw Refusal("is no product of rows with a constant matrix");
+  unsigned column = result.getDimPosition(result.getNumResults() - 1);
+  bool isTransposed = right.getDimPosition(0) == column;
+  if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
+      right.getDimPosition(isTransposed ? 0 : 1) != column)
+    throw Refusal("is no product of rows with a constant matrix");
+  Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64);
+  return weightsOf(isTransposed ? matrix : transposed(matrix), rhs.getElementType().isInteger(8));
 }
 
 } // namespace headrace::vta

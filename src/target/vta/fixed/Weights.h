@@ -1,6 +1,7 @@
-// Constant weights as integers of 8 bits times powers of two.
+// The constant weights of the program's operators, as integers of 8 bits times powers of two.
 #pragma once
 
+#include "dialect/Hr.h"
 #include "target/vta/fixed/Chain.h"
 
 namespace headrace::vta {
@@ -10,7 +11,11 @@ struct Weights {
   std::vector<int> exponents; // one, or one for each channel of results
 };
 
-/// Of floats, or of numbers of the program's type of integers, which have no scale. Throws Refusal.
-Weights weightsOf(const Tensor &tensor, bool isInteger);
+/// Of a convolution: out x in x window height x window width, with zeros where windows have gaps.
+/// Throws Refusal.
+Weights weightsOf(hr::ConvOp conv);
+/// Of the rows of the left operand times a constant matrix: columns of the result x depth. Throws
+/// Refusal.
+Weights weightsOf(hr::ContractOp contract);
 
 } // namespace headrace::vta

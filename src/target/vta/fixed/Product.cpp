@@ -1,0 +1,66 @@
+#include "target/vta/fixed/Product.h"
+
+using namespace mlir;
+
+namespace headrace::vta {
+
+namespace {
+
+struct Sums {
+  Range range;                    ///< of the results, those with padding included
+  std::vector<int64_t> ofWeights; ///< for each channel of results
+};
+
+Sums sumsOf(const Tensor &weights, Range stored) {
+  int64_t channels = weights.shape()[0], count = weights.elements() / channels;
+  Sums sums{{0, 0}, {}};
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    int64_t low = 0, high = 0, sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t weight = weights.as<int8_t>()[channel * count + i];
+      auto [least, most] = std::minmax(weight * stored.low, weight * stored.high);
+      low += std::min<int64_t>(least, 0);
+      high += std::max<int64_t>(most, 0);
+      sum += weight;
+    }
+    sums.range = {std::min(sums.range.low, low), std::max(sums.range.high, high)};
+    sums.ofWeights.push_back(sum);
+  }
+  return sums;
+}
+
+} // namespace
+
+bool isPadded(const Convolution &convolution) {
+  return convolution.padTop || convolution.padBottom || convolution.padLeft || convolution.padRight;
+}
+
+Chain productOf(Chain input, Convolution convolution, const std::vector<int> &exponents,
+                Type accumulator, bool padsWithZero) {
+  std::optional<int64_t> offset = input.offsetOfCells();
+  if (!offset)
+    throw Refusal("what it multiplies is not stored as integers of 8 bits before");
+  // The accelerator pads with integers that are 0 in DRAM.
+  if (*offset != 0 && padsWithZero && isPadded(convolution))
+    throw Refusal("its padding is no 0 in DRAM: the zero point is not that of the middle");
+  Sums sums = sumsOf(convolution.weights, {input.range.low - *offset, input.range.high - *offset});
+  if (sums.range.magnitude() >= INT64_C(1) << 31)
+    throw Refusal("sums reach " + std::to_string(sums.range.magnitude()) + ", beyond 32 bits");
+  Chain chain = std::move(input);
+  int scale = chain.exponents[0];
+  Operator op{"", chain.sources[0].image, convolution, {}};
+  chain.result = op.result();
+  chain.core = std::move(convolution);
+  chain.stages.clear();
+  chain.range = sums.range;
+  chain.exponents.clear();
+  for (int exponent : exponents)
+    chain.exponents.push_back(exponent + scale);
+  for (int64_t &sum : sums.ofWeights)
+    sum *= *offset;
+  chain.add(std::move(sums.ofWeights));
+  chain.computeIn(accumulator);
+  return chain;
+}
+
+} // namespace headrace::vta
