@@ -125,6 +125,47 @@ def test_every_comparison_decides_at_its_edges(load, mode: str, holds: Any, miss
     assert model(EDGES)[:, 0].tolist() == expected.tolist()
 
 
+def chains(depths: list[int], mode: str) -> dict[str, Any]:
+    """Trees of which each node has a leaf on one side, in turns; a depth of 0 is a leaf alone."""
+    nodes: dict[str, list[Any]] = {name: [] for name in STUMP}
+    weights: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "weights": []}
+    for tree, depth in enumerate(depths):
+        for i in range(2 * depth + 1):
+            is_leaf = i % 2 == 1 or i == 2 * depth
+            ways = [i + 1, i + 2] if i % 4 == 0 else [i + 2, i + 1]
+            threshold = (1 if i % 4 else -1) * (2.0 - i / (depth + 1))
+            row = (tree, i, (i // 2) % 3, threshold, mode, *ways)
+            if is_leaf:
+                row = (tree, i, 0, 0.0, "LEAF", 0, 0)
+                weights["treeids"].append(tree)
+                weights["nodeids"].append(i)
+                weights["weights"].append(float(100 * tree + i))
+            for name, each in zip(STUMP, row, strict=True):
+                nodes[name].append(each)
+    targets = {f"target_{name}": each for name, each in weights.items()}
+    return nodes | targets | {"target_ids": [0] * len(weights["treeids"]), "n_targets": 1}
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.parametrize("mode", ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ"])
+def test_rows_of_any_number_walk_trees_of_any_depth(
+    load, tmp_path: Path, mode: str, missing: int
+) -> None:
+    trees = chains([0, 3, 40, 1], f"BRANCH_{mode}")
+    if missing:
+        trees["nodes_missing_value_tracks_true"] = [1 - i % 2 for i in trees["nodes_nodeids"]]
+    model = load("TreeEnsembleRegressor", ["f32"], ["f32"], **trees)
+    x = np.random.default_rng(0).choice(f32(-np.inf, -2, -0.5, 0, 0.5, 2, np.inf, NAN), (33, 3))
+    expected = peer(tmp_path, x)[0]
+    for count in (0, 1, 7, 9, 33):
+        assert model(x[:count]).tolist() == expected[:count].tolist()
+
+
+def test_an_only_leaf_is_reached_whatever_the_features_are(load) -> None:
+    model = load("TreeEnsembleRegressor", ["f32"], ["f32"], **chains([0, 0], "BRANCH_LEQ"))
+    assert model(f32([NAN, np.inf], [0, -np.inf])).tolist() == [[100.0], [100.0]]
+
+
 @pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
 @pytest.mark.parametrize("base", [None, [1.0, 2.0]])
 def test_leaves_of_trees_are_combined(load, tmp_path: Path, aggregate: str, base: Any) -> None:

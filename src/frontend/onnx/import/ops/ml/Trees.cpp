@@ -4,9 +4,11 @@
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/Forest.h"
 #include "frontend/onnx/import/ops/ml/MachineLearning.h"
+#include "frontend/onnx/import/ops/ml/PackedForest.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 
 #include <bit>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -66,34 +68,76 @@ private:
       c.requireNonNegative(features - needed, "features less those that trees ask for");
   }
 
+  /// Nodes as the walk reads them.
+  struct Walk {
+    std::vector<int32_t> roots;
+    SmallVector<Value> tables; // the first one is the rows
+    std::function<Value(PointMath &, Value)> step;
+    std::function<Value(PointMath &, Value)> leaf; // of the place that the last step leads to
+  };
+
   /// The leaf that each row reaches in each tree: [trees, rows], for one tree's nodes stay in the
   /// cache.
   Value leaves(Value rows) {
-    auto trees = static_cast<int64_t>(forest.roots.size());
-    auto places = static_cast<int64_t>(forest.features.size());
-    SmallVector<Value> tables{rows, nodeTable()};
-    if (!isPacked())
-      tables.push_back(floatConstant(c, forest.thresholds, {places}, type));
+    Walk walk = walkOver(rows);
+    auto trees = static_cast<int64_t>(walk.roots.size());
     // Deep trees take several loops, so that none is too long to compile.
     constexpr int64_t kMostSteps = 32;
     AffineExpr tree = getAffineDimExpr(0, c.context);
-    Value here = indexConstant(c, forest.roots, {trees});
+    Value here = indexConstant(c, walk.roots, {trees});
     SmallVector<AffineExpr> at{tree};
     for (int64_t done = 0; done < forest.depth || done == 0; done += kMostSteps) {
-      Compute compute{{c.dim(trees), shapeOf(rows)[0]}, 0, {}, {{here, at}}, tables};
+      Compute compute{{c.dim(trees), shapeOf(rows)[0]}, 0, {}, {{here, at}}, walk.tables};
       here = writeCompute(c, compute, [&](PointMath &m) {
-        Value place = m.read(0);
+        Value place = m.convert(m.read(0), c.builder.getI64Type());
         for (int64_t i = done; i < std::min(forest.depth, done + kMostSteps); ++i)
-          place = stepFrom(m, place);
-        return place;
+          place = walk.step(m, place);
+        if (done + kMostSteps >= forest.depth)
+          place = walk.leaf(m, place);
+        return m.convert(place, c.builder.getI32Type());
       });
       at = dimensions(c, 0, 2);
     }
     return here;
   }
 
+  Walk walkOver(Value rows) {
+    if (std::optional<PackedForest> words = type.isF32() ? packed(forest) : std::nullopt)
+      return packedWalk(rows, *words);
+    Walk walk{forest.roots, {rows, nodeTable()}, {}, {}};
+    auto places = static_cast<int64_t>(forest.features.size());
+    if (!hasThresholdsInTable())
+      walk.tables.push_back(floatConstant(c, forest.thresholds, {places}, type));
+    walk.step = [this](PointMath &m, Value place) { return stepFrom(m, place); };
+    walk.leaf = [](PointMath &, Value place) { return place; };
+    return walk;
+  }
+
+  Walk packedWalk(Value rows, const PackedForest &words) {
+    auto places = static_cast<int64_t>(words.words.size());
+    Walk walk{words.roots,
+              {rows, integerConstant(c, words.words), indexConstant(c, words.leaves, {places})},
+              {},
+              {}};
+    walk.step = [this, bits = words.featureBits](PointMath &m, Value place) {
+      Value word = m.element(1, {place});
+      Value low = m.op<arith::TruncIOp>(c.builder.getI32Type(), word);
+      Value threshold = m.op<arith::BitcastOp>(type, low);
+      Value high = m.op<arith::ShRUIOp>(word, m.integer(PackedForest::kThresholdBits));
+      Value feature = m.both(high, m.integer((int64_t(1) << bits) - 1));
+      Value next = m.op<arith::ShRUIOp>(word, m.integer(PackedForest::kThresholdBits + bits));
+      Value value = m.element(0, {m.position(1), feature});
+      Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
+      return m.add(next, m.select(isAtMost, m.integer(0), m.integer(1)));
+    };
+    walk.leaf = [this](PointMath &m, Value place) {
+      return m.convert(m.element(2, {place}), c.builder.getI64Type());
+    };
+    return walk;
+  }
+
   /// Thresholds of single precision stand among the integers of their node, as bits.
-  bool isPacked() const { return type.isF32(); }
+  bool hasThresholdsInTable() const { return type.isF32(); }
   int64_t ways() const { return forest.treatsNaN ? Forest::kWays : Forest::kWays - 1; }
   static constexpr int64_t kFirstWay = 2;
 
@@ -111,18 +155,19 @@ private:
     return indexConstant(c, table, {places, kFirstWay + ways()});
   }
 
-  Value stepFrom(PointMath &m, Value place) {
+  Value stepFrom(PointMath &m, Value node) {
     Type index = c.builder.getI64Type();
-    Value node = m.convert(place, index);
     Value feature = m.convert(m.element(1, {node, m.integer(0)}), index);
     Value value = m.element(0, {m.position(1), feature});
-    Value threshold = isPacked() ? m.op<arith::BitcastOp>(type, m.element(1, {node, m.integer(1)}))
-                                 : m.element(2, {node});
+    Value threshold = hasThresholdsInTable()
+                          ? m.op<arith::BitcastOp>(type, m.element(1, {node, m.integer(1)}))
+                          : m.element(2, {node});
     Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
     Value above = m.integer(kFirstWay + 1);
     if (forest.treatsNaN)
       above = m.select(m.isNaN(value), m.integer(kFirstWay + 2), above);
-    return m.element(1, {node, m.select(isAtMost, m.integer(kFirstWay), above)});
+    Value way = m.select(isAtMost, m.integer(kFirstWay), above);
+    return m.convert(m.element(1, {node, way}), index);
   }
 
   Value combined(Value reached) {
