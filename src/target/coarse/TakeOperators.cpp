@@ -12,6 +12,7 @@
 #include "runtime/system/Error.h"
 #include "target/Placement.h"
 #include "target/coarse/FoundMappings.h"
+#include "transform/kernels/KernelSymbol.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -21,13 +22,6 @@ using namespace mlir;
 namespace headrace::coarse {
 
 namespace {
-
-std::string symbolFor(StringRef name) {
-  std::string symbol = "k_";
-  for (char c : name.take_back(48))
-    symbol += llvm::isAlnum(c) ? c : '_';
-  return symbol;
-}
 
 /// "8 MVMul[64, 64], 2 VVRelu[64]"
 std::string operationsText(const rewrite::Mapping &mapping) {
@@ -89,7 +83,7 @@ private:
     for (Operation *op : piece.operators)
       if (StringAttr part = b.getStringAttr(operatorName(op)); !llvm::is_contained(operators, part))
         operators.push_back(part);
-    ModuleOp kernel = ModuleOp::create(loc, symbolFor(name));
+    ModuleOp kernel = ModuleOp::create(loc, kernelSymbol(name));
     kernel->setAttr(kTargetAttr, b.getStringAttr(target));
     kernel->setAttr(kCodeAttr, b.getStringAttr(codeOf(mapped, batch, terms)));
     kernel->setAttr(kKindAttr, b.getStringAttr("coarse operators"));

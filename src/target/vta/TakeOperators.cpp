@@ -19,6 +19,7 @@
 #include "target/vta/fixed/ProgramChains.h"
 #include "target/vta/schedule/LegalSchedule.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/KernelSymbol.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -31,13 +32,6 @@ namespace headrace::vta {
 using hr::typeOf;
 
 namespace {
-
-std::string symbolFor(StringRef name) {
-  std::string symbol = "k_";
-  for (char c : name.take_back(48))
-    symbol += llvm::isAlnum(c) ? c : '_';
-  return symbol;
-}
 
 /// A chain that the accelerator takes.
 struct Taken {
@@ -161,7 +155,7 @@ private:
       if (part.chain.operators.contains(&op))
         if (auto name = b.getStringAttr(operatorName(&op)); !llvm::is_contained(operators, name))
           operators.push_back(name);
-    auto kernel = ModuleOp::create(loc, symbolFor(part.op.name));
+    auto kernel = ModuleOp::create(loc, kernelSymbol(part.op.name));
     kernel->setAttr(kTargetAttr, b.getStringAttr(target));
     kernel->setAttr(kOperatorAttr, attributeOf(part.op, b.getContext()));
     if (std::optional<std::string> recipe = choices.scheduleOf(part.op.name))

@@ -18,6 +18,7 @@
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/KernelForm.h"
+#include "transform/kernels/KernelSymbol.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,14 +31,6 @@ namespace headrace {
 #include "transform/Passes.h.inc"
 
 namespace {
-
-/// A name that is a symbol in object code too.
-std::string symbolFor(StringRef name) {
-  std::string symbol = "k_";
-  for (char c : name.take_back(48))
-    symbol += llvm::isAlnum(c) ? c : '_';
-  return symbol;
-}
 
 /// The body as text, without names and places: equal texts are equal kernels.
 std::string fingerprint(hr::KernelOp kernel) {
@@ -163,7 +156,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       FlatSymbolRefAttr &symbol = known[fingerprint(kernel)];
       if (!symbol) {
         b.setInsertionPointToEnd(program.getBody());
-        ModuleOp module = outline(b, kernel, symbolFor(kernel.getName()));
+        ModuleOp module = outline(b, kernel, kernelSymbol(kernel.getName()));
         if (Attribute sizes = kernel->getParentOfType<func::FuncOp>()->getAttr(kExpectedSizesAttr))
           module->setAttr(kExpectedSizesAttr, sizes);
         module->remove();
