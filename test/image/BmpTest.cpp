@@ -10,7 +10,7 @@ namespace {
 
 using Pixels = std::vector<uint8_t>;
 
-void append(Pixels &bytes, uint32_t value, int count) {
+void append(Pixels &bytes, uint64_t value, int count) {
   for (int i = 0; i < count; ++i)
     bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
 }

@@ -129,8 +129,8 @@ FailureOr<Value> AttentionOp::expand(OpBuilder &b) {
   if (getBias())
     inputs.push_back(getBias());
   if (getCausal()) {
-    ArrayRef<AffineExpr> sizes = ArrayRef(shapeOf(scores)).take_back(2);
-    inputs.push_back(causalMask(b, loc, sizes[0], sizes[1]));
+    auto sizes = shapeOf(scores);
+    inputs.push_back(causalMask(b, loc, sizes[sizes.size() - 2], sizes.back()));
   }
   scores = createMap(b, loc, inputs, [&](OpBuilder &i, ValueRange v) -> Value {
     Value score = i.create<arith::MulFOp>(loc, v[0], constantLike(i, loc, v[0], scale));

@@ -169,8 +169,8 @@ private:
     b.setInsertionPoint(read);
     AffineExpr position = b.getAffineConstantExpr(0);
     SmallVector<OpFoldResult> loops;
-    for (scf::ForOp loop : llvm::reverse(
-             llvm::to_vector(llvm::concat<const scf::ForOp>(panel.inside, panel.passes)))) {
+    auto inwards = llvm::to_vector(llvm::concat<const scf::ForOp>(panel.inside, panel.passes));
+    for (scf::ForOp loop : llvm::reverse(inwards)) {
       AffineExpr count =
           b.getAffineDimExpr(loops.size()).floorDiv(*getConstantIntValue(loop.getStep()));
       position = position * *tripsOf(loop) + count;
