@@ -10,9 +10,9 @@ namespace {
 
 using Pixels = std::vector<uint8_t>;
 
-void append(Pixels &bytes, uint64_t value, int count) {
+void append(Pixels &bytes, uint32_t value, int count) {
   for (int i = 0; i < count; ++i)
-    bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
+    bytes.push_back(static_cast<uint8_t>(i < 4 ? value >> 8 * i : 0));
 }
 
 /// A file with a header of 40 bytes.
