@@ -53,9 +53,14 @@ RUNTIME_DIFFERS = [
     Difference({"ReduceSum"}, lambda p, node: 0 in p.shapes[node.output[0]]),
     # Products of no terms are not written in every case.
     Difference({"MatMul"}, lambda p, node: p.shapes[node.input[0]][-1] == 0),
+    # A product of no terms is the third operand as it is, not beta times it.
+    Difference(
+        {"Gemm"},
+        lambda p, node: p.shapes[node.input[0]][0 if attribute(node, "transA", 0) else 1] == 0,
+    ),
     # Windows that leave gaps need no padding: it takes less than none, and begins beyond the first element.
     Difference(
-        {"LpPool"},
+        {"AveragePool", "LpPool"},
         lambda p, node: (
             attribute(node, "auto_pad", b"").startswith(b"SAME")
             and any(
