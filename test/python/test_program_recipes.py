@@ -38,6 +38,23 @@ def test_the_compiler_follows_its_own_recipe(digits_path: Path, target: str) -> 
     assert again.ir("schedule") == model.ir("schedule")
 
 
+def test_a_kernel_whose_operators_cancel_is_compiled_and_followed(tmp_path: Path) -> None:
+    path = tmp_path / "cancels.onnx"
+    graph = """<ir_version: 9, opset_import: ["": 13]>
+      cancels (float[n,12,1,1] x) => (float[?,?,?,?] same, float[?,?,?,?] most) {
+        y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)
+        negative = Neg (y)
+        same = Neg (negative)
+        most = Max (y, same)
+      }"""
+    onnx.save(onnx.parser.parse_model(graph), path)
+    recipe = hr.load(path).explain()["recipe"]
+    model = hr.load(path, recipe=recipe)
+    x = np.arange(36, dtype=np.float32).reshape(3, 12, 1, 1)
+    for result in model(x):
+        assert np.array_equal(result, x.reshape(3, 3, 2, 2))
+
+
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", MODELS)
 def test_benchmark_models_are_scheduled_again_as_they_were(

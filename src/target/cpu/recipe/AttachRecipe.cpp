@@ -80,7 +80,10 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
         module->setAttr(kRecipeRefusedAttr,
                         b.getStringAttr("it walks blocks of rows: expected a line such as '" +
                                         lineOf(scheduler, schedule) + "'"));
-      module->setAttr(kRecipeAttr, b.getStringAttr(lineOf(scheduler, schedule) + "\n"));
+      // One whose operators cancelled each other copies blocks: no stage is left to have a line.
+      bool onlyCopies = scheduler.stage().empty();
+      module->setAttr(kRecipeAttr,
+                      b.getStringAttr(onlyCopies ? "" : lineOf(scheduler, schedule) + "\n"));
       if (!isRefused && schedule == scheduler.propose())
         module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
       module->setAttr(kKindAttr, b.getStringAttr("walk"));
