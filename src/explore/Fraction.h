@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  __extension__ typedef __int128 Wide;
+  __extension__ typedef __int128 Wide; // NOLINT(modernize-use-using): 'using' cannot be marked so
 
   constexpr Fraction(Wide top, Wide bottom) : top(top), bottom(bottom) {}
 

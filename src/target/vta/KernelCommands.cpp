@@ -106,7 +106,7 @@ private:
         Schedule schedule = parseSchedule(*known, op);
         if (whyNot(op, schedule, configuration).empty())
           return schedule;
-      } catch (const Error &) { // of another version
+      } catch (const Error &) { // NOLINT(bugprone-empty-catch): of another version
       }
     Schedule schedule = propose(op, configuration);
     cache.store(key, textOf(schedule, op));
