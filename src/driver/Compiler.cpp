@@ -3,13 +3,11 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
-#include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/ForkSafety.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
@@ -62,25 +60,6 @@ MovementReport movementBefore(func::FuncOp function) {
 }
 
 } // namespace
-
-std::shared_ptr<MLIRContext> makeContext(const Target &target) {
-  DialectRegistry registry;
-  registry.insert<hr::HrDialect, func::FuncDialect>();
-  target.registerDialects(registry);
-  findTarget(hostEngine).registerDialects(registry);
-  CompilerSection section;
-  auto context = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  useProcessThreads(*context);
-  context->loadAllAvailableDialects();
-  return context;
-}
-
-void addTarget(MLIRContext &context, const Target &target) {
-  DialectRegistry registry;
-  target.registerDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-}
 
 Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &settings,
                    std::string modelName)

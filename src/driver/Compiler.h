@@ -10,11 +10,6 @@
 
 namespace headrace {
 
-/// Dialects of every level and of the target.
-std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
-/// Adds the dialects of one more target.
-void addTarget(mlir::MLIRContext &context, const Target &target);
-
 /// A program as data, without the code of its kernels.
 struct LoweredProgram {
   Program program;
