@@ -95,8 +95,11 @@ private:
       kernel->setAttr(kWorkspaceAttr, Builder(kernel.getContext()).getI64IntegerAttr(workspace));
   }
 
+  /// A record has fewer than a hundred bytes, but takes a block of the disk.
+  static constexpr uintmax_t recordBytes = 3 << 20;
+
   const Processor &processor;
-  FileCache records = FileCache::user("kernel"), objects = FileCache::user("o");
+  FileCache records = FileCache::user("kernel", recordBytes), objects = FileCache::user("o");
   llvm::StringMap<Entry> entries;
 };
 
