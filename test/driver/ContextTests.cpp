@@ -5,6 +5,8 @@
 #include "runtime/system/Error.h"
 
 #include "CompiledProgram.h"
+#include <atomic>
+#include <cstring>
 #include <set>
 #include <thread>
 
