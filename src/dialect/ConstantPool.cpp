@@ -8,7 +8,6 @@
 #include "llvm/Support/xxhash.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <cstring>
 
@@ -33,10 +32,22 @@ static DialectResourceBlobManager &blobsOf(MLIRContext *context) {
 
 ElementsAttr ConstantPool::add(const Tensor &given, RankedTensorType type) {
   Tensor tensor = shared(given);
-  auto attribute = DenseResourceElementsAttr::get(type, "data", blobOf(tensor));
   std::lock_guard lock(mutex);
-  tensors[attribute.getRawHandle().getKey()] = {count++, tensor};
-  return attribute;
+  DenseResourceElementsHandle name = nameNext(tensor);
+  tensors[name.getKey()] = {count++, tensor};
+  return DenseResourceElementsAttr::get(type, name);
+}
+
+/// MLIR would number the name itself by trying all numbers, and forgets none.
+DenseResourceElementsHandle ConstantPool::nameNext(const Tensor &tensor) {
+  if (count < names.size()) {
+    names[count].getResource()->setBlob(blobOf(tensor));
+    return names[count];
+  }
+  std::string name = count == 0 ? "data" : "data_" + std::to_string(count);
+  names.push_back(
+      DenseResourceElementsHandle::getManagerInterface(getContext()).insert(name, blobOf(tensor)));
+  return names.back();
 }
 
 std::shared_ptr<const void> ConstantPool::ownerOf(StringRef key) const {
@@ -143,6 +154,15 @@ size_t ConstantPool::release(size_t since, ModuleOp program) {
   }
   std::erase_if(made, [](const auto &entry) { return entry.second.owner.expired(); });
   return bytes;
+}
+
+void ConstantPool::startAgain() {
+  release(0, {});
+  std::lock_guard lock(mutex);
+  count = 0;
+  begin = SIZE_MAX;
+  made.clear();
+  copies.clear();
 }
 
 } // namespace headrace

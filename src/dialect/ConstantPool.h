@@ -10,11 +10,14 @@
 #include "runtime/tensor/Tensor.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectInterface.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 namespace headrace {
 
@@ -47,6 +50,8 @@ public:
   /// Gives up those that were added since, except what `program` refers to (null: it is none);
   /// returns how many bytes.
   size_t release(size_t since, mlir::ModuleOp program);
+  /// Gives up all, once no program is left: names are given out as in a new context.
+  void startAgain();
 
 private:
   /// Elements that are there as long as something owns them.
@@ -57,14 +62,16 @@ private:
   };
 
   Tensor shared(const Tensor &tensor);
+  mlir::DenseResourceElementsHandle nameNext(const Tensor &tensor);
   void drop(llvm::StringRef key);
 
   mutable std::mutex mutex;
   llvm::StringMap<std::pair<size_t, Tensor>> tensors; // with how many came before
   size_t count = 0;
-  size_t begin = SIZE_MAX;                             // of the compilation, in the same count
-  std::unordered_multimap<uint64_t, Contents> made;    // by compilations; by hash
-  llvm::StringMap<std::weak_ptr<const Tensor>> copies; // by the names of what they are copies of
+  std::vector<mlir::DenseResourceElementsHandle> names; // in the order of that count
+  size_t begin = SIZE_MAX;                              // of the compilation, in the same count
+  std::unordered_multimap<uint64_t, Contents> made;     // by compilations; by hash
+  llvm::StringMap<std::weak_ptr<const Tensor>> copies;  // by the names of what they are copies of
 };
 
 } // namespace headrace

@@ -3,13 +3,11 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
-#include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
 #include "runtime/system/Error.h"
-#include "runtime/system/ForkSafety.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
@@ -63,25 +61,6 @@ MovementReport movementBefore(func::FuncOp function) {
 
 } // namespace
 
-std::shared_ptr<MLIRContext> makeContext(const Target &target) {
-  DialectRegistry registry;
-  registry.insert<hr::HrDialect, func::FuncDialect>();
-  target.registerDialects(registry);
-  findTarget(hostEngine).registerDialects(registry);
-  CompilerSection section;
-  auto context = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  useProcessThreads(*context);
-  context->loadAllAvailableDialects();
-  return context;
-}
-
-void addTarget(MLIRContext &context, const Target &target) {
-  DialectRegistry registry;
-  target.registerDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-}
-
 Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &settings,
                    std::string modelName)
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
@@ -91,10 +70,39 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
   phaseMilliseconds = headrace::runPhases(compilerPhases(settings), program, modelName, last);
 }
 
+std::unique_ptr<KeptCode> Compiler::lowerUnknownKernels(ModuleOp program) {
+  std::vector<Phase> phases = compilerPhases(settings);
+  auto isSchedule = [](const Phase &phase) { return phase.name == "schedule"; };
+  ArrayRef<Phase> lowering(&*llvm::find_if(phases, isSchedule) + 1, phases.data() + phases.size());
+  runPhases(program, "schedule");
+  std::unique_ptr<KeptCode> kept;
+  SmallVector<ModuleOp> kernels = targets.kernelsOf(program, targets.wanted);
+  if (targets.isOne())
+    kept = targets.wanted.keptCode(kernels);
+  if (!kept) {
+    headrace::runPhases(lowering, program, modelName);
+    return nullptr;
+  }
+  // Launches of kernels that are elsewhere would be invalid: it is the others that move.
+  OwningOpRef<ModuleOp> unknown = ModuleOp::create(program.getLoc());
+  for (ModuleOp kernel : kernels)
+    if (!kept->has(*kernel.getSymName()))
+      kernel->moveBefore(unknown->getBody(), unknown->getBody()->end());
+  if (!unknown->getBody()->empty())
+    headrace::runPhases(lowering, *unknown, modelName);
+  for (Operation &kernel : llvm::make_early_inc_range(*unknown->getBody()))
+    kernel.moveBefore(program.getBody(), program.getBody()->end());
+  return kept;
+}
+
 LoweredProgram Compiler::lower(ModuleOp program) {
+  runPhases(program);
+  return described(program);
+}
+
+LoweredProgram Compiler::described(ModuleOp program) {
   LoweredProgram result;
   KernelNames names;
-  runPhases(program);
   result.notes.recipe = writtenRecipe(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
@@ -151,7 +159,8 @@ std::vector<DeviceImage> addImages(Program &program, ArrayRef<KernelImage> kerne
 
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   CompiledConstants constants(context.get());
-  Program plan = lower(program).program;
+  std::unique_ptr<KeptCode> kept = lowerUnknownKernels(program);
+  Program plan = described(program).program;
   ProgramCode code;
   // Constants may lie in the context's memory.
   auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>(1, context);
@@ -161,7 +170,7 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
     SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
     if (modules.empty())
       continue;
-    CompiledKernels compiled = target->compile(modules);
+    CompiledKernels compiled = kept ? kept->compile(modules) : target->compile(modules);
     memory->push_back(compiled.code);
     if (target->engine() != hostEngine)
       code.images = addImages(plan, compiled.images);

@@ -10,11 +10,6 @@
 
 namespace headrace {
 
-/// Dialects of every level and of the target.
-std::shared_ptr<mlir::MLIRContext> makeContext(const Target &target);
-/// Adds the dialects of one more target.
-void addTarget(mlir::MLIRContext &context, const Target &target);
-
 /// A program as data, without the code of its kernels.
 struct LoweredProgram {
   Program program;
@@ -36,7 +31,8 @@ public:
   /// Error where an operator cannot be compiled, InternalError where a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
-  /// All phases, then code. `program` holds the lowest level afterwards.
+  /// All phases, then code. Kernels whose code is kept between runs are scheduled in `program`
+  /// afterwards, all others at the lowest level.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
 
   /// All phases, then code for a package, added to `code`. Constants may lie in the context's
@@ -51,8 +47,13 @@ public:
   Explanation explain(mlir::ModuleOp program);
 
 private:
-  /// All phases; says nothing of what was before.
+  /// All phases, except those from `schedule` on for kernels whose code is kept; null where none
+  /// is.
+  std::unique_ptr<KeptCode> lowerUnknownKernels(mlir::ModuleOp program);
+  /// All phases.
   LoweredProgram lower(mlir::ModuleOp program);
+  /// What the phases made; says nothing of what was before.
+  LoweredProgram described(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;

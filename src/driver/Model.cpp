@@ -2,6 +2,7 @@
 
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/Gradient.h"
 #include "driver/GraphOfProgram.h"
 #include "driver/OperatorsOfProgram.h"

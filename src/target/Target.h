@@ -38,6 +38,16 @@ struct CompiledKernels {
   std::shared_ptr<void> code;
 };
 
+/// Code of scheduled kernels that earlier compilations left, which need not be lowered any more.
+class KeptCode {
+public:
+  virtual ~KeptCode() = default;
+  virtual bool has(llvm::StringRef kernel) const = 0;
+  /// Code for this process, as Target::compile gives it, of kernels that it has and of others,
+  /// which were lowered since and are kept from now on.
+  virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+};
+
 /// A kernel as an object file, for linking into a package.
 struct KernelObject {
   std::string kernel; // the name of its module
@@ -112,6 +122,12 @@ public:
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The same for a package.
   virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+  /// What is kept of the code of scheduled kernels. Their workspaces are noted on those it has.
+  /// Null where nothing is ever kept.
+  virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled) const {
+    (void)scheduled;
+    return nullptr;
+  }
 };
 
 /// Attribute of a kernel's function: bytes of workspace a worker needs for it.

@@ -111,6 +111,20 @@ TEST_F(ConstantPools, CopyWhatIsNotAlignedOnce) {
   EXPECT_EQ(constantTensor(unaligned).data(), first.data());
 }
 
+TEST_F(ConstantPools, NameConstantsAsInANewContextAfterStartingAgain) {
+  auto key = [](ElementsAttr value) {
+    return cast<DenseResourceElementsAttr>(value).getRawHandle().getKey().str();
+  };
+  std::vector<std::string> names{key(constant(1)), key(constant(2)), key(constant(3))};
+  EXPECT_EQ(names, (std::vector<std::string>{"data", "data_1", "data_2"}));
+  ConstantPool::of(&context).startAgain();
+  ElementsAttr first = constant(4), second = constant(5);
+  EXPECT_EQ(key(first), names[0]);
+  EXPECT_EQ(key(second), names[1]);
+  EXPECT_EQ(constantTensor(first).as<float>()[1], 5);
+  EXPECT_EQ(constantTensor(second).as<float>()[1], 6);
+}
+
 TEST_F(ConstantPools, HaveTheirDataAgainAfterPrinting) {
   ElementsAttr value = constant(4);
   ConstantPool::of(&context).withoutData([&] { EXPECT_ANY_THROW(constantTensor(value)); });

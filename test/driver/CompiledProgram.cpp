@@ -3,6 +3,7 @@
 #include "dialect/ConstantData.h"
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "runtime/system/Error.h"
@@ -23,7 +24,7 @@ namespace headrace {
 namespace {
 
 const std::shared_ptr<MLIRContext> &sharedContext() {
-  static std::shared_ptr<MLIRContext> context = makeContext(findTarget("cpu"));
+  static std::shared_ptr<MLIRContext> context = contextFor(findTarget("cpu"));
   return context;
 }
 

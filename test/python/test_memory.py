@@ -30,6 +30,7 @@ path = sys.argv[1]
 """
 RUNS = "model = headrace.load(path)\nprint(ran(model, 2), ran(model, 1), ran(model, 3), mebibytes('VmHWM'))"
 PACKS = "headrace.write_package(path, path + '.hrpkg')\nprint(mebibytes('VmHWM'))"
+AGAIN = "for _ in range(6):\n    model = headrace.load(path)\n    print(ran(model, 2))"
 UNPACKS = "model = headrace.load(path + '.hrpkg')\nprint(ran(model, 2), ran(model, 1))"
 
 
@@ -87,3 +88,9 @@ def test_packages_are_made_and_run_with_weights_once(tmp_path, empty):
     for script, allowed in ((PACKS, 3 * LAYER + 20), (UNPACKS, 20)):
         beyond = np.subtract(measured(script, path), measured(script, empty))
         assert np.all(beyond < 12 * LAYER + allowed)
+
+
+def test_models_that_are_gone_leave_no_weights(tmp_path):
+    after = measured(AGAIN, write_chain(tmp_path / "model.onnx", 3, WIDTH))
+    # The old model goes when the new one is there: two of them, at the most.
+    assert max(after[2:]) < after[1] + LAYER

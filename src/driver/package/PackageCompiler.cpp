@@ -2,6 +2,7 @@
 
 #include "driver/CompiledConstants.h"
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/programs/LevelOneProgram.h"
@@ -135,7 +136,7 @@ struct CompiledPackage::Impl {
                                               target.name().str());
     if (settings.progress)
       settings.progress(name + ": a trial run");
-    std::shared_ptr<MLIRContext> context = makeContext(target);
+    std::shared_ptr<MLIRContext> context = contextFor(target);
     script::TriedScript tried = script::tryScript(path, settings.sample, context);
     for (size_t i = 0; i < tried.segments.size(); ++i) {
       auto &[key, given] = tried.segments[i];

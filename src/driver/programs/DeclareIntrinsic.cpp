@@ -1,6 +1,6 @@
 #include "driver/programs/DeclareIntrinsic.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
@@ -19,7 +19,7 @@ namespace {
 }
 
 Stage patternOf(const std::string &name, const expr::Stage &stage) {
-  std::shared_ptr<MLIRContext> context = makeContext(findTarget("cpu"));
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget("cpu"));
   OwningOpRef<ModuleOp> program = expr::importExpression({stage}, *context, name);
   func::FuncOp entry = entryFunction(*program);
   nameStages(entry);

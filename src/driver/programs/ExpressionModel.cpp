@@ -1,6 +1,6 @@
 #include "driver/programs/ExpressionModel.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/expr/ImportExpression.h"
 
@@ -8,7 +8,7 @@ namespace headrace {
 
 std::shared_ptr<Model> makeModel(const std::vector<expr::Stage> &outputs, const std::string &name,
                                  const Settings &settings) {
-  LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
+  LevelOneProgram program{name, contextFor(findTarget(settings.target)), {}};
   program.module = expr::importExpression(outputs, *program.context, name);
   return std::make_shared<Model>(std::move(program), settings);
 }

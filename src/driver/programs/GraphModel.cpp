@@ -1,13 +1,13 @@
 #include "driver/programs/GraphModel.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/LevelOneProgram.h"
 
 namespace headrace {
 
 std::unique_ptr<graph::GraphBuilder> makeGraphBuilder(const std::string &name,
                                                       const Settings &settings) {
-  return std::make_unique<graph::GraphBuilder>(makeContext(findTarget(settings.target)), name);
+  return std::make_unique<graph::GraphBuilder>(contextFor(findTarget(settings.target)), name);
 }
 
 std::shared_ptr<Model> makeModel(graph::GraphBuilder &builder, const Settings &settings) {

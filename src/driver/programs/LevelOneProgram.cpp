@@ -1,6 +1,6 @@
 #include "driver/programs/LevelOneProgram.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "frontend/onnx/import/Importer.h"
@@ -35,7 +35,7 @@ void checkSettings(const Settings &settings) {
 
 LevelOneProgram importModel(const onnx::Model &file, const std::string &name,
                             const Settings &settings) {
-  LevelOneProgram program{name, makeContext(findTarget(settings.target)), {}};
+  LevelOneProgram program{name, contextFor(findTarget(settings.target)), {}};
   CompilerSection section;
   program.module = onnx::importModel(file, *program.context, name);
   std::vector<Tensor> weights;

@@ -1,6 +1,6 @@
 #include "driver/programs/ScriptBlocks.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/script/SegmentImporter.h"
 
@@ -36,7 +36,7 @@ public:
 
 private:
   Settings settings;
-  std::shared_ptr<mlir::MLIRContext> context = makeContext(findTarget(settings.target));
+  std::shared_ptr<mlir::MLIRContext> context = contextFor(findTarget(settings.target));
   std::set<std::string> known;
 };
 

@@ -1,6 +1,6 @@
 #include "driver/programs/SegmentCompiler.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/Model.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/script/SegmentImporter.h"
@@ -30,7 +30,7 @@ public:
 
   std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
     if (!context)
-      context = makeContext(findTarget(settings.target));
+      context = contextFor(findTarget(settings.target));
     std::string name = segmentName(dag, segment);
     LevelOneProgram program{name, context, importSegment(dag, segment, *context, name)};
     return std::make_shared<CompiledSegment>(std::move(program), settings);

@@ -1,6 +1,7 @@
 #include "driver/schedule/LaunchSchedule.h"
 
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
@@ -26,7 +27,7 @@ PartlyCompiled compileTo(StringRef phase, const std::vector<expr::Stage> &output
   settings.target = target;
   settings.expansion = "generated";
   settings.recipe = recipe;
-  PartlyCompiled result{makeContext(findTarget(target)), {}};
+  PartlyCompiled result{contextFor(findTarget(target)), {}};
   result.program = expr::importExpression(outputs, *result.context, "schedule");
   Compiler(result.context, settings, "schedule").runPhases(*result.program, phase);
   return result;

@@ -1,6 +1,6 @@
 #include "driver/schedule/ProgramSchedule.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 namespace headrace {
 
 static LoopModel modelOf(const std::vector<expr::Stage> &outputs) {
-  std::shared_ptr<MLIRContext> context = makeContext(findTarget("cpu"));
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget("cpu"));
   OwningOpRef<ModuleOp> program = expr::importExpression(outputs, *context, "schedule");
   func::FuncOp entry = entryFunction(*program);
   nameStages(entry);

@@ -1,6 +1,6 @@
 #include "driver/staged/StageBuilder.h"
 
-#include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/system/Interruption.h"
@@ -54,7 +54,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
   numbers.clear();
   constants.clear();
   LevelOneProgram program{
-      plan.model.name, makeContext(findTarget(plan.model.settings.target)), {}, {}};
+      plan.model.name, contextFor(findTarget(plan.model.settings.target)), {}, {}};
   {
     CompilerSection section;
     onnx::StageImporter stageImporter(plan.model.name, *program.context, plan.model.opset);

@@ -18,13 +18,15 @@ bool makePrivateFolder(const std::filesystem::path &folder);
 /// when read: a damaged or foreign one counts as absent. A failure here never fails the caller.
 class FileCache {
 public:
+  static constexpr uintmax_t defaultLimit = uintmax_t{256} << 20;
+
   /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or
   /// ~/.cache, made for the user alone where it is not there. HEADRACE_CACHE_DIR set to nothing
   /// switches it off, and so does a folder that is not the user's own. `extension` keeps kinds of
   /// files apart.
-  static FileCache user(std::string extension);
+  static FileCache user(std::string extension, uintmax_t limit = defaultLimit);
   FileCache(std::optional<std::filesystem::path> folder, std::string extension,
-            uintmax_t limit = uintmax_t{256} << 20)
+            uintmax_t limit = defaultLimit)
       : folder(std::move(folder)), extension(std::move(extension)), limit(limit) {}
 
   /// The key of a result: a hash of everything that it was made from.

@@ -4,7 +4,7 @@
 #include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/calls/CallSchedule.h"
-#include "target/cpu/code/CodeGen.h"
+#include "target/cpu/code/KeptKernels.h"
 #include "target/cpu/cost/KernelWork.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
@@ -205,10 +205,13 @@ public:
 
   std::string engine() const override { return hostEngine; }
   CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
-    return compileKernels(kernels, processor);
+    return linkIntoProcess(kernels, compileForProcess(kernels, processor));
   }
   PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
     return {compileObjects(kernels, processor), {}};
+  }
+  std::unique_ptr<KeptCode> keptCode(ArrayRef<ModuleOp> scheduled) const override {
+    return keptKernels(scheduled, processor);
   }
   ProcessorNeeds needs() const override { return processor.needs; }
 

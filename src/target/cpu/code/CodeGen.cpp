@@ -77,9 +77,9 @@ std::string writeObject(llvm::Module &code, llvm::TargetMachine &machine) {
 /// Where objects run: linked into this process, or out of a package in any other.
 enum class Runs { Here, Anywhere };
 
-/// One kernel module to an object file in memory.
-std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetMachine &machine,
-                                                  const Machine &host, Runs runs) {
+/// One kernel module to the contents of an object file.
+std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const Machine &host,
+                          Runs runs) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
@@ -103,8 +103,7 @@ std::unique_ptr<llvm::MemoryBuffer> compileModule(ModuleOp module, llvm::TargetM
   }
   if (checksAccesses && runs == Runs::Here)
     checkAccesses(*code);
-  return llvm::MemoryBuffer::getMemBufferCopy(writeObject(*code, machine),
-                                              module.getSymName().value_or("kernel"));
+  return writeObject(*code, machine);
 }
 
 /// The cache key of an object: the code it was made from, and for which processor.
@@ -115,10 +114,8 @@ std::string keyOf(const std::string &code, const Processor &processor) {
 }
 
 /// Makes the code generator where no object was found: its tables take longer than a kernel found.
-std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module,
-                                                  std::unique_ptr<llvm::TargetMachine> &machine,
-                                                  const Processor &processor,
-                                                  const FileCache &cache, Runs runs) {
+Object findOrCompile(ModuleOp module, std::unique_ptr<llvm::TargetMachine> &machine,
+                     const Processor &processor, const FileCache &cache, Runs runs) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os, OpPrintingFlags().useLocalScope());
@@ -129,10 +126,9 @@ std::unique_ptr<llvm::MemoryBuffer> findOrCompile(ModuleOp module,
     return llvm::MemoryBuffer::getMemBufferCopy(*object, key);
   if (!machine)
     machine = makeTargetMachine(processor);
-  std::unique_ptr<llvm::MemoryBuffer> object =
-      compileModule(module, *machine, processor.machine, runs);
-  cache.store(key, std::string_view(object->getBuffer()));
-  return object;
+  std::string object = compileModule(module, *machine, processor.machine, runs);
+  cache.store(key, object);
+  return llvm::MemoryBuffer::getMemBufferCopy(object, key);
 }
 
 /// Nothing else of the process is visible to generated code, but the intrinsics of the user.
@@ -152,10 +148,10 @@ void defineRuntimeFunctions(llvm::orc::LLJIT &jit) {
     defineAccessChecks(jit);
 }
 
-std::vector<std::unique_ptr<llvm::MemoryBuffer>>
-compileModules(ArrayRef<ModuleOp> modules, const Processor &processor, Runs runs) {
+std::vector<Object> compileModules(ArrayRef<ModuleOp> modules, const Processor &processor,
+                                   Runs runs) {
   initializeTargets();
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(modules.size());
+  std::vector<Object> objects(modules.size());
   FileCache cache = FileCache::user("o");
   CompilerSection::Pause pause; // its threads are in sections of their own
   ThreadPool::global().parallelFor(
@@ -233,21 +229,23 @@ Processor findProcessor(StringRef name) {
   return processor;
 }
 
-CompiledKernels compileKernels(ArrayRef<ModuleOp> modules, const Processor &processor) {
+std::vector<Object> compileForProcess(ArrayRef<ModuleOp> modules, const Processor &processor) {
   // The native one is what runs here, whatever its level is called.
   if (processor.name == processor.needs.level && !hostHas(processor.needs))
     throw Error(ErrorKind::InvalidArgument,
                 "this machine cannot run code for '" + processor.name + "'");
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects =
-      compileModules(modules, processor, Runs::Here);
+  return compileModules(modules, processor, Runs::Here);
+}
 
+CompiledKernels linkIntoProcess(ArrayRef<ModuleOp> modules, std::vector<Object> objects) {
+  initializeTargets();
   CompilerSection section;
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
   if (!created)
     fail("cannot link generated code", created.takeError());
   std::shared_ptr<llvm::orc::LLJIT> jit = std::move(*created);
   defineRuntimeFunctions(*jit);
-  for (auto &object : objects)
+  for (Object &object : objects)
     if (llvm::Error error = jit->addObjectFile(std::move(object)))
       fail("cannot link generated code", std::move(error));
 

@@ -21,9 +21,15 @@ struct Processor {
 /// another machine's. Throws Error where there is none of that name.
 Processor findProcessor(llvm::StringRef name);
 
-/// Compiles kernel modules on all cores and links the code into the process. Throws Error where
-/// this machine cannot run it.
-CompiledKernels compileKernels(llvm::ArrayRef<mlir::ModuleOp> modules, const Processor &processor);
+using Object = std::unique_ptr<llvm::MemoryBuffer>;
+
+/// Compiles kernel modules on all cores. Each object is named by its key in the user's cache of
+/// objects. Throws Error where this machine cannot run the code.
+std::vector<Object> compileForProcess(llvm::ArrayRef<mlir::ModuleOp> modules,
+                                      const Processor &processor);
+/// Links objects, one for each kernel module, into the process.
+CompiledKernels linkIntoProcess(llvm::ArrayRef<mlir::ModuleOp> modules,
+                                std::vector<Object> objects);
 
 /// Compiles kernel modules on all cores, for a package; kernels are named by what they compute.
 std::vector<KernelObject> compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
