@@ -76,10 +76,14 @@ TEST_P(EveryConvolution, InBothLayouts) {
 
 INSTANTIATE_TEST_SUITE_P(
     OneDimension, EveryConvolution,
-    testing::Values(Window{.spatial = {17}, .window = {3}}, Window{.spatial = {1}, .window = {1}},
-                    Window{.spatial = {131}, .window = {5}, .channels = 1, .features = 1},
-                    Window{.spatial = {97}, .window = {7}, .channels = 4, .groups = 2, .stride = 3},
-                    Window{.spatial = {3}, .window = {3}, .low = 1, .high = 1}));
+    testing::Values(
+        Window{.spatial = {17}, .window = {3}}, Window{.spatial = {1}, .window = {1}},
+        Window{.spatial = {131}, .window = {5}, .channels = 1, .features = 1},
+        Window{.spatial = {97}, .window = {7}, .channels = 4, .groups = 2, .stride = 3},
+        // One channel: a step of the sum is one product.
+        Window{.spatial = {67}, .window = {32}, .channels = 1, .features = 74, .stride = 9},
+        Window{.spatial = {67}, .window = {32}, .channels = 1, .features = 32, .batch = 11},
+        Window{.spatial = {3}, .window = {3}, .low = 1, .high = 1}));
 
 INSTANTIATE_TEST_SUITE_P(
     TwoDimensions, EveryConvolution,
@@ -104,6 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
                .high = 2},
         Window{.spatial = {9, 41}, .window = {3, 2}, .features = 1, .dilation = 2},
         Window{.spatial = {9, 41}, .window = {3, 3}, .features = 1, .stride = 2},
+        // One channel: a step of the sum is one product.
+        Window{.spatial = {9, 41}, .window = {3, 3}, .channels = 1, .features = 64, .stride = 2},
         // Features of odd numbers of vectors.
         Window{.spatial = {9, 9}, .window = {3, 3}, .features = 12},
         Window{.spatial = {9, 9}, .window = {3, 3}, .channels = 5, .features = 28},

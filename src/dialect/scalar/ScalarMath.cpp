@@ -124,6 +124,15 @@ static Value truncated(ScalarMath &m, Value a, Type to) {
   APInt most = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
   APInt least = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   Type storage = storageType(to);
+  if (width <= 16) { // floats hold the limits: two instructions of vectors keep the number inside
+    double last = high - 1, first = isUnsigned ? 0 : -high;
+    a = m.select(m.compare(Compare::NotEqual, a, a), m.number(a, 0), a);
+    a = m.select(m.compare(Compare::Less, a, m.number(a, last)), a, m.number(a, last));
+    a = m.select(m.compare(Compare::Greater, a, m.number(a, first)), a, m.number(a, first));
+    // Processors convert to signed numbers of 32 bits.
+    Value inside = m.op<arith::FPToSIOp>(IntegerType::get(context, 32), a);
+    return m.fromBits(m.op<arith::TruncIOp>(storage, inside), to);
+  }
   auto integer = [&](const APInt &value) {
     return m.op<arith::ConstantOp>(cast<TypedAttr>(IntegerAttr::get(storage, value)));
   };
@@ -133,11 +142,8 @@ static Value truncated(ScalarMath &m, Value a, Type to) {
   Value isOutside = m.op<arith::OrIOp>(m.op<arith::OrIOp>(isHigh, isLow), isNan);
   Value small = m.select(isOutside, m.number(a, 0), a);
   Value inside;
-  if (isUnsigned && width >= 32)
+  if (isUnsigned)
     inside = m.op<arith::FPToUIOp>(storage, small);
-  else if (isUnsigned) // processors convert to signed numbers
-    inside =
-        m.op<arith::TruncIOp>(storage, m.op<arith::FPToSIOp>(IntegerType::get(context, 32), small));
   else
     inside = m.op<arith::FPToSIOp>(storage, small);
   inside = m.select(isHigh, integer(most), inside);

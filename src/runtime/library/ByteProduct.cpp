@@ -92,9 +92,9 @@ public:
   int64_t elementBytes() const { return widensFirst(kind) ? 2 : 1; }
 
   /// Whether kernels can read the rows as they lie: bytes that need no change, in whole steps.
-  bool readsInPlace() const {
-    return !widensFirst(kind) && flip == 0 && !gemm.transA && gemm.k % stepRows == 0;
-  }
+  bool readsInPlace() const { return readsRows() && !gemm.transA && gemm.k % stepRows == 0; }
+  /// The same, of rows that are filled up to whole steps.
+  bool readsRows() const { return !widensFirst(kind) && flip == 0; }
 
   void pack(const uint8_t *a, int64_t row, int64_t rows, int64_t step, int64_t steps,
             void *to) const {
@@ -167,6 +167,8 @@ class Multiplication {
 public:
   Multiplication(const ByteProduct &product, const uint8_t *a, int32_t *c, Kind kind)
       : product(product), gemm(product.gemm), a(a), c(c), kind(kind), packer(product, kind) {
+    if (product.patches)
+      patches.emplace(*product.patches, a);
     // Blocks of rows, and where those are few, of panels. Integers add up to the same in any order.
     constexpr int64_t enough = 64, fewestPanels = 8;
     rowBlocks = (gemm.m + blockRows - 1) / blockRows;
@@ -196,35 +198,67 @@ private:
 
   void compute(int64_t matrix, int64_t row, int64_t panel, const uint8_t *panels) const {
     alignas(memoryAlignment) std::byte packed[blockRows * passSteps * stepRows * 2];
-    const uint8_t *from = a + matrix * gemm.strideA;
+    alignas(memoryAlignment) uint8_t gathered[blockRows * passSteps * stepRows];
     int32_t *to = c + matrix * gemm.strideC;
     int64_t rowEnd = std::min(row + blockRows, gemm.m);
     int64_t panelEnd = std::min(panel + blockPanels, panelsOf(gemm.n)), all = stepsOf(gemm.k);
     // Sums over nothing are stored as well.
     for (int64_t step = 0; step == 0 || step < all; step += passSteps) {
       int64_t steps = std::min(passSteps, all - step);
-      int64_t four = stepRows * packer.elementBytes();
-      for (int64_t r = row; r < rowEnd && !packer.readsInPlace(); r += mostRows)
-        packer.pack(from, r, std::min(mostRows, rowEnd - r), step, steps,
-                    packed + (r - row) * steps * four);
+      Rows rows = patches ? patchRows(row, rowEnd, step, steps, gathered, packed)
+                          : matrixRows(a + matrix * gemm.strideA, row, rowEnd, step, steps, packed);
       for (int64_t p = panel; p < panelEnd; p += mostPanels) {
         Panels group(*this, panels, p, std::min(mostPanels, panelEnd - p), step, steps);
         for (int64_t r = row; r < rowEnd; r += mostRows) {
           int64_t count = std::min(mostRows, rowEnd - r);
-          if (packer.readsInPlace()) {
-            group.tile.a = from + r * gemm.lda + step * stepRows;
-            group.tile.rowBytes = gemm.lda;
-            group.tile.stepBytes = stepRows;
-          } else {
-            group.tile.a = packed + (r - row) * steps * four;
-            group.tile.rowBytes = four;
-            group.tile.stepBytes = count * four;
-          }
+          group.tile.a = rows.first + (r - row) * rows.apart;
+          group.tile.rowBytes = rows.interleaved ? rows.interleaved : rows.apart;
+          group.tile.stepBytes = rows.interleaved ? count * rows.interleaved : stepRows;
           group.tile.c = to + r * gemm.ldc + p * panelColumns;
           kernelFor(kind, product.unsignedB, count, group.count)(group.tile);
         }
       }
     }
+  }
+
+  /// Rows of one pass as kernels read them: as they lie, or step by step, with the numbers of a
+  /// step of all rows of a tile beside each other.
+  struct Rows {
+    const std::byte *first;
+    int64_t apart;           // bytes from one row to the next, in the mean of a tile
+    int64_t interleaved = 0; // bytes of a row's part of a step
+  };
+
+  Rows matrixRows(const uint8_t *matrix, int64_t row, int64_t rowEnd, int64_t step, int64_t steps,
+                  std::byte *packed) const {
+    if (packer.readsInPlace())
+      return {reinterpret_cast<const std::byte *>(matrix + row * gemm.lda + step * stepRows),
+              gemm.lda};
+    return packedRows(packer, matrix, row, rowEnd, step, steps, packed);
+  }
+
+  /// Patches are gathered as rows of whole steps.
+  Rows patchRows(int64_t row, int64_t rowEnd, int64_t step, int64_t steps, uint8_t *gathered,
+                 std::byte *packed) const {
+    int64_t begin = step * stepRows, width = steps * stepRows;
+    int64_t used = std::min(width, gemm.k - begin);
+    patches->gather(row, rowEnd - row, begin, begin + used, gathered, width);
+    for (int64_t r = 0; r < rowEnd - row && used < width; ++r)
+      std::memset(gathered + r * width + used, 0, static_cast<size_t>(width - used));
+    if (packer.readsRows())
+      return {reinterpret_cast<const std::byte *>(gathered), width};
+    ByteProduct some = product;
+    some.gemm = Gemm::of(rowEnd - row, gemm.n, width, false, false);
+    return packedRows(RowPacker(some, kind), gathered, 0, rowEnd - row, 0, steps, packed);
+  }
+
+  static Rows packedRows(const RowPacker &packer, const uint8_t *matrix, int64_t row,
+                         int64_t rowEnd, int64_t step, int64_t steps, std::byte *packed) {
+    int64_t four = stepRows * packer.elementBytes();
+    for (int64_t r = row; r < rowEnd; r += mostRows)
+      packer.pack(matrix, r, std::min(mostRows, rowEnd - r), step, steps,
+                  packed + (r - row) * steps * four);
+    return {packed, steps * four, four};
   }
 
   /// What the tiles of some panels have in common in one pass.
@@ -262,13 +296,19 @@ private:
   int32_t *c;
   Kind kind;
   RowPacker packer;
+  std::optional<PatchGatherer> patches;
   int64_t rowBlocks, blockPanels;
 };
 
+constexpr size_t productParameters = 14;
+
 ByteProduct readProduct(std::span<const int64_t> p) {
-  return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]},
-          p[12] != 0,
-          p[13] != 0};
+  ByteProduct product{{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]},
+                      p[12] != 0,
+                      p[13] != 0};
+  if (p.size() > productParameters)
+    product.patches = BytePatches::of(p.subspan(productParameters));
+  return product;
 }
 
 } // namespace
@@ -308,9 +348,11 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
 template <bool packed>
 void runByteProductStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                         ThreadPool &pool) {
-  if (step.operands.size() != 3 || parameters.size() != 14)
+  bool isProduct = parameters.size() == productParameters ||
+                   parameters.size() == productParameters + BytePatches::parameters;
+  if (step.operands.size() != 3 || !isProduct)
     throw InternalError("step '" + step.name +
-                        "': a product of bytes takes 3 operands and 14 parameters");
+                        "': expected 3 operands and the parameters of a product of bytes");
   multiplyBytes(readProduct(parameters), static_cast<const uint8_t *>(buffers[0]),
                 static_cast<const uint8_t *>(buffers[1]), static_cast<int32_t *>(buffers[2]),
                 packed, pool);
@@ -322,6 +364,20 @@ std::string byteProductStepFault(std::span<const int64_t> parameters,
   std::array<int64_t, 3> bytes = {operandBytes[0], operandBytes[1], operandBytes[2]};
   std::array<int64_t, 12> gemm;
   std::copy_n(parameters.begin(), gemm.size(), gemm.begin());
+  if (parameters.size() > productParameters) {
+    int64_t batch = gemm[0], m = gemm[1], k = gemm[3];
+    if (batch != 1 || gemm[4] != 0)
+      return "takes patches of an image as more than one matrix, or transposed";
+    std::string fault =
+        BytePatches::of(parameters.subspan(productParameters)).faultOf(m, k, operandBytes[0]);
+    if (!fault.empty())
+      return fault;
+    // The matrix itself is not there; that it would fit is not the question.
+    gemm[6] = 0;
+    gemm[9] = k;
+    if (__builtin_mul_overflow(m, k, &bytes[0]))
+      return "has " + std::to_string(m) + " patches of " + std::to_string(k) + " bytes";
+  }
   if constexpr (packed) {
     int64_t n = gemm[2], k = gemm[3];
     constexpr int64_t most = int64_t{1} << 40;

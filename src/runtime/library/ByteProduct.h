@@ -1,10 +1,14 @@
 // Products of matrices of 8-bit integers, summed exactly in 32 bits: the library routines
-// "int8.gemm" and "int8.packed_gemm".
+// "int8.gemm" and "int8.packed_gemm"; with the patches of an image as the first matrix, "int8.conv"
+// and "int8.packed_conv".
 #pragma once
 
 #include "runtime/library/ByteKernels.h"
+#include "runtime/library/BytePatches.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/tensor/Tensor.h"
+
+#include <optional>
 
 namespace headrace {
 
@@ -12,6 +16,8 @@ namespace headrace {
 struct ByteProduct {
   Gemm gemm;
   bool unsignedA = false, unsignedB = false;
+  /// Where A is an image, whose patches are the rows: one product, of m rows of k bytes.
+  std::optional<BytePatches> patches = {};
 };
 
 /// B in the order in which kernels read it: for each 16 columns their sums in 32 bits, then the
@@ -24,7 +30,7 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
                    bool packed, ThreadPool &pool, bytes::Kind kind = bytes::bestKind());
 
 /// The routines behind steps; parameters: the members of Gemm in order, whether A is unsigned,
-/// whether B is.
+/// whether B is; of a convolution those of BytePatches after them.
 template <bool packed>
 void runByteProductStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                         ThreadPool &pool);

@@ -63,7 +63,7 @@ struct Routine {
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
 constexpr LibraryShape gemmShape = {.operands = 3, .parameters = 12, .optional = 3};
-constexpr std::array<Routine, 18> routines = {{
+constexpr std::array<Routine, 20> routines = {{
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
@@ -82,6 +82,8 @@ constexpr std::array<Routine, 18> routines = {{
      attentionStepFault},
     {"int8.gemm", "", runByteProductStep<false>, {3, 14}, byteProductStepFault<false>},
     {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
+    {"int8.conv", "", runByteProductStep<false>, {3, 30}, byteProductStepFault<false>},
+    {"int8.packed_conv", "", runByteProductStep<true>, {3, 30}, byteProductStepFault<true>},
     {"openblas.lu.f32", "openblas", runLuStep<float>, {3, 4}, systemsStepFault<float>},
     {"openblas.lu.f64", "openblas", runLuStep<double>, {3, 4}, systemsStepFault<double>},
     {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, {3, 4}, systemsStepFault<float>},

@@ -26,6 +26,8 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "int8.gemm": C = op(A) op(B) of bytes, in i32 (ByteProduct.h), operands A, B, C; parameters:
 ///   those of "openblas.sgemm", then whether A is unsigned, whether B is.
 /// "int8.packed_gemm": the same for a B that lies in panels (packedColumns).
+/// "int8.conv", "int8.packed_conv": the same with the patches of the image A as rows; parameters
+///   after those: the members of BytePatches in order, three of each size.
 /// "openblas.lu.f32", "openblas.lu.f64", "openblas.cholesky.f32", "openblas.cholesky.f64": systems
 ///   of equations (Systems.h), operands matrices, right sides, solutions; parameters: batch,
 ///   unknowns, columns, whether numbers are complex.

@@ -10,12 +10,24 @@ namespace headrace {
 namespace {
 
 constexpr StringLiteral kStage = "call";
-constexpr StringLiteral kProduct = "int8.gemm", kPackedProduct = "int8.packed_gemm";
-constexpr StringLiteral kRoutines[] = {"openblas.sgemm", "openblas.dgemm", kProduct,
-                                       kPackedProduct};
+constexpr StringLiteral kRoutines[] = {"openblas.sgemm",   "openblas.dgemm", "int8.gemm",
+                                       "int8.packed_gemm", "int8.conv",      "int8.packed_conv"};
 constexpr StringLiteral kBlocks[] = {"rows", "columns", "depth"};
 
-bool isOfBytes(StringRef routine) { return routine.starts_with("int8."); }
+constexpr StringLiteral kBytes = "int8.", kPacked = "packed_";
+
+bool isOfBytes(StringRef routine) { return routine.starts_with(kBytes); }
+bool isPacked(StringRef routine) { return routine.drop_front(kBytes.size()).starts_with(kPacked); }
+
+/// Of a routine of bytes, the one that takes weights as they are.
+std::string plainRoutine(StringRef routine) {
+  StringRef rest = routine.drop_front(kBytes.size());
+  rest.consume_front(kPacked);
+  return (kBytes + rest).str();
+}
+std::string packedRoutine(StringRef routine) {
+  return (kBytes + kPacked + StringRef(plainRoutine(routine)).drop_front(kBytes.size())).str();
+}
 
 ArrayRef<StringLiteral> parametersOf(StringRef routine) {
   return isOfBytes(routine) ? ArrayRef<StringLiteral>() : ArrayRef(kBlocks);
@@ -75,19 +87,19 @@ bool hasSchedule(hr::LibraryOp call) { return llvm::is_contained(kRoutines, call
 
 CallSchedule proposeFor(hr::LibraryOp call) {
   CallSchedule schedule{call.getRoutine().str()};
-  if (schedule.routine == kProduct && hasConstantWeights(call))
-    schedule.routine = kPackedProduct;
+  if (isOfBytes(schedule.routine) && hasConstantWeights(call))
+    schedule.routine = packedRoutine(schedule.routine);
   return schedule;
 }
 
 std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call) {
   StringRef own = call.getRoutine();
   if (isOfBytes(own)) {
-    if (!isOfBytes(schedule.routine))
-      return "expected " + kPackedProduct.str() + " or " + kProduct.str();
-    bool isPacked = own == kPackedProduct || hasConstantWeights(call);
-    return schedule.routine == kPackedProduct && !isPacked
-               ? "expected " + kProduct.str() + ", since the weights are not constant"
+    std::string plain = plainRoutine(own), packed = packedRoutine(own);
+    if (schedule.routine != plain && schedule.routine != packed)
+      return "expected " + packed + " or " + plain;
+    return schedule.routine == packed && !isPacked(own) && !hasConstantWeights(call)
+               ? "expected " + plain + ", since the weights are not constant"
                : "";
   }
   if (schedule.routine != own)
@@ -105,9 +117,9 @@ std::vector<CallSchedule> alternativesOf(hr::LibraryOp call) {
   if (!hasSchedule(call) || !text)
     return result;
   CallSchedule own = CallSchedule::parse(text.getValue(), proposeFor(call));
-  if (own.routine == kPackedProduct) {
+  if (isOfBytes(own.routine) && isPacked(own.routine)) {
     result.push_back(own);
-    result.back().routine = kProduct.str();
+    result.back().routine = plainRoutine(own.routine);
     return result;
   }
   Gemm sizes = cutProduct(call, own);

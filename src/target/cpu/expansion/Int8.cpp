@@ -1,13 +1,12 @@
-// Products of 8-bit integers by our own routine, convolutions as such products. Before:
+// Products and convolutions of 8-bit integers by our own routines. Before:
 //   %c = hr.contract %a, %w maps [...] {accumulator = i32, unsigned_lhs} : (i8, i8) -> i32
 // After:
 //   %c = hr.library "int8.gemm" (%a, %w)
+#include "dialect/SymbolicShape.h"
 #include "runtime/library/ByteProduct.h"
 #include "target/cpu/expansion/Expansions.h"
-#include "target/cpu/expansion/Patches.h"
 #include "target/expansion/LibraryContraction.h"
 #include "target/expansion/ProductShape.h"
-#include "transform/simplify/ConstantMovement.h"
 
 using namespace mlir;
 
@@ -55,44 +54,89 @@ private:
   }
 };
 
-/// The image's patches as the rows of a matrix, then the product with the filter.
+/// Our own routine gathers the image's patches as it multiplies them by the filter.
 class Int8Convolution final : public Expansion {
 public:
   StringRef name() const override { return "int8"; }
 
   bool applies(Operation *operation, const Machine &) const override {
     auto op = dyn_cast<hr::ConvOp>(operation);
-    return op && isOfBytes(op) && hasPatches(op);
+    return op && isOfBytes(op) && op.getLayout() == hr::ChannelLayout::Last &&
+           op.getGroups() == 1 && !op.isPadded() && op.getStrides().size() <= BytePatches::rank;
   }
 
-  Work work(Operation *operation, const Machine &) const override {
+  Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     ProductShape shape = productShape(op, nominalSizes(op));
     Work work = workOf(op, shape);
-    // Patches are gathered by slices, joined, and read by the product.
-    double patches = shape.batch * shape.rows * shape.depth;
-    work.move(5 * patches, 2 * patches);
-    work.kernelCalls += 1;
+    // Patches are written and read again while they are in cache.
+    work.move(2 * shape.batch * shape.rows * shape.depth, machine.rates.coreCacheBytes / 2);
     return work;
   }
 
-  void rewrite(Operation *operation, const Machine &machine,
-               RewriterBase &rewriter) const override {
-    hr::ContractOp product = convolutionAsProduct(cast<hr::ConvOp>(operation), rewriter);
-    // The filter of a convolution is a view of a constant at most.
-    if (auto view = product.getRhs().getDefiningOp<hr::ReshapeOp>())
-      if (auto constant = view.getInput().getDefiningOp<hr::ConstantOp>()) {
-        rewriter.setInsertionPoint(product);
-        Value same = rewriter.create<hr::ConstantOp>(
-            constant.getLoc(),
-            reshapeConstant(constant.getValue(), cast<RankedTensorType>(view.getType())));
-        rewriter.modifyOpInPlace(product, [&] { product.getRhsMutable().assign(same); });
-      }
-    contraction.rewrite(product, machine, rewriter);
+  void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
+    auto op = cast<hr::ConvOp>(operation);
+    MLIRContext *context = op.getContext();
+    auto type = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+    AffineExpr bytesRead = byteCount(type(op.getInput())) + byteCount(type(op.getFilter()));
+    AffineMap cost = symbolMap({bytesRead, byteCount(type(op.getResult())),
+                                hr::OperatorInterface(op).getMovement().operations(context)},
+                               context);
+    std::string name = operatorName(op);
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<hr::LibraryOp>(
+        op, op.getType(), ValueRange{op.getInput(), op.getFilter()},
+        rewriter.getStringAttr("int8.conv"),
+        AffineMapAttr::get(symbolMap(parametersOf(op), context)), rewriter.getStringAttr(name),
+        rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
   }
 
 private:
-  Int8Contraction contraction;
+  /// Those of the product of all patches with the filter, then those of BytePatches.
+  static SmallVector<AffineExpr> parametersOf(hr::ConvOp op) {
+    MLIRContext *context = op.getContext();
+    auto number = [&](int64_t value) { return constantDim(value, context); };
+    SymbolicShape image = shapeOf(op.getInput()), filter = shapeOf(op.getFilter()),
+                  result = shapeOf(op.getResult());
+    size_t rank = filter.size() - 2;
+    auto productOf = [&](ArrayRef<AffineExpr> sizes) {
+      AffineExpr product = number(1);
+      for (AffineExpr size : sizes)
+        product = product * size;
+      return product;
+    };
+    AffineExpr m = productOf(ArrayRef(result).drop_back());
+    AffineExpr n = filter.back(), k = productOf(ArrayRef(filter).drop_back());
+    AffineExpr zero = number(0), one = number(1);
+    SmallVector<AffineExpr> parameters{one,
+                                       m,
+                                       n,
+                                       k,
+                                       zero,
+                                       zero,
+                                       zero,
+                                       zero,
+                                       zero,
+                                       k,
+                                       n,
+                                       n,
+                                       number(op.getUnsignedInput()),
+                                       number(op.getUnsignedFilter()),
+                                       image.back()};
+    auto append = [&](ArrayRef<AffineExpr> sizes) {
+      parameters.append(BytePatches::rank - rank, one);
+      llvm::append_range(parameters, sizes);
+    };
+    auto numbers = [&](ArrayRef<int64_t> values) {
+      return SmallVector<AffineExpr>(llvm::map_range(values, number));
+    };
+    append(ArrayRef(image).slice(1, rank));
+    append(ArrayRef(result).slice(1, rank));
+    append(ArrayRef(filter).take_front(rank));
+    append(numbers(op.getStrides()));
+    append(numbers(op.getDilations()));
+    return parameters;
+  }
 };
 
 } // namespace

@@ -31,9 +31,47 @@ namespace headrace {
 
 namespace {
 
+/// A tile is read without dimensions of one element. Written with them, as where all that is added
+/// up at a time is one product, it would not be seen to be the same elements.
+///   transfer_write (shape_cast %v : vector<10x32> to vector<10x1x32>), %acc
+///   -> transfer_write %v, %acc {permutation_map = (d0, d1, d2) -> (d0, d2)}
+struct WriteWithoutUnits : OpRewritePattern<vector::TransferWriteOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(vector::TransferWriteOp write,
+                                PatternRewriter &rewriter) const override {
+    auto cast = write.getVector().getDefiningOp<vector::ShapeCastOp>();
+    if (!cast || write.getMask() || !write.getPermutationMap().isMinorIdentity())
+      return rewriter.notifyMatchFailure(write, "no plain write of a cast");
+    ArrayRef<int64_t> narrow = cast.getSourceVectorType().getShape();
+    ArrayRef<int64_t> wide = cast.getResultVectorType().getShape();
+    SmallVector<bool> inBounds = write.getInBoundsValues();
+    SmallVector<AffineExpr> kept;
+    SmallVector<bool> keptInBounds;
+    for (auto [dim, expr] : llvm::enumerate(write.getPermutationMap().getResults())) {
+      if (kept.size() < narrow.size() && wide[dim] == narrow[kept.size()]) {
+        kept.push_back(expr);
+        keptInBounds.push_back(inBounds[dim]);
+      } else if (wide[dim] != 1 || !inBounds[dim]) {
+        return rewriter.notifyMatchFailure(write, "the cast drops more than units");
+      }
+    }
+    if (kept.size() != narrow.size() || kept.size() == wide.size())
+      return rewriter.notifyMatchFailure(write, "the cast adds no units");
+    auto map = AffineMap::get(write.getPermutationMap().getNumDims(), 0, kept, getContext());
+    rewriter.replaceOpWithNewOp<vector::TransferWriteOp>(
+        write, cast.getSource(), write.getSource(), write.getIndices(), AffineMapAttr::get(map),
+        rewriter.getBoolArrayAttr(keptInBounds));
+    return success();
+  }
+};
+
 struct CpuLiftAccumulatorsPass : impl::CpuLiftAccumulatorsPassBase<CpuLiftAccumulatorsPass> {
   void runOnOperation() override {
     recognizeContractions();
+    apply("write without units", [](RewritePatternSet &patterns) {
+      patterns.add<WriteWithoutUnits>(patterns.getContext());
+    });
     eliminateCommonSubexpressions();
     hoist();
     foldTransfers();

@@ -358,9 +358,24 @@ CpuSchedule KernelScheduler::proposePoints() const {
   return schedule;
 }
 
+/// Whether it converts integers of less than 32 bits: of vectors whose length is no power of two
+/// LLVM converts element by element.
+bool KernelScheduler::hasNarrowIntegers() const {
+  return llvm::any_of(loops.contents.ops, [](Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), [](Type type) {
+      Type element = getElementTypeOrSelf(type);
+      return element.isInteger() && element.getIntOrFloatBitWidth() < 32;
+    });
+  });
+}
+
 /// A vector length for a dimension of known size.
 int64_t KernelScheduler::vectorLength(int64_t size) const {
   int64_t lanes = loops.lanes();
+  constexpr int64_t kWorthwhile = 4;
+  int64_t powerOfTwo = size & -size; // that divides it
+  if (size <= 4 * lanes && powerOfTwo < size && powerOfTwo >= kWorthwhile && hasNarrowIntegers())
+    return powerOfTwo;
   if (size <= 4 * lanes)
     return std::max<int64_t>(size, 1);
   for (int64_t multiple : {4, 2, 1})

@@ -33,6 +33,7 @@ private:
   CpuSchedule::Kind naturalKind() const;
   bool isEmpty() const;
   int64_t vectorLength(int64_t size) const;
+  bool hasNarrowIntegers() const;
   CpuSchedule proposePoints() const;
 
   KernelLoops loops;

@@ -45,3 +45,30 @@ func.func @partial(%v: vector<2x4xf32>, %x: tensor<4x4xf32>, %t: tensor<8x8xf32>
   %r = tensor.insert_slice %w into %t[2, 3] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// One product at a time, of a tile with dimensions of one element: the write has them, the read has not.
+// CHECK-LABEL: func.func @units
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<4x16xf32>)
+// CHECK: %[[NEXT:.*]] = arith.addf %[[ACC]]
+// CHECK-NEXT: scf.yield %[[NEXT]] : vector<4x16xf32>
+// CHECK: vector.transfer_write %[[SUM]], %{{.*}} : vector<4x16xf32>, tensor<4x1x16xf32>
+func.func @units(%a: tensor<4x24xf32>, %b: tensor<24x16xf32>, %init: tensor<4x1x16xf32>) -> tensor<4x1x16xf32> {
+  %pad = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  %r = scf.for %k = %c0 to %c24 step %c1 iter_args(%t = %init) -> (tensor<4x1x16xf32>) {
+    %0 = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true], permutation_map = affine_map<(d0, d1) -> (d0)>} : tensor<4x24xf32>, vector<4xf32>
+    %1 = vector.broadcast %0 : vector<4xf32> to vector<16x4xf32>
+    %2 = vector.transpose %1, [1, 0] : vector<16x4xf32> to vector<4x16xf32>
+    %3 = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true]} : tensor<24x16xf32>, vector<16xf32>
+    %4 = vector.broadcast %3 : vector<16xf32> to vector<4x16xf32>
+    %5 = vector.transfer_read %t[%c0, %c0, %c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1, d2) -> (d0, d2)>} : tensor<4x1x16xf32>, vector<4x16xf32>
+    %6 = arith.mulf %2, %4 : vector<4x16xf32>
+    %7 = arith.addf %5, %6 : vector<4x16xf32>
+    %8 = vector.shape_cast %7 : vector<4x16xf32> to vector<4x1x16xf32>
+    %9 = vector.transfer_write %8, %t[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<4x1x16xf32>, tensor<4x1x16xf32>
+    scf.yield %9 : tensor<4x1x16xf32>
+  }
+  return %r : tensor<4x1x16xf32>
+}

@@ -59,3 +59,14 @@ func.func @atan(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.atan %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
+
+// Rounding is one instruction: nothing is written out.
+// CHECK-LABEL: func.func @round
+// CHECK-NEXT: %[[SINGLE:.*]] = math.roundeven %arg0 : vector<8xf32>
+// CHECK-NEXT: %[[DOUBLE:.*]] = math.roundeven %arg1 : vector<8xf64>
+// CHECK-NEXT: return %[[SINGLE]], %[[DOUBLE]]
+func.func @round(%x: vector<8xf32>, %y: vector<8xf64>) -> (vector<8xf32>, vector<8xf64>) {
+  %0 = math.roundeven %x : vector<8xf32>
+  %1 = math.roundeven %y : vector<8xf64>
+  return %0, %1 : vector<8xf32>, vector<8xf64>
+}

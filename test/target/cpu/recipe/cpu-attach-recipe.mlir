@@ -189,3 +189,22 @@ module @sixty {
     return
   }
 }
+
+// -----
+
+// Bytes are converted in vectors whose length is a power of two: LLVM would take others apart.
+// CHECK: module @bytes attributes {hr.kind = "vectors", hr.loops = "d0 5 || d1.o 3 | d1.v 4"
+#both = affine_map<(d0, d1) -> (d0, d1)>
+module @bytes {
+  func.func @bytes(%in: memref<5x12xi8>, %out: memref<5x12xf32>) {
+    %x = bufferization.to_tensor %in restrict : memref<5x12xi8>
+    %e = tensor.empty() : tensor<5x12xf32>
+    %y = linalg.generic {indexing_maps = [#both, #both], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x12xi8>) outs(%e : tensor<5x12xf32>) attrs = {hr.stage = "map"} {
+    ^bb0(%a: i8, %b: f32):
+      %m = arith.sitofp %a : i8 to f32
+      linalg.yield %m : f32
+    } -> tensor<5x12xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<5x12xf32>, memref<5x12xf32>) -> ()
+    return
+  }
+}
