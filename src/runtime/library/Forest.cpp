@@ -1,6 +1,6 @@
 // A walk waits for memory at every step, so several run at a time: of rows in one tree, whose nodes
-// stay in the cache then, or of trees for a row that is left alone. Steps have no branches; a leaf
-// leads to itself until the longest of the walks has ended.
+// stay in the cache then, or of several trees for rows that are too few. Steps have no branches; a
+// leaf leads to itself until the longest of the walks has ended.
 #include "runtime/library/Forest.h"
 
 #include "runtime/system/Error.h"
@@ -12,12 +12,12 @@ namespace headrace {
 
 namespace {
 
-template <class T, bool TreatsNaN, ForestSizes::Combine Combine> class Forest {
+template <class T, ForestSizes::Combine Combine> class Forest {
 public:
   Forest(const ForestSizes &sizes, const ForestTables<T> &tables, const T *rows, T *result)
       : sizes(sizes), tables(tables), rows(rows), result(result),
         featureMask((Way(1) << sizes.featureBits) - 1),
-        placeShift(static_cast<int>(sizes.featureBits) + TreatsNaN) {}
+        placeShift(static_cast<int>(sizes.featureBits + (sizes.treatsNaN ? 1 : 0))) {}
 
   /// Blocks of rows stay in the cache while all trees go through them.
   void walk(int64_t begin, int64_t end) const {
@@ -26,67 +26,84 @@ public:
     int64_t block = std::max<int64_t>(cacheBytes / rowBytes / wide * wide, wide);
     std::fill(result + begin * sizes.targets, result + end * sizes.targets, neutral());
     for (int64_t first = begin; first < end; first += block)
-      walkBlock(first, std::min(first + block, end));
+      if (int64_t last = std::min(first + block, end); sizes.treatsNaN && hasNaN(first, last))
+        walkBlock<true>(first, last);
+      else
+        walkBlock<false>(first, last);
   }
 
 private:
   using Node = ForestNode<T>;
   using Way = decltype(Node::way);
-  static constexpr int wide = 16, narrow = 8; // walks at a time
+  static constexpr int wide = 16; // walks at a time
+
+  bool hasNaN(int64_t begin, int64_t end) const {
+    return std::any_of(rows + begin * sizes.features, rows + end * sizes.features,
+                       [](T value) { return value != value; });
+  }
 
   static T neutral() {
     constexpr T infinity = std::numeric_limits<T>::infinity();
     return Combine == ForestSizes::Sum ? T(0) : Combine == ForestSizes::Min ? infinity : -infinity;
   }
 
-  void walkBlock(int64_t begin, int64_t end) const {
-    int64_t count = end - begin, inWide = begin + count / wide * wide,
-            inNarrow = begin + count / narrow * narrow;
-    for (int64_t tree = 0; tree < sizes.trees && inNarrow > begin; ++tree) {
-      for (int64_t row = begin; row < inWide; row += wide)
-        walkRows<wide>(tree, row);
-      for (int64_t row = inWide; row < inNarrow; row += narrow)
-        walkRows<narrow>(tree, row);
-    }
-    for (int64_t row = inNarrow; row < end; ++row) {
-      int64_t tree = 0;
-      for (; tree + narrow <= sizes.trees; tree += narrow)
-        walkTrees<narrow>(tree, row);
-      for (; tree < sizes.trees; ++tree)
-        walkTrees<1>(tree, row);
-    }
+  template <bool TreatsNaN> void walkBlock(int64_t begin, int64_t end) const {
+    int64_t rest = begin + (end - begin) / wide * wide;
+    for (int64_t tree = 0; tree < sizes.trees && rest > begin; ++tree)
+      for (int64_t row = begin; row < rest; row += wide)
+        walkRows<TreatsNaN>(tree, row);
+    if (rest < end)
+      walkRest<TreatsNaN>(rest, end);
   }
 
-  template <int Count> void walkRows(int64_t tree, int64_t row) const {
+  template <bool TreatsNaN> void walkRows(int64_t tree, int64_t row) const {
     const Node *nodes = tables.nodes + tables.roots[tree];
     const T *features = rows + row * sizes.features;
-    Way places[Count];
-    descend<Count>(
+    Way places[wide];
+    descend<TreatsNaN>(
         places, tables.depths[tree], [&](int) { return nodes; },
         [&](int i) { return features + i * sizes.features; });
-    for (int i = 0; i < Count; ++i)
+    for (int i = 0; i < wide; ++i)
       add(tables.roots[tree], places[i], row + i);
   }
 
-  template <int Count> void walkTrees(int64_t tree, int64_t row) const {
-    const T *features = rows + row * sizes.features;
-    const int32_t *roots = tables.roots + tree, *depths = tables.depths + tree;
-    Way places[Count];
-    descend<Count>(
-        places, *std::max_element(depths, depths + Count),
-        [&](int i) { return tables.nodes + roots[i]; }, [&](int) { return features; });
-    for (int i = 0; i < Count; ++i)
-      add(roots[i], places[i], row);
+  /// Rows that are too few: those of a tree are followed by those of the next.
+  template <bool TreatsNaN> void walkRest(int64_t begin, int64_t end) const {
+    int64_t tree = 0, row = begin;
+    while (tree < sizes.trees) {
+      int64_t walks = 0, rowOf[wide];
+      int32_t depth = 0, roots[wide];
+      const Node *nodes[wide];
+      const T *features[wide];
+      for (; walks < wide && tree < sizes.trees; ++walks) {
+        roots[walks] = tables.roots[tree];
+        rowOf[walks] = row;
+        nodes[walks] = tables.nodes + roots[walks];
+        features[walks] = rows + row * sizes.features;
+        depth = std::max(depth, tables.depths[tree]);
+        if (++row == end) {
+          row = begin;
+          ++tree;
+        }
+      }
+      std::fill(nodes + walks, nodes + wide, nodes[0]);
+      std::fill(features + walks, features + wide, features[0]);
+      Way places[wide];
+      descend<TreatsNaN>(
+          places, depth, [&](int i) { return nodes[i]; }, [&](int i) { return features[i]; });
+      for (int64_t i = 0; i < walks; ++i)
+        add(roots[i], places[i], rowOf[i]);
+    }
   }
 
   /// To the leaves of all walks. Whether they are there is asked every few steps.
-  template <int Count, class Tree, class Row>
-  void descend(Way (&places)[Count], int32_t depth, Tree tree, Row row) const {
-    std::fill(places, places + Count, Way(1));
+  template <bool TreatsNaN, class Tree, class Row>
+  void descend(Way (&places)[wide], int32_t depth, Tree tree, Row row) const {
+    std::fill(places, places + wide, Way(1));
     auto step = [&] {
       Way moved = 0;
-      for (int i = 0; i < Count; ++i) {
-        Way next = successor(tree(i)[places[i]], row(i));
+      for (int i = 0; i < wide; ++i) {
+        Way next = successor<TreatsNaN>(tree(i)[places[i]], row(i));
         moved |= next ^ places[i];
         places[i] = next;
       }
@@ -101,7 +118,7 @@ private:
       step();
   }
 
-  Way successor(const Node &node, const T *features) const {
+  template <bool TreatsNaN> Way successor(const Node &node, const T *features) const {
     T value = features[node.way & featureMask];
     auto isAbove = static_cast<Way>(!(value <= node.threshold));
     if constexpr (TreatsNaN)
@@ -130,11 +147,11 @@ private:
   int placeShift;
 };
 
-template <class T, bool TreatsNaN, ForestSizes::Combine Combine>
+template <class T, ForestSizes::Combine Combine>
 void walkAll(const ForestSizes &sizes, const ForestTables<T> &tables, const T *rows, T *result,
              ThreadPool &pool) {
   constexpr int64_t grain = 1024; // walks that are worth a worker's waking up
-  Forest<T, TreatsNaN, Combine> forest(sizes, tables, rows, result);
+  Forest<T, Combine> forest(sizes, tables, rows, result);
   pool.parallelFor(sizes.rows, std::max<int64_t>(1, grain / std::max<int64_t>(sizes.trees, 1)),
                    [&](int64_t begin, int64_t end, int) { forest.walk(begin, end); });
 }
@@ -148,17 +165,11 @@ ForestSizes sizesOf(std::span<const int64_t> p) {
 template <class T>
 void walkForest(const ForestSizes &sizes, const ForestTables<T> &tables, const T *rows, T *result,
                 ThreadPool &pool) {
-  auto withNaN = [&]<ForestSizes::Combine combine>() {
-    if (sizes.treatsNaN)
-      walkAll<T, true, combine>(sizes, tables, rows, result, pool);
-    else
-      walkAll<T, false, combine>(sizes, tables, rows, result, pool);
-  };
   if (sizes.combine == ForestSizes::Min)
-    return withNaN.template operator()<ForestSizes::Min>();
+    return walkAll<T, ForestSizes::Min>(sizes, tables, rows, result, pool);
   if (sizes.combine == ForestSizes::Max)
-    return withNaN.template operator()<ForestSizes::Max>();
-  withNaN.template operator()<ForestSizes::Sum>();
+    return walkAll<T, ForestSizes::Max>(sizes, tables, rows, result, pool);
+  walkAll<T, ForestSizes::Sum>(sizes, tables, rows, result, pool);
 }
 
 template <class T>
