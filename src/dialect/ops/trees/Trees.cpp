@@ -65,7 +65,7 @@ namespace {
 /// The steps of walks as scalar code.
 class Stepper {
 public:
-  Stepper(ForestOp op, OpBuilder &b, Location loc, ValueRange tables)
+  Stepper(ForestOp op, OpBuilder &b, Location loc, ArrayRef<Value> tables)
       : op(op), b(b), loc(loc), tables(tables), type(typeOf(op.getRows()).getElementType()) {}
 
   /// From a place of all trees to the next; its tree begins at `root`.
@@ -114,7 +114,7 @@ private:
   ForestOp op;
   OpBuilder &b;
   Location loc;
-  ValueRange tables; // rows, nodes
+  SmallVector<Value, 2> tables; // rows, nodes
   Type type;
 };
 

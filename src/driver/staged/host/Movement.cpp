@@ -54,6 +54,8 @@ static std::vector<int64_t> slicedPositions(HostCall &c, int64_t size, int64_t s
                                             int64_t step) {
   if (step == 0)
     c.fail(ErrorKind::InvalidModel, "expected steps other than 0");
+  if (size == 0)
+    return {};
   auto inside = [&](int64_t bound, int64_t low, int64_t high) {
     return std::clamp(bound < 0 ? bound + size : bound, low, high);
   };
@@ -64,7 +66,7 @@ static std::vector<int64_t> slicedPositions(HostCall &c, int64_t size, int64_t s
     for (int64_t i = inside(start, 0, size), last = inside(end, 0, size); i < last; i += step)
       positions.push_back(i);
   else
-    for (int64_t i = inside(start, -1, size - 1), last = inside(end, -1, size - 1); i > last;
+    for (int64_t i = inside(start, 0, size - 1), last = inside(end, -1, size - 1); i > last;
          i += step)
       positions.push_back(i);
   return positions;
