@@ -4,6 +4,7 @@
 #include "dialect/PatternSets.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/systems/Systems.h"
+#include "dialect/ops/trees/Trees.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
@@ -43,6 +44,10 @@ void HrDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/Systems.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Trees.cpp.inc"
       >();
   addInterfaces<ConstantPool, PatternSets>();
 }

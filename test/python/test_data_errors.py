@@ -316,3 +316,19 @@ def test_powers_of_integers_divide_by_nothing(save, kind):
         a = np.resize(np.array([2, -1, 1, 0, -1, 3], kind), count)
         b = np.resize(np.array([-1, -1, -5, -1, -2, 3], kind), count)
         np.testing.assert_array_equal(model(a, b), np.resize([0, -1, 1, 0, 1, 27], count))
+
+
+@pytest.mark.parametrize("batch", ["2", "N"])
+def test_lengths_of_recurrent_layers_are_as_many_as_sequences(tmp_path, batch: str) -> None:
+    text = (
+        f"m (float[5,{batch},3] x, float[1,12,3] w, float[1,12,4] r, int32[L] lengths) => (float y)"
+        "{ y = GRU<hidden_size=4>(x, w, r, , lengths) }"
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 14]> {text}'), path)
+    model = hr.load(path)
+    x, w, r = (np.ones(shape, np.float32) for shape in ((5, 2, 3), (1, 12, 3), (1, 12, 4)))
+    assert model(x, w, r, np.array([5, 3], np.int32)).shape == (5, 1, 2, 4)
+    for count in (1, 3):
+        with pytest.raises(hr.Error, match="L|lengths"):
+            model(x, w, r, np.full(count, 5, np.int32))

@@ -161,6 +161,73 @@ def test_rows_of_any_number_walk_trees_of_any_depth(
         assert model(x[:count]).tolist() == expected[:count].tolist()
 
 
+def random_forest(seed: int, mode: str | None) -> tuple[dict[str, Any], int]:
+    """Trees of depths 0 to 60, most nodes with a leaf on one side; modes of all kinds where none is given."""
+    rng = np.random.default_rng(seed)
+    modes = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ"] if mode is None else [mode]
+    nodes: dict[str, list[Any]] = {name: [] for name in STUMP}
+    weights: list[tuple[int, int, int, float]] = []
+    targets = int(rng.integers(1, 4))
+    for tree in range(int(rng.integers(1, 24))):
+        deepest = int(rng.choice([0, 1, 3, 8, 60]))
+        open_, count = [(0, 0, deepest)], 1
+        while open_:
+            node, depth, most = open_.pop()
+            threshold = float(rng.integers(-4, 5)) / 2
+            row = (tree, node, int(rng.integers(0, 3)), threshold, f"BRANCH_{rng.choice(modes)}")
+            if depth >= most:
+                row = (*row[:4], "LEAF", 0, 0)
+                weights += [(tree, node, t, float(rng.integers(-9, 9))) for t in range(targets)]
+            else:
+                row = (*row, count, count + 1)
+                sides = [most, most if rng.random() < 0.03 else 0]
+                rng.shuffle(sides)
+                open_ += [(count + i, depth + 1, most) for i, most in enumerate(sides)]
+                count += 2
+            for name, each in zip(STUMP, row, strict=True):
+                nodes[name].append(each)
+    for i, name in enumerate(("treeids", "nodeids", "ids", "weights")):
+        nodes[f"target_{name}"] = [each[i] for each in weights]
+    return nodes, targets
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("mode", ["LEQ", "GT", None])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_forests_give_what_the_peer_and_the_reference_do(
+    load, tmp_path: Path, seed: int, mode: str | None, missing: bool
+) -> None:
+    trees, targets = random_forest(seed, mode)
+    rng = np.random.default_rng(seed)
+    if missing:
+        count = len(trees["nodes_treeids"])
+        trees["nodes_missing_value_tracks_true"] = rng.integers(0, 2, count).tolist()
+    aggregate = str(rng.choice(["SUM", "AVERAGE", "MIN", "MAX"]))
+    model = load(
+        "TreeEnsembleRegressor",
+        ["f32"],
+        ["f32"],
+        **trees,
+        n_targets=targets,
+        aggregate_function=aggregate,
+    )
+    x = rng.choice(f32(-np.inf, -2, -0.5, 0, 0.5, 1, np.inf, NAN), (50, 3))
+    expected = peer(tmp_path, x)[0]
+    for rows in (50, 1, 17):
+        np.testing.assert_allclose(model(x[:rows]), expected[:rows], rtol=1e-6)
+    np.testing.assert_allclose(model.reference(x), expected, rtol=1e-6)
+
+
+def test_features_and_nodes_too_many_for_a_word_are_walked(load, tmp_path: Path) -> None:
+    """One node asks for feature 2^20; another tree has 2^13 nodes."""
+    trees = chains([4096, 2], "BRANCH_LEQ")
+    trees["nodes_featureids"] = [0] * len(trees["nodes_treeids"])
+    trees["nodes_featureids"][-5] = 2**20
+    model = load("TreeEnsembleRegressor", ["f32"], ["f32"], **trees)
+    x = np.random.default_rng(0).standard_normal((3, 2**20 + 1)).astype(np.float32)
+    assert model(x).tolist() == peer(tmp_path, x)[0].tolist()
+
+
 def test_an_only_leaf_is_reached_whatever_the_features_are(load) -> None:
     model = load("TreeEnsembleRegressor", ["f32"], ["f32"], **chains([0, 0], "BRANCH_LEQ"))
     assert model(f32([NAN, np.inf], [0, -np.inf])).tolist() == [[100.0], [100.0]]
@@ -267,6 +334,30 @@ def test_sets_are_searched_for_members(load) -> None:
     x = f32([0], [1], [2], [3], [4], [7], [8], [9], [20], [21], [NAN], [-np.inf])
     members = [1, 3, 7, 8, 20]
     assert model(x)[:, 0].tolist() == [1 if v in members else 2 for v in x[:, 0].tolist()]
+
+
+def test_nodes_and_trees_may_be_shared(load) -> None:
+    """Both ways of a node lead to the next one, and two roots are the same."""
+    model = load(
+        "TreeEnsemble",
+        ["f32"],
+        ["f32"],
+        version=5,
+        **indexed(
+            tree_roots=[0, 2, 0],
+            nodes_featureids=[0, 0, 0],
+            nodes_modes=np.array([0, 6, 0], np.uint8),
+            nodes_splits=np.array([5, 0, 2], np.float32),
+            nodes_truenodeids=[1, 2, 0],
+            nodes_falsenodeids=[2, 2, 1],
+            nodes_trueleafs=[0, 0, 1],
+            nodes_falseleafs=[0, 0, 1],
+            nodes_missing_value_tracks_true=[1, 0, 0],
+        ),
+    )
+    x = f32([0], [2], [3], [7], [NAN])
+    assert model(x)[:, 0].tolist() == [3, 3, 6, 6, 6]
+    assert model.reference(x)[:, 0].tolist() == [3, 3, 6, 6, 6]
 
 
 def test_chains_of_decisions_are_walked_to_their_end(load) -> None:

@@ -85,6 +85,101 @@ def test_one_program_serves_values_that_change(name: str, load) -> None:
         np.testing.assert_array_equal(first, expected(k))
 
 
+def padded(mode: str):
+    def expected(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        rows = slice(max(-p[0], 0), len(x) - max(-p[2], 0))
+        return np.pad(x[rows], np.maximum(p, 0).reshape(2, 2).T, mode=mode)
+
+    return expected
+
+
+def bounds(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    return X, rng.integers(-25, 25, 1), rng.integers(-25, 25, 1)
+
+
+INDEPENDENT = {
+    "slice": (SLICE, bounds, lambda x, s, e: -x[s[0] : e[0]]),
+    "slice-with-steps": (
+        "m (float[20,3] x, int64[1] s, int64[1] e, int64[1] a, int64[1] t) => (float y)"
+        "{ p = Slice(x, s, e, a, t) y = Neg(p) }",
+        lambda rng: (
+            X,
+            *rng.integers(-20, 25, (2, 1)),
+            vector(0),
+            rng.choice([-30, -2, -1, 1, 2, 30], 1),
+        ),
+        lambda x, s, e, a, t: -x[s[0] : e[0] : t[0]],
+    ),
+    "pad": (
+        "m (float[20,3] x, int64[4] p) => (float y) { y = Pad(x, p) }",
+        lambda rng: (X, rng.integers([-5, 0, -5, 0], 5)),
+        padded("constant"),
+    ),
+    "pad-by-edge": (
+        'm (float[20,3] x, int64[4] p) => (float y) { y = Pad<mode="edge">(x, p) }',
+        lambda rng: (X, rng.integers([-5, 0, -5, 0], 5)),
+        padded("edge"),
+    ),
+    "pad-by-reflection": (
+        'm (float[20,3] x, int64[4] p) => (float y) { y = Pad<mode="reflect">(x, p) }',
+        lambda rng: (X, rng.integers([-5, 0, -5, 0], [9, 3, 9, 3])),
+        padded("reflect"),
+    ),
+    "split": (
+        "m (float[20,3] x, int64[2] s) => (float y, float z) { y, z = Split<axis=0>(x, s) }",
+        lambda rng: (X, (k := rng.integers(0, 21)) + vector(0, 20 - 2 * k)),
+        lambda x, s: x[: s[0]],
+    ),
+    "tile": (
+        "m (float[20,3] x, int64[2] s) => (float y) { y = Tile(x, s) }",
+        lambda rng: (X, rng.integers(0, 5, 2)),
+        np.tile,
+    ),
+    "range": (
+        "m (float a, float b, float c) => (float y) { y = Range(a, b, c) }",
+        lambda rng: tuple(np.array(n, np.float32) for n in rng.integers([-9, -9, 1], [9, 30, 4])),
+        np.arange,
+    ),
+    "computed-bounds": (
+        "m (float[20,3] x, int64[1] s, int64[1] e) => (float y)"
+        "{ a = Add(s, s) b = Add(a, e) p = Slice(x, a, b) y = Neg(p) }",
+        lambda rng: (X, rng.integers(0, 8, 1), rng.integers(1, 9, 1)),
+        lambda x, s, e: -x[2 * s[0] : 2 * s[0] + e[0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_values_that_change_independently_take_few_programs(name: str, load) -> None:
+    text, inputs, expected = INDEPENDENT[name]
+    model = load(text)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        given = inputs(rng)
+        outputs = model(*given)
+        first = outputs[0] if isinstance(outputs, tuple) else outputs
+        np.testing.assert_array_equal(first, expected(*given), err_msg=str(given[1:]))
+    # Three for the values, and those behind them for sizes: the first, any, and 0 or 1.
+    assert model.compiled_versions <= 7
+
+
+def test_faults_of_changing_values_are_one_sentence(load) -> None:
+    cases = {
+        "m (float[20,3] x, int64[4] p) => (float y) { y = Pad(x, p) }": (4, vector(-30, 0, 0, 0)),
+        "m (float[20,3] x, int64[2] p) => (float y, float z) { y, z = Split(x, p) }": (
+            2,
+            vector(9, 9),
+        ),
+        "m (float[20,3] x, int64[2] p) => (float y) { y = Tile(x, p) }": (2, vector(-1, 1)),
+    }
+    for text, (count, wrong) in cases.items():
+        model = load(text)
+        for k in range(6):
+            model(X, vector(k, 20 - k) if "Split" in text else np.arange(count) + k)
+        with pytest.raises(hr.Error, match="^(Pad|Split|Tile) node"):
+            model(X, wrong)
+
+
 def test_numbers_that_mean_something_else_are_not_taken_for_sizes(load) -> None:
     """0 copies a size, -1 is what is left."""
     model = load("m (float[N,6] x, int64[3] s) => (float y) { y = Reshape(x, s) }")

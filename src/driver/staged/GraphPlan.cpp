@@ -23,6 +23,7 @@ GraphPlan::GraphPlan(const onnx::Graph &graph, const StagedModel &model, const G
   for (const onnx::ValueInfo &output : graph.outputs)
     outputs.push_back(definedId(output.name, "output " + inQuotes(output.name)));
   dropUnneeded();
+  isChanging = std::vector<std::atomic<bool>>(nodes.size());
   computeConstantNodes();
 }
 
@@ -105,7 +106,10 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
   for (const std::string &output : node.outputs)
     result.outputs.push_back(output.empty() ? -1 : idOf(output));
   int64_t opset = node.opset.value_or(model.opset);
-  result.host = findHostOperator(node, opset);
+  if (const HostOperator *host = findHostOperator(node, opset)) {
+    result.host = host->function;
+    result.parametersFrom = host->parametersFrom;
+  }
   result.isHostAlways =
       result.host && (!onnx::isImportable(node, model.opset) || yieldsStrings(node));
   for (const onnx::Attribute &attribute : node.attributes)

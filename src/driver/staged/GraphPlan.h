@@ -10,6 +10,7 @@
 #include "runtime/system/ForkSafety.h"
 #include "runtime/value/RuntimeValue.h"
 
+#include <atomic>
 #include <list>
 #include <map>
 #include <span>
@@ -19,11 +20,12 @@ namespace headrace::staged {
 
 struct PlannedNode {
   const onnx::Node *node;
-  std::vector<int> inputs;  // values by number, -1 for an omitted one
-  std::vector<int> reads;   // inputs, and what graphs inside take from this one; each once
-  std::vector<int> outputs; // -1 for one that nobody asks for
-  HostFunction host;        // null where only compiled code computes it
-  bool isHostAlways;        // else only on values that are no tensors of numbers
+  std::vector<int> inputs;     // values by number, -1 for an omitted one
+  std::vector<int> reads;      // inputs, and what graphs inside take from this one; each once
+  std::vector<int> outputs;    // -1 for one that nobody asks for
+  HostFunction host = nullptr; // null where only compiled code computes it
+  bool isHostAlways = false;   // else on values that are no tensors of numbers, and if `isChanging`
+  std::optional<size_t> parametersFrom;                     // HostOperator's
   std::map<std::string, std::unique_ptr<GraphPlan>> bodies; // by attribute
 };
 
@@ -67,7 +69,8 @@ private:
   void runStage(Frame &frame, Call &call);
   std::shared_ptr<const Stage> stageFor(const Frame &frame);
   std::shared_ptr<const Stage> findStage(const Frame &frame);
-  bool runsOnHost(const PlannedNode &node, const Frame &frame) const;
+  bool runsOnHost(size_t node, const Frame &frame) const;
+  bool moveToHost(const Frame &frame, const Stage &last);
 
   const onnx::Graph &source;
   const StagedModel &model;
@@ -78,6 +81,8 @@ private:
   std::vector<int> inputs, outputs, captures;
   std::vector<PlannedNode> nodes; // in an order in which they can run
   std::vector<int> useCounts;     // by value
+  /// Nodes that run on the host because their parameters kept changing.
+  std::vector<std::atomic<bool>> isChanging;
 
   /// The programs made so far, by the nodes that ran before; most recently used first.
   std::map<Done, std::list<std::shared_ptr<const Stage>>> cache;

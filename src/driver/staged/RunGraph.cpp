@@ -5,6 +5,7 @@
 #include "runtime/system/Text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace headrace::staged {
 
@@ -68,8 +69,9 @@ std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, co
   return results;
 }
 
-bool GraphPlan::runsOnHost(const PlannedNode &node, const Frame &frame) const {
-  if (node.isHostAlways)
+bool GraphPlan::runsOnHost(size_t index, const Frame &frame) const {
+  const PlannedNode &node = nodes[index];
+  if (node.isHostAlways || isChanging[index])
     return true;
   return std::any_of(node.reads.begin(), node.reads.end(),
                      [&](int value) { return !frame.tensor(value); });
@@ -81,7 +83,7 @@ void GraphPlan::runHostNodes(Frame &frame, Call &call) {
     const std::vector<int> &reads = nodes[i].reads;
     bool isReady = !frame.done[i] && std::all_of(reads.begin(), reads.end(),
                                                  [&](int value) { return frame.has(value); });
-    if (isReady && runsOnHost(nodes[i], frame))
+    if (isReady && runsOnHost(i, frame))
       runOnHost(i, frame, call);
   }
 }
@@ -121,6 +123,8 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
 
 void GraphPlan::runStage(Frame &frame, Call &call) {
   std::shared_ptr<const Stage> stage = stageFor(frame);
+  if (!stage)
+    return;
   std::vector<Tensor> tensors = frame.inputsOf(*stage);
   std::vector<Tensor> results = call.how == Evaluation::Compiled ? stage->model->run(tensors)
                                                                  : stage->model->reference(tensors);
@@ -214,6 +218,29 @@ std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
   return nullptr;
 }
 
+/// Whether nodes whose parameters are others than when the last stage was made go to the host from
+/// now on. Sizes are no parameters: stages leave them open.
+bool GraphPlan::moveToHost(const Frame &frame, const Stage &last) {
+  std::set<int> changed;
+  for (const NeededValue &needed : last.needed)
+    if (const Tensor *found = frame.tensor(needed.value); found && !isSame(*found, needed.tensor))
+      changed.insert(needed.value);
+  auto isChanged = [&](int value) { return value >= 0 && changed.contains(value); };
+  bool isAny = false;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const PlannedNode &node = nodes[i];
+    if (frame.done[i] || node.node->opType == "Shape" || node.node->opType == "Size")
+      continue;
+    if (std::any_of(node.reads.begin(), node.reads.end(), isChanged))
+      changed.insert(node.outputs.begin(), node.outputs.end());
+    size_t first = std::min(node.parametersFrom.value_or(node.inputs.size()), node.inputs.size());
+    if (std::any_of(node.inputs.begin() + first, node.inputs.end(), isChanged))
+      isAny |= !isChanging[i].exchange(true);
+  }
+  return isAny;
+}
+
+/// Null where nodes went to the host, which have to run first.
 std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
   if (auto known = findStage(frame))
     return known;
@@ -230,6 +257,9 @@ std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
     for (const std::shared_ptr<const Stage> &stage : known)
       if (!similar && isSimilar(*stage, frame, whateverValues))
         similar = stage;
+  constexpr size_t mostVersions = 3;
+  if (known.size() >= mostVersions && moveToHost(frame, *known.front()))
+    return nullptr;
   std::shared_ptr<const Stage> made = StageBuilder(*this, frame, similar.get()).build();
   decltype(known) dropped; // outside of the lock
   std::lock_guard guard(cacheMutex);

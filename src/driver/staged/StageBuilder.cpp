@@ -61,7 +61,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
     importer = &stageImporter;
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
       pollInterruption();
-      if (!frame.done[i] && isReady(plan.nodes[i]))
+      if (!frame.done[i] && isReady(i))
         importNode(i);
     }
     importer = nullptr;
@@ -79,8 +79,9 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
 }
 
 /// Whether its inputs are tensors of numbers that are there, or that this stage computes.
-bool StageBuilder::isReady(const PlannedNode &node) const {
-  if (node.isHostAlways)
+bool StageBuilder::isReady(size_t index) const {
+  const PlannedNode &node = plan.nodes[index];
+  if (node.isHostAlways || plan.isChanging[index])
     return false;
   return std::all_of(node.reads.begin(), node.reads.end(),
                      [&](int value) { return computed.contains(value) || frame.tensor(value); });

@@ -23,7 +23,7 @@ private:
   enum class Opening { None, Multiples, Sizes, SizesAndValues };
   std::shared_ptr<Stage> buildOpen(Opening opening);
   std::shared_ptr<Stage> import(Opening opening);
-  bool isReady(const PlannedNode &node) const;
+  bool isReady(size_t node) const;
   void provide(int value);
   void importNode(size_t index);
   void addInput(int value, const Tensor &tensor);

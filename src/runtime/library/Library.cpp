@@ -2,6 +2,7 @@
 
 #include "runtime/library/Attention.h"
 #include "runtime/library/ByteProduct.h"
+#include "runtime/library/Forest.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/library/Sort.h"
@@ -92,6 +93,12 @@ constexpr std::array<Routine, 20> routines = {{
      runCholeskyStep<double>,
      {3, 4},
      systemsStepFault<double>},
+    {"forest.f32", "", runForestStep<float>, {7, ForestSizes::parameters}, forestStepFault<float>},
+    {"forest.f64",
+     "",
+     runForestStep<double>,
+     {7, ForestSizes::parameters},
+     forestStepFault<double>},
     {"sort.f32", "", runSortStep<float>, {2, 5}, sortStepFault<float>},
     {"sort.f64", "", runSortStep<double>, {2, 5}, sortStepFault<double>},
     {"sort.i32", "", runSortStep<int32_t>, {2, 5}, sortStepFault<int32_t>},

@@ -33,6 +33,8 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///   unknowns, columns, whether numbers are complex.
 /// "sort.f32", "sort.f64", "sort.i32", "sort.i64": positions in order (Sort.h), operands values and
 ///   positions; parameters: outer, size, inner, taken, descending.
+/// "forest.f32", "forest.f64": sums over decision trees (Forest.h), operands rows, roots, depths,
+///   nodes, leaves, weights, result; parameters: the members of ForestSizes in order.
 ///
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);

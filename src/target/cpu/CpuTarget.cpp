@@ -143,6 +143,7 @@ public:
                                            &openBlasAttention(),
                                            &int8Contraction(),
                                            &int8Convolution(),
+                                           &routineForest(),
                                            &routineSort(),
                                            &choleskySystems(),
                                            &luSystems()};

@@ -10,19 +10,19 @@ using Key = std::pair<std::string, std::string>; // domain, operator
 
 static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
-  for (HostFamily family :
-       {controlFlowOperators(), sequenceOperators(), selectionOperators(), stringOperators(),
-        encodingOperators(), mapOperators(), stringShapeOperators(), imageOperators()})
+  for (HostFamily family : {controlFlowOperators(), sequenceOperators(), selectionOperators(),
+                            stringOperators(), encodingOperators(), mapOperators(),
+                            stringShapeOperators(), imageOperators(), movementOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;
 }
 
-HostFunction findHostOperator(const onnx::Node &node, int64_t opset) {
+const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset) {
   static const auto table = buildTable();
   auto found = table.find({node.domain, node.opType});
   bool isThere = found != table.end() && (!node.domain.empty() || found->second->since <= opset);
-  return isThere ? found->second->function : nullptr;
+  return isThere ? found->second : nullptr;
 }
 
 bool yieldsStrings(const onnx::Node &node) {

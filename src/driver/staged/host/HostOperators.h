@@ -1,6 +1,7 @@
 // The operators of ONNX that are computed between compiled programs: control flow, sequences,
-// optionals, strings, pictures, and those whose result has as many elements as the data say. Adding one takes
-// a function in the file of its family and a line in that family's table.
+// optionals, strings, pictures, those whose result has as many elements as the data say, and those
+// that move elements by numbers which keep changing. Adding one takes a function in the file of its
+// family and a line in that family's table.
 #pragma once
 
 #include "driver/staged/host/HostCall.h"
@@ -15,6 +16,9 @@ struct HostOperator {
   /// The first version of the operator set for which it is right.
   int64_t since;
   HostFunction function;
+  /// Inputs from this one on are numbers that compiled code is made for: where those keep changing,
+  /// the operator runs here. None: only on values that compiled code does not take.
+  std::optional<size_t> parametersFrom = std::nullopt;
 };
 
 using HostFamily = std::span<const HostOperator>;
@@ -26,9 +30,10 @@ HostFamily encodingOperators();
 HostFamily mapOperators();
 HostFamily stringShapeOperators();
 HostFamily imageOperators();
+HostFamily movementOperators();
 
 /// Null where there is none.
-HostFunction findHostOperator(const onnx::Node &node, int64_t opset);
+const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset);
 
 /// Whether the node makes strings of what is none, which its attributes tell.
 bool yieldsStrings(const onnx::Node &node);

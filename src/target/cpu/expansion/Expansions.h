@@ -1,5 +1,5 @@
-// How contractions, convolutions, attention, sorting and systems of equations are
-// computed on processors.
+// How contractions, convolutions, attention, forests, sorting and systems of equations are computed
+// on processors.
 #pragma once
 
 #include "target/expansion/Expansion.h"
@@ -13,6 +13,7 @@ const Expansion &openBlasConvolution();
 const Expansion &openBlasAttention();
 const Expansion &int8Contraction();
 const Expansion &int8Convolution();
+const Expansion &routineForest();
 const Expansion &routineSort();
 const Expansion &choleskySystems();
 const Expansion &luSystems();

@@ -54,7 +54,7 @@ public:
       clip = given->f;
     c.requireNonNegative(steps - 1, "number of steps less 1");
     if (c.has(4)) {
-      c.checkRank(4, 1);
+      checkLengths();
       Value given = c.cast(c.input(4, Accepts::Integers), c.builder.getI64Type());
       lengths = c.checkedIndices(given, c.dim(0), steps + 1);
     }
@@ -138,6 +138,16 @@ private:
         expectShape(initialAt() + s, initial);
     if (cell.gates == 4 && c.has(7))
       expectShape(7, {c.dim(directions), hidden * 3});
+  }
+
+  /// One for each sequence.
+  void checkLengths() {
+    c.checkRank(4, 1);
+    AffineExpr count = c.shape(4)[0];
+    if (constantValue(count) && constantValue(batch))
+      return expectShape(4, {batch});
+    c.requireNonNegative(count - batch, "lengths less sequences");
+    c.requireNonNegative(batch - count, "sequences less lengths");
   }
 
   void expectShape(size_t i, ArrayRef<AffineExpr> wanted) {

@@ -1,14 +1,12 @@
-// Ensembles of decision trees. All rows walk all trees at once, step by step, over arrays of nodes;
-// then the leaves that they end in are combined.
-#include "frontend/common/Compute.h"
+// Ensembles of decision trees, as forests whose leaves are combined.
+#include "dialect/ops/trees/Trees.h"
+
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/Forest.h"
 #include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/PackedForest.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 
-#include <bit>
-#include <functional>
 #include <limits>
 #include <set>
 
@@ -36,7 +34,7 @@ public:
   /// [rows, targets]
   Value scores(Value rows) {
     checkFeatures(shapeOf(rows)[1]);
-    return combined(leaves(rows));
+    return combined(walked(rows));
   }
 
 private:
@@ -68,126 +66,33 @@ private:
       c.requireNonNegative(features - needed, "features less those that trees ask for");
   }
 
-  /// Nodes as the walk reads them.
-  struct Walk {
-    std::vector<int32_t> roots;
-    SmallVector<Value> tables; // the first one is the rows
-    std::function<Value(PointMath &, Value)> step;
-    std::function<Value(PointMath &, Value)> leaf; // of the place that the last step leads to
-  };
-
-  /// The leaf that each row reaches in each tree: [trees, rows], for one tree's nodes stay in the
-  /// cache.
-  Value leaves(Value rows) {
-    Walk walk = walkOver(rows);
-    auto trees = static_cast<int64_t>(walk.roots.size());
-    // Deep trees take several loops, so that none is too long to compile.
-    constexpr int64_t kMostSteps = 32;
-    AffineExpr tree = getAffineDimExpr(0, c.context);
-    Value here = indexConstant(c, walk.roots, {trees});
-    SmallVector<AffineExpr> at{tree};
-    for (int64_t done = 0; done < forest.depth || done == 0; done += kMostSteps) {
-      Compute compute{{c.dim(trees), shapeOf(rows)[0]}, 0, {}, {{here, at}}, walk.tables};
-      here = writeCompute(c, compute, [&](PointMath &m) {
-        Value place = m.convert(m.read(0), c.builder.getI64Type());
-        for (int64_t i = done; i < std::min(forest.depth, done + kMostSteps); ++i)
-          place = walk.step(m, place);
-        if (done + kMostSteps >= forest.depth)
-          place = walk.leaf(m, place);
-        return m.convert(place, c.builder.getI32Type());
-      });
-      at = dimensions(c, 0, 2);
+  /// In double precision where a word has no room for the nodes: comparisons are the same.
+  Value walked(Value rows) {
+    std::optional<PackedForest> words = packed(c, forest, type.isF64());
+    if (!words) {
+      words = packed(c, forest, /*isDouble=*/true);
+      type = c.builder.getF64Type();
     }
-    return here;
-  }
-
-  Walk walkOver(Value rows) {
-    if (std::optional<PackedForest> words = type.isF32() ? packed(forest) : std::nullopt)
-      return packedWalk(rows, *words);
-    Walk walk{forest.roots, {rows, nodeTable()}, {}, {}};
-    auto places = static_cast<int64_t>(forest.features.size());
-    if (!hasThresholdsInTable())
-      walk.tables.push_back(floatConstant(c, forest.thresholds, {places}, type));
-    walk.step = [this](PointMath &m, Value place) { return stepFrom(m, place); };
-    walk.leaf = [](PointMath &, Value place) { return place; };
-    return walk;
-  }
-
-  Walk packedWalk(Value rows, const PackedForest &words) {
-    auto places = static_cast<int64_t>(words.words.size());
-    Walk walk{words.roots,
-              {rows, integerConstant(c, words.words), indexConstant(c, words.leaves, {places})},
-              {},
-              {}};
-    walk.step = [this, bits = words.featureBits](PointMath &m, Value place) {
-      Value word = m.element(1, {place});
-      Value low = m.op<arith::TruncIOp>(c.builder.getI32Type(), word);
-      Value threshold = m.op<arith::BitcastOp>(type, low);
-      Value high = m.op<arith::ShRUIOp>(word, m.integer(PackedForest::kThresholdBits));
-      Value feature = m.both(high, m.integer((int64_t(1) << bits) - 1));
-      Value next = m.op<arith::ShRUIOp>(word, m.integer(PackedForest::kThresholdBits + bits));
-      Value value = m.element(0, {m.position(1), feature});
-      Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
-      return m.add(next, m.select(isAtMost, m.integer(0), m.integer(1)));
-    };
-    walk.leaf = [this](PointMath &m, Value place) {
-      return m.convert(m.element(2, {place}), c.builder.getI64Type());
-    };
-    return walk;
-  }
-
-  /// Thresholds of single precision stand among the integers of their node, as bits.
-  bool hasThresholdsInTable() const { return type.isF32(); }
-  int64_t ways() const { return forest.treatsNaN ? Forest::kWays : Forest::kWays - 1; }
-  static constexpr int64_t kFirstWay = 2;
-
-  /// A row for each node, so that a step reads one line of memory: its feature, its threshold, and
-  /// where to go.
-  Value nodeTable() {
-    auto places = static_cast<int64_t>(forest.features.size());
-    std::vector<int32_t> table;
-    for (int64_t i = 0; i < places; ++i) {
-      table.push_back(forest.features[i]);
-      table.push_back(std::bit_cast<int32_t>(static_cast<float>(forest.thresholds[i])));
-      const int32_t *next = &forest.next[i * Forest::kWays];
-      table.insert(table.end(), next, next + ways());
-    }
-    return indexConstant(c, table, {places, kFirstWay + ways()});
-  }
-
-  Value stepFrom(PointMath &m, Value node) {
-    Type index = c.builder.getI64Type();
-    Value feature = m.convert(m.element(1, {node, m.integer(0)}), index);
-    Value value = m.element(0, {m.position(1), feature});
-    Value threshold = hasThresholdsInTable()
-                          ? m.op<arith::BitcastOp>(type, m.element(1, {node, m.integer(1)}))
-                          : m.element(2, {node});
-    Value isAtMost = m.compare(ScalarMath::Compare::LessOrEqual, value, threshold);
-    Value above = m.integer(kFirstWay + 1);
-    if (forest.treatsNaN)
-      above = m.select(m.isNaN(value), m.integer(kFirstWay + 2), above);
-    Value way = m.select(isAtMost, m.integer(kFirstWay), above);
-    return m.convert(m.element(1, {node, way}), index);
-  }
-
-  Value combined(Value reached) {
-    auto trees = static_cast<int64_t>(forest.roots.size());
-    Value table = floatConstant(c, weights, {std::max<int64_t>(forest.leaves, 1), targets}, type);
-    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
+    auto trees = static_cast<int64_t>(words->roots.size());
+    auto places = static_cast<int64_t>(words->leaves.size());
+    Value nodes = integerConstant(c, words->nodes);
+    if (type.isF64())
+      nodes = c.reshape(nodes, {c.dim(places), c.dim(2)});
+    Value weightTable =
+        floatConstant(c, weights, {std::max<int64_t>(forest.leaves, 1), targets}, type);
     hr::ReduceKind kind = aggregate == Aggregate::Min   ? hr::ReduceKind::Min
                           : aggregate == Aggregate::Max ? hr::ReduceKind::Max
                                                         : hr::ReduceKind::Sum;
-    Compute compute{{shapeOf(reached)[1], c.dim(targets), c.dim(trees)},
-                    1,
-                    kind,
-                    {{reached, {d[2], d[0]}}},
-                    {table}};
-    Value result = writeCompute(c, compute, [&](PointMath &m) {
-      Value leaf = m.sub(m.convert(m.read(0), c.builder.getI64Type()), m.integer(forest.nodes));
-      return m.element(0, {leaf, m.position(1)});
-    });
+    return c.create<hr::ForestOp>(c.checkedType({shapeOf(rows)[0], c.dim(targets)}, type),
+                                  c.cast(rows, type), indexConstant(c, words->roots, {trees}),
+                                  indexConstant(c, words->depths, {trees}), nodes,
+                                  indexConstant(c, words->leaves, {places}), weightTable,
+                                  words->featureBits, words->depth, forest.treatsNaN, kind);
+  }
+
+  Value combined(Value result) {
     if (aggregate == Aggregate::Average)
-      return scaled(c, result, 1.0 / static_cast<double>(trees));
+      return scaled(c, result, 1.0 / static_cast<double>(forest.roots.size()));
     if (aggregate == Aggregate::Sum)
       return result;
     return c.map({result}, [&](ScalarMath &m, ValueRange x) {
@@ -199,7 +104,7 @@ private:
   NodeContext &c;
   Forest forest;
   const Aggregate aggregate;
-  const Type type;
+  Type type;
   const int64_t targets;
   std::vector<double> weights;
   double unset = 0;

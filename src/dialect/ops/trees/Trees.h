@@ -1,0 +1,8 @@
+// Operators on decision trees. They stand apart from Hr.h, because few parts of the compiler ask
+// for them.
+#pragma once
+
+#include "dialect/Hr.h"
+
+#define GET_OP_CLASSES
+#include "dialect/Trees.h.inc"

@@ -1,0 +1,40 @@
+//===- Trees.td - forests of decision trees -----------------------------------===//
+#ifndef HEADRACE_DIALECT_OPS_TREES_TD
+#define HEADRACE_DIALECT_OPS_TREES_TD
+
+include "dialect/ops/Operator.td"
+
+def Hr_ForestOp : Hr_Operator<"forest", ["lowerToLinalg"]> {
+  let summary = "what the leaves that rows reach in decision trees give to targets, combined";
+  let description = [{
+    Every row walks every tree from its root to a leaf, and the rows of `weights` that the leaves
+    name are combined in the order of the trees. Nodes are words (runtime/library/Forest.h says
+    which bits mean what): of 64 bits for rows of f32, two of those for rows of f64.
+
+    | operand | shape | |
+    |---|---|---|
+    | `rows` | [rows, features] | f32 or f64 |
+    | `roots` | [trees] of i32 | where the nodes of each tree begin; its root is the next place |
+    | `depths` | [trees] of i32 | how many steps a walk takes at most |
+    | `nodes` | [places], f64: [places, 2], of i64 | |
+    | `leaves` | [places] of i32 | the row of `weights` of places that are leaves |
+    | `weights` | [leaves, targets] | of the rows' type |
+
+    `treats_nan` says that nodes have a bit for features which are not a number.
+    ```
+    %y = hr.forest %rows, %roots, %depths, %nodes, %leaves, %weights
+         {feature_bits = 5 : i64, depth = 31 : i64, kind = #hr<reduce_kind sum>} : ... -> tensor<?x1xf32>
+    ```
+    `depth` is the largest of `depths`. Processors have a routine for it, which ends when all walks
+    have reached a leaf; other targets walk all steps.
+  }];
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$roots, AnyRankedTensor:$depths,
+                       AnyRankedTensor:$nodes, AnyRankedTensor:$leaves, AnyRankedTensor:$weights,
+                       I64Attr:$feature_bits, I64Attr:$depth, UnitAttr:$treats_nan,
+                       Hr_ReduceKindAttr:$kind);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif
