@@ -59,9 +59,8 @@ public:
         },
         refusals);
     if (plansByTime()) {
-      PlanCounts planned =
-          planKernels(grouping, body, rules, cost, isSettled,
-                      [&](const KernelGroup &group) { return keepsNames(group); });
+      PlanCounts planned = planKernels(grouping, body, rules, cost, isSettled,
+                                       [&](const KernelGroup &group) { return keepsNames(group); });
       choices.notePlanning(planned.text());
     }
     takeBorders();
