@@ -16,8 +16,8 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"fold", "into", true},  {"leave", "", false},    {"layout", "", true},
     {"expand", "as", true},  {"fuse", "into", true},  {"separate", "", false},
-    {"walk", "along", true}, {"merge", "into", true}, {"pack", "by", true},
-    {"keep", "", false},     {"recompute", "", false}};
+    {"walk", "along", true}, {"merge", "into", true}, {"plan", "", true},
+    {"pack", "by", true},    {"keep", "", false},     {"recompute", "", false}};
 
 const Verb *findVerb(std::string_view name) {
   for (const Verb &verb : kVerbs)

@@ -7,6 +7,7 @@
 //   fuse relu1 into conv1        # one kernel for both ("separate relu1": its own)
 //   walk sum1 along d0           # its kernel goes through blocks of rows ("along nothing")
 //   merge mean1 into sum1        # one kernel in place of two
+//   plan kernels greedily        # producers join their readers; else "by-time"
 //   pack gemm1 by 32             # constant weights in tiles of so many columns ("by 1")
 //   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
 //     conv: parallel d0          # one that the compiler chooses where none is given

@@ -61,18 +61,94 @@ Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
   return work;
 }
 
+/// Sums of products in register tiles. In a walk they have the rows that are walked at a time, and
+/// find weights as they lie, not packed; a product that combines rows keeps nothing in registers.
+Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp op,
+                                      Work::Arithmetic product) const {
+  SymbolicShape result = shapeOf(op.getResult());
+  double width = result.empty() ? 1 : static_cast<double>(nominal(result.back(), sizes));
+  auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(product.type))));
+  if (group.accumulates(op)) {
+    // A result of one column lies along its rows.
+    double filled = width > 1 ? width / (lanes / 2) : 0.5;
+    return {OperationKind::Window, product.type, product.operations, std::min(filled, 1.0)};
+  }
+  double depth = 1;
+  const Movement m = op.getMovement();
+  for (auto [size, kind] : llvm::zip(m.domain, m.iterators))
+    if (kind == utils::IteratorType::reduction)
+      depth *= static_cast<double>(nominal(size, sizes));
+  // Two vectors of columns; a single column is a sum of vectors along its depth.
+  constexpr double rowsOfTile = 13, rowsOfWalk = 8, ofColumn = 0.2;
+  double columns = std::min(width, 2 * lanes);
+  bool walks = group.walkAxis().has_value();
+  RegisterTile tile{walks ? rowsOfWalk : rowsOfTile, width > 1 ? columns : lanes, depth, lanes};
+  product.efficiency = tile.efficiency() * (width > 1 ? 1 : ofColumn);
+  // A first operand that is summed over its rows: each element of a tile's column is on a line of
+  // its own.
+  constexpr double fewRows = 0.65, strided = 0.5;
+  AffineMap first = m.maps.front();
+  auto isParallel = [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return dim && m.iterators[dim.getPosition()] == utils::IteratorType::parallel;
+  };
+  bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
+  product.efficiency *= walks ? fewRows : isStrided ? strided : 1;
+  return product;
+}
+
+/// What follows a product in its tiles is written out for each of their vectors: registers are
+/// short, and functions of many operations lose by it. Operands are read a few elements of many
+/// rows at a time: no prefetching follows that, and no arithmetic of the tile runs meanwhile.
+void GroupCost::followInTiles(const KernelGroup &group, Work &work) {
+  constexpr double efficiency = 0.6, operationsOfRead = 8;
+  for (Work::Arithmetic &part : work.arithmetic)
+    if (part.kind == OperationKind::Elementary || part.kind == OperationKind::Division)
+      part.efficiency *= efficiency;
+  auto isMatrix = [](Value value) {
+    return llvm::count_if(shapeOf(value),
+                          [](AffineExpr size) { return constantValue(size) != 1; }) > 1;
+  };
+  DType type = rateType(group.anchor()->getResult(0).getType());
+  double elements = bytesOf(group.anchor()->getResult(0)) / static_cast<double>(sizeOf(type));
+  llvm::SmallDenseSet<Value, 4> seen;
+  for (hr::OperatorInterface op : group.getOperators())
+    if (op != group.anchor())
+      for (Value operand : op->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        bool isInside = producer && group.contains(producer);
+        if (!isInside && isMatrix(operand) && seen.insert(operand).second)
+          work.arithmetic.push_back({OperationKind::Simple, type, operationsOfRead * elements});
+      }
+}
+
 double GroupCost::of(const KernelGroup &group) {
   ArrayRef<hr::OperatorInterface> operators = group.getOperators();
   Work work = workOf(operators, [&](Operation *op) { return group.contains(op); });
+  size_t next = 0;
+  for (hr::OperatorInterface op : operators) {
+    if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation()))
+      work.arithmetic[next] = productIn(group, contract, work.arithmetic[next]);
+    next += alone(op).arithmetic.size();
+  }
+  if (group.anchor() && !group.walkAxis())
+    followInTiles(group, work);
   if (std::optional<int> walk = group.walkAxis()) {
     work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
-    // Each block of rows leaves a partial result, and one more kernel combines them.
-    for (hr::OperatorInterface op : operators)
+    for (hr::OperatorInterface op : operators) {
+      // Each block of rows leaves a partial result, and one more kernel combines them.
       if (group.accumulates(op)) {
         double cells = bytesOf(op->getResult(0)) * std::min(work.parts, kBlocks);
         work.move(2 * cells, cells);
         work.kernelCalls += 1;
       }
+      // Padding around its result is another kernel's.
+      for (Operation *user : op->getUsers())
+        if (isa<hr::PadOp>(user)) {
+          work.move(2 * bytesOf(op->getResult(0)), programBytes);
+          work.kernelCalls += 1;
+        }
+    }
   }
   return machine.cost->microseconds(work, machine.rates.threads);
 }

@@ -25,6 +25,9 @@ public:
 private:
   Work workOf(llvm::ArrayRef<hr::OperatorInterface> operators,
               llvm::function_ref<bool(mlir::Operation *)> isInside);
+  Work::Arithmetic productIn(const KernelGroup &group, hr::ContractOp op,
+                             Work::Arithmetic product) const;
+  void followInTiles(const KernelGroup &group, Work &work);
   double trafficOf(const KernelGroup &group);
   double bytesOf(mlir::Value value);
   const Work &alone(hr::OperatorInterface op);

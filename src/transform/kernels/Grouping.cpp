@@ -92,6 +92,7 @@ Verdict Grouping::tryAssemble(size_t group, size_t other) {
   std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
   if (!assembled)
     return Verdict::no("together they fit only in an order that no recipe tells");
+  assembled->goByThumb(true);
   takeOver(group, other, std::move(*assembled));
   return Verdict::yes();
 }

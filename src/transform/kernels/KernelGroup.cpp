@@ -32,7 +32,15 @@ bool isReadInPlace(hr::SliceOp slice) {
 
 KernelGroup::KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
                          std::optional<Walk> given)
-    : rules(&rules), walkIsGiven(given), structured(rules.isRegular(root)) {
+    : KernelGroup(root, rules, given, /*byThumb=*/!given) {}
+
+KernelGroup KernelGroup::candidate(hr::OperatorInterface root, const KernelRules &rules) {
+  return KernelGroup(root, rules, std::nullopt, /*byThumb=*/false);
+}
+
+KernelGroup::KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
+                         std::optional<Walk> given, bool byThumb)
+    : rules(&rules), byThumb(byThumb), walkIsGiven(given), structured(rules.isRegular(root)) {
   if (!structured) {
     operators.push_back(root);
     return;

@@ -56,6 +56,11 @@ public:
   /// A group of one operator.
   KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
               std::optional<Walk> given = std::nullopt);
+  /// The same as planning by time sees it: it may hold all that can be computed so, and what pays
+  /// is left to the cost model.
+  static KernelGroup candidate(hr::OperatorInterface root, const KernelRules &rules);
+  /// Whether rules of thumb tell what pays, as they do where neither a recipe nor planning does.
+  void goByThumb(bool does) { byThumb = does; }
   /// A group in which every operator has loops of its own, neither merged nor split, as the recipe
   /// of its schedule says.
   static KernelGroup scheduled(hr::OperatorInterface root, const KernelRules &rules);
@@ -106,6 +111,9 @@ public:
 private:
   using Refs = llvm::SmallVector<AxisRef>;
 
+  KernelGroup(hr::OperatorInterface root, const KernelRules &rules, std::optional<Walk> given,
+              bool byThumb);
+
   Refs resolveRoot(const Movement &m);
   std::optional<Refs> resolveDomain(hr::OperatorInterface op, const Movement &m, bool walking);
   std::optional<Refs> resolveThroughOperands(hr::OperatorInterface op, const Movement &m);
@@ -139,6 +147,7 @@ private:
   std::optional<int> walk;
   const KernelRules *rules;
   bool ownLoops = false;
+  bool byThumb = true;
   bool walkIsGiven = false;
   std::optional<int> givenWalk; // the only axis it may walk along; none where it may not
   bool structured = false;

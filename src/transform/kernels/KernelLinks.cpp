@@ -9,7 +9,7 @@ KernelLinks::KernelLinks(Block &body, const KernelRules &rules, GroupCost &cost)
     : rules(rules), cost(cost) {
   for (Operation &op : body)
     if (auto candidate = dyn_cast<hr::OperatorInterface>(&op))
-      if (KernelGroup(candidate, rules).canWalk())
+      if (KernelGroup::candidate(candidate, rules).canWalk())
         walking.insert(candidate);
 }
 

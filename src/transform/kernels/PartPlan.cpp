@@ -106,7 +106,10 @@ bool PartPlan::findCandidates() {
         candidates[last].push_back({members, cost.of(group), group});
       seeds.push_back({members, group});
     };
-    add(Set(1) << last, KernelGroup(operators[last], rules));
+    KernelGroup byThumb(operators[last], rules);
+    byThumb.goByThumb(false);
+    add(Set(1) << last, byThumb);
+    add(Set(1) << last, KernelGroup::candidate(operators[last], rules));
     for (size_t next = 0; next < seeds.size(); ++next) {
       if (++found > kMostCandidates)
         return false;

@@ -58,9 +58,11 @@ public:
           return isSettled(group) || choices.isKernel(grouping[group].namesake());
         },
         refusals);
-    PlanCounts planned = planKernels(grouping, body, rules, cost, isSettled,
-                                     [&](const KernelGroup &group) { return keepsNames(group); });
-    choices.notePlanning(planned.text());
+    if (plansByTime()) {
+      PlanCounts planned = planKernels(grouping, body, rules, cost, isSettled,
+                                       [&](const KernelGroup &group) { return keepsNames(group); });
+      choices.notePlanning(planned.text());
+    }
     takeBorders();
     noteKernels();
     noteRefusals();
@@ -178,6 +180,17 @@ private:
       return choices.isKernel(member) ||
              (fusion != fusions.end() && choices.isKernel(fusion->second.into));
     });
+  }
+
+  /// Whether the first plan is to be improved, as it is unless the recipe says otherwise.
+  bool plansByTime() {
+    bool isByTime = true;
+    for (const ProgramStep &step : choices.take("plan")) {
+      if (step.subject != "kernels" || (step.object != "greedily" && step.object != "by-time"))
+        choices.refuse(step, "expected 'plan kernels greedily' or 'plan kernels by-time'");
+      isByTime = step.object != "greedily";
+    }
+    return isByTime;
   }
 
   /// Whether the recipe speaks of every kernel there is.

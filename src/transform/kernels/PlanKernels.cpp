@@ -13,6 +13,10 @@ namespace {
 /// Kernels that parts which are improved piece by piece may look at: a limit on compile time.
 constexpr size_t kCandidatesPerOperator = 4, kCandidatesAtLeast = 512;
 
+/// A plan that is predicted to take more than this share of the first one's time is no better: the
+/// cost model does not see smaller differences.
+constexpr double kClearly = 0.98;
+
 class Planner {
 public:
   Planner(Grouping &grouping, Block &body, const KernelRules &rules, GroupCost &cost,
@@ -105,7 +109,7 @@ private:
     SmallVector<hr::OperatorInterface> operators = operatorsOf(groups);
     double before = microsecondsOf(groups);
     std::optional<SmallVector<KernelGroup>> faster =
-        PartPlan(operators, rules, cost, links, counts, isAllowed).fasterThan(before);
+        PartPlan(operators, rules, cost, links, counts, isAllowed).fasterThan(before * kClearly);
     size_t first = grouping.size();
     if (!faster || !grouping.tryReplace(std::move(*faster)))
       return {};

@@ -52,7 +52,7 @@ bool KernelGroup::walksAlong(hr::OperatorInterface op, const Refs &domain, int a
       first &= !ref.isAxis();
     }
   }
-  if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation()))
+  if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation()); contract && byThumb)
     for (auto [operand, map] : llvm::zip(contract->getOperands(), m.maps)) {
       bool walked = llvm::any_of(map.getResults(), [&](AffineExpr expr) {
         return domain[cast<AffineDimExpr>(expr).getPosition()] == AxisRef::axis(axis);

@@ -133,8 +133,12 @@ public:
   EveryPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules, GroupCost &cost,
             const KernelLinks &links)
       : operators(operators), rules(rules), cost(cost), links(links) {
-    for (unsigned last = 0; last < operators.size(); ++last)
-      grow(1u << last, KernelGroup(operators[last], rules));
+    for (unsigned last = 0; last < operators.size(); ++last) {
+      KernelGroup byThumb(operators[last], rules);
+      byThumb.goByThumb(false);
+      grow(1u << last, byThumb);
+      grow(1u << last, KernelGroup::candidate(operators[last], rules));
+    }
   }
 
   double fastest() {
