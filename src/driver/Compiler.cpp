@@ -3,6 +3,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
+#include "driver/CompilerMemory.h"
 #include "driver/CompilerThreads.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
@@ -64,6 +65,7 @@ MovementReport movementBefore(func::FuncOp function) {
 } // namespace
 
 std::shared_ptr<MLIRContext> makeContext(const Target &target) {
+  forgetLoadedCode();
   DialectRegistry registry;
   registry.insert<hr::HrDialect, func::FuncDialect>();
   target.registerDialects(registry);
