@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dialect/ConstantPool.h"
-#include "runtime/system/AlignedMemory.h"
+#include "driver/CompilerMemory.h"
 
 namespace headrace {
 
@@ -14,9 +14,8 @@ public:
   CompiledConstants(const CompiledConstants &) = delete;
   CompiledConstants &operator=(const CompiledConstants &) = delete;
   ~CompiledConstants() {
-    constexpr size_t kWorthReturning = 16 << 20; // to the system, which takes milliseconds
-    if (pool.release(before, {}) > kWorthReturning)
-      returnKeptMemory();
+    if (pool.release(before, {}) > worthReturningMemory)
+      returnCompilerMemory();
   }
 
 private:

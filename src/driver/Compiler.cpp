@@ -3,6 +3,7 @@
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
+#include "driver/CompilerMemory.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"

@@ -2,6 +2,7 @@
 
 #include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
+#include "driver/CompilerMemory.h"
 #include "driver/CompilerThreads.h"
 #include "runtime/system/ForkSafety.h"
 
@@ -38,6 +39,7 @@ IdleContexts &idleContexts() {
 }
 
 std::unique_ptr<KeptContext> makeContext(const Target &target) {
+  forgetLoadedCode();
   DialectRegistry registry;
   registry.insert<hr::HrDialect, func::FuncDialect>();
   target.registerDialects(registry);

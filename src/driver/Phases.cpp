@@ -2,9 +2,9 @@
 #include "driver/Phases.h"
 
 #include "dialect/ConstantPool.h"
+#include "driver/CompilerMemory.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "runtime/system/AlignedMemory.h"
 #include "target/Passes.h"
 #include "target/coarse/write/WriteMapped.h"
 #include "transform/Passes.h"
@@ -198,10 +198,9 @@ void split(OpPassManager &manager, const GradientPasses &given) {
 /// Gives up constants that a phase folded or packed away, and what evaluating others took. Those
 /// from before the mark `made` may have been counted before.
 void releaseConstants(ConstantPool &constants, size_t before, size_t made, ModuleOp program) {
-  constexpr size_t kWorthReturning = 16 << 20; // to the system, which takes milliseconds
   size_t released = constants.release(before, program);
-  if (released + constants.bytesSince(made) > kWorthReturning)
-    returnKeptMemory();
+  if (released + constants.bytesSince(made) > worthReturningMemory)
+    returnCompilerMemory();
 }
 
 double now() {

@@ -137,6 +137,20 @@ def test_blocks_are_chosen_for_convolutions(tmp_path: Path) -> None:
         hr.load(path, recipe=f"layout {relu} blocked8\n").explain()
 
 
+def test_the_bias_of_a_convolution_alone_does_not_lie_in_blocks(tmp_path: Path) -> None:
+    net = Network([1, 8, 8, 8])
+    path = net.save(tmp_path / "m.onnx", net.conv("x", 8, 16))
+    recipe = hr.load(path).explain()["recipe"]
+    (bias,) = re.findall(r"^layout (\S+/map) channels-last$", recipe, re.MULTILINE)
+    with pytest.raises(
+        hr.InvalidArgumentError, match="blocks are chosen for convolutions"
+    ) as error:
+        hr.load(path, recipe=f"layout {bias} blocked16\n").explain()
+    assert bias in str(error.value)
+    # Named with its convolution it follows that one.
+    check(path, f"layout {bias.removesuffix('/map')} blocked16\n", (1, 8, 8, 8))
+
+
 def random_network(seed: int) -> tuple[Network, str, tuple[int, ...]]:
     draw = np.random.default_rng(seed)
     channels = int(draw.choice([1, 3, 8, 16, 24]))

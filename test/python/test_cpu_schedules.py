@@ -97,6 +97,43 @@ def test_walks_have_a_schedule(tmp_path: Path) -> None:
             hr.load(path, recipe=as_recipe(kernel["id"], line)).explain()
 
 
+def test_blocks_of_walks_have_as_many_rows_as_a_recipe_says(tmp_path: Path) -> None:
+    """Two results of the same rows, none of which is a sum over them."""
+    wide, narrow = [4000, 64], [4000, 1]
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [1])
+    nodes = [
+        helper.make_node("Mul", ["x", "a"], ["xa"]),
+        helper.make_node("Mul", ["x", "b"], ["xb"]),
+        helper.make_node("ReduceSum", ["xa", "axes"], ["y"]),
+        helper.make_node("ReduceSum", ["xb", "axes"], ["z"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "rows",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, wide) for name in "xab"],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, narrow) for name in "yz"],
+        [axes],
+    )
+    path = tmp_path / "rows.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    kernel = next(k for k in kernels(path) if ": walk rows=" in k["recipe"])
+    assert "blocks=0" in kernel["recipe"]
+    stage = kernel["recipe"].split("rows=")[0]
+    inputs = inputs_of(hr.load(path))
+    expected = hr.load(path)(*inputs)
+    for block in (8, 64, 4096):
+        line = f"{stage}rows=2 prefetch=0 blocks=0 block={block}"
+        model = hr.load(path, recipe=as_recipe(kernel["id"], line))
+        assert any(line in k["recipe"] for k in model.explain()["kernels"]), line
+        np.testing.assert_allclose(model(*inputs), expected, rtol=1e-5, atol=1e-6, err_msg=line)
+        assert_replays(path, model)
+    with pytest.raises(
+        hr.InvalidArgumentError, match="blocks: expected 0, since blocks have a fix"
+    ):
+        hr.load(path, recipe=as_recipe(kernel["id"], f"{stage}rows=2 blocks=4")).explain()
+
+
 def product_of(path: Path) -> tuple[str, str]:
     """The first product with weights: its kernel, and the stage of its line."""
     kernel = next(k for k in kernels(path) if any("columns=" in a for a in k["alternatives"]))
@@ -190,7 +227,9 @@ def test_calls_of_libraries_have_a_schedule(small_models: Path) -> None:
         pytest.skip("OpenBLAS is not on this machine")
     found = calls(path, "--expansion", "openblas")
     assert found
-    assert all(c["recipe"].endswith(" rows=0 columns=0 depth=0\n") for c in found)
+    products = [c for c in found if "gemm" in c["recipe"]]
+    assert products
+    assert all(c["recipe"].endswith(" rows=0 columns=0 depth=0\n") for c in products)
     model = hr.load(path, expansion="openblas")
     inputs = inputs_of(model)
     expected = model(*inputs)
@@ -225,6 +264,73 @@ def test_calls_that_are_not_legal_are_refused_with_the_reason(
     with pytest.raises(hr.Error) as error:
         hr.load(path, expansion="openblas", recipe=as_recipe(name, line)).explain()
     assert reason in str(error.value) and name in str(error.value), str(error.value)
+
+
+def sorted_model(folder: Path) -> Path:
+    graph = helper.make_graph(
+        [helper.make_node("TopK", ["x", "k"], ["values", "places"], name="best")],
+        "sorting",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [300, 50])],
+        [
+            helper.make_tensor_value_info("values", TensorProto.FLOAT, [300, 7]),
+            helper.make_tensor_value_info("places", TensorProto.INT64, [300, 7]),
+        ],
+        [helper.make_tensor("k", TensorProto.INT64, [1], [7])],
+    )
+    path = folder / "sorting.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def test_sorting_has_a_schedule(tmp_path: Path) -> None:
+    path = sorted_model(tmp_path)
+    (call,) = calls(path)
+    assert call["recipe"] == "call: sort.f32 lines=0\n"
+    assert "call: sort.f32 lines=8" in call["alternatives"]
+    inputs = inputs_of(hr.load(path))
+    expected = hr.load(path)(*inputs)
+    for line in call["alternatives"]:
+        other = hr.load(path, recipe=as_recipe(call["id"], line))
+        for mine, wanted in zip(other(*inputs), expected, strict=True):
+            np.testing.assert_array_equal(mine, wanted, err_msg=line)
+        assert_replays(path, other)
+    for line, reason in {
+        "call: sort.f32 lines=9999999": "expected a number from 0 to 1048576 for 'lines'",
+        "call: sort.i64 lines=8": "expected sort.f32, which computes with its type",
+        "call: sort.f32 rows=8": r"expected a parameter of 'sort.f32' \(lines\)",
+    }.items():
+        with pytest.raises(hr.InvalidArgumentError, match=reason):
+            hr.load(path, recipe=as_recipe(call["id"], line)).explain()
+
+
+def test_attention_has_a_schedule(tmp_path: Path) -> None:
+    names = ("q", "k", "v")
+    shape = [1, 2, 96, 16]
+    graph = helper.make_graph(
+        [helper.make_node("Attention", names, ["y"], name="attention")],
+        "attending",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+    )
+    path = tmp_path / "attention.onnx"
+    opsets = [helper.make_opsetid("", 23)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    if not openblas_is_here(path):
+        pytest.skip("OpenBLAS is not on this machine")
+    (call,) = calls(path, "--expansion", "openblas")
+    assert call["recipe"] == "call: openblas.attention queries=0 keys=0\n"
+    assert "call: openblas.attention queries=32 keys=0" in call["alternatives"]
+    model = hr.load(path, expansion="openblas")
+    inputs = inputs_of(model)
+    expected = model(*inputs)
+    for line in call["alternatives"]:
+        other = hr.load(path, expansion="openblas", recipe=as_recipe(call["id"], line))
+        np.testing.assert_allclose(other(*inputs), expected, rtol=1e-4, atol=1e-5, err_msg=line)
+        assert_replays(path, other)
+    line = "call: openblas.attention queries=2048 keys=2048"
+    with pytest.raises(hr.InvalidArgumentError, match="blocks of at most 1048576 scores"):
+        hr.load(path, expansion="openblas", recipe=as_recipe(call["id"], line)).explain()
 
 
 def test_packing_of_bytes_is_a_choice_of_the_routine(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <vector>
 
 namespace headrace {
 
@@ -22,7 +23,13 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Blocks of scores that stay in a core's own cache (256 kB), and large enough that packing keys
 /// and values for each of them takes little of the time.
-constexpr int64_t queriesAtOnce = 128, keysAtOnce = 512;
+constexpr int64_t usualQueries = 128, usualKeys = 512;
+constexpr int64_t mostScores = 1 << 20; // in memory of each thread
+
+int64_t queriesAtOnce(const Attention &sizes) {
+  return sizes.queryBlock ? sizes.queryBlock : usualQueries;
+}
+int64_t keysAtOnce(const Attention &sizes) { return sizes.keyBlock ? sizes.keyBlock : usualKeys; }
 
 int narrow(int64_t size) { return static_cast<int>(size); }
 
@@ -32,7 +39,9 @@ public:
   Block(const Attention &sizes, const float *query, const float *key, const float *value,
         const float *bias, float *result)
       : sizes(sizes), query(query), key(key), value(value), bias(bias), result(result),
-        scores(std::make_unique_for_overwrite<float[]>(queriesAtOnce * keysAtOnce)) {}
+        queriesAtOnce(headrace::queriesAtOnce(sizes)), keysAtOnce(headrace::keysAtOnce(sizes)),
+        scores(std::make_unique_for_overwrite<float[]>(queriesAtOnce * keysAtOnce)),
+        greatest(queriesAtOnce), sums(queriesAtOnce) {}
 
   void run(int64_t batch, int64_t head, int64_t first) {
     auto begin = [&](const Attention::Rows &rows) { return batch * rows.batch + head * rows.head; };
@@ -43,8 +52,8 @@ public:
     const float *added =
         bias ? bias + batch * sizes.bias.batch + head * sizes.bias.head + first * sizes.bias.row
              : nullptr;
-    std::fill_n(greatest, rows, -infinity);
-    std::fill_n(sums, rows, 0.0F);
+    std::fill_n(greatest.begin(), rows, -infinity);
+    std::fill_n(sums.begin(), rows, 0.0F);
     for (int64_t row = 0; row < rows; ++row)
       std::fill_n(out + row * sizes.result.row, sizes.width, 0.0F);
     int64_t seen = sizes.causal ? std::min(sizes.keys, first + rows) : sizes.keys;
@@ -70,13 +79,13 @@ private:
     openBlas()->f32.gemm(blas::RowMajor, blas::Plain, blas::Transposed, narrow(rows),
                          narrow(columns), narrow(sizes.depth), static_cast<float>(sizes.scale), q,
                          leading(sizes.query, sizes.depth), k, leading(sizes.key, sizes.depth), 0,
-                         scores.get(), keysAtOnce);
+                         scores.get(), narrow(keysAtOnce));
   }
 
   void mix(const float *v, float *out, int64_t rows, int64_t columns) {
     openBlas()->f32.gemm(blas::RowMajor, blas::Plain, blas::Plain, narrow(rows),
-                         narrow(sizes.width), narrow(columns), 1, scores.get(), keysAtOnce, v,
-                         leading(sizes.value, sizes.width), 1, out,
+                         narrow(sizes.width), narrow(columns), 1, scores.get(), narrow(keysAtOnce),
+                         v, leading(sizes.value, sizes.width), 1, out,
                          leading(sizes.result, sizes.width));
   }
 
@@ -114,8 +123,9 @@ private:
   const Attention &sizes;
   const float *query, *key, *value, *bias;
   float *result;
+  const int64_t queriesAtOnce, keysAtOnce;
   std::unique_ptr<float[]> scores;
-  float greatest[queriesAtOnce], sums[queriesAtOnce];
+  std::vector<float> greatest, sums;
 };
 
 constexpr size_t scaleAt = 8; // among the parameters
@@ -135,6 +145,10 @@ Attention read(std::span<const int64_t> parameters) {
   for (int64_t *stride : {&a.bias.batch, &a.bias.head, &a.bias.row, &a.bias.column, &a.result.batch,
                           &a.result.head, &a.result.row})
     *stride = next();
+  if (parameters.size() == Attention::parameters + Attention::blockParameters) {
+    a.queryBlock = next();
+    a.keyBlock = next();
+  }
   return a;
 }
 
@@ -142,21 +156,22 @@ Attention read(std::span<const int64_t> parameters) {
 
 void attend(const Attention &sizes, const float *query, const float *key, const float *value,
             const float *bias, float *result, ThreadPool &pool) {
-  int64_t blocks = (sizes.queries + queriesAtOnce - 1) / queriesAtOnce;
+  int64_t rows = queriesAtOnce(sizes), blocks = (sizes.queries + rows - 1) / rows;
   int64_t heads = sizes.heads;
   if (sizes.width == 0)
     return;
   pool.parallelFor(sizes.batch * heads * blocks, 1, [&](int64_t begin, int64_t end, int) {
     Block block(sizes, query, key, value, bias, result);
     for (int64_t i = begin; i < end; ++i)
-      block.run(i / blocks / heads, i / blocks % heads, i % blocks * queriesAtOnce);
+      block.run(i / blocks / heads, i / blocks % heads, i % blocks * rows);
   });
 }
 
 void runAttentionStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                       ThreadPool &pool) {
   if (step.operands.size() < 4 || step.operands.size() > 5 ||
-      parameters.size() != Attention::parameters)
+      (parameters.size() != Attention::parameters &&
+       parameters.size() != Attention::parameters + Attention::blockParameters))
     throw InternalError("step '" + step.name + "': attention takes 4 or 5 operands and " +
                         std::to_string(Attention::parameters) + " parameters");
   Attention sizes = read(parameters);
@@ -172,9 +187,23 @@ void runAttentionStep(const Step &step, void *const *buffers, std::span<const in
          static_cast<float *>(buffers[hasBias ? 4 : 3]), pool);
 }
 
+std::string refusalOfBlocks(const Attention &attention) {
+  for (auto [name, block] :
+       {std::pair("queries", attention.queryBlock), {"keys", attention.keyBlock}})
+    if (block < 0 || block > mostScores)
+      return std::string(name) + ": expected 0, or 1 to " + std::to_string(mostScores);
+  int64_t scores = queriesAtOnce(attention) * keysAtOnce(attention);
+  if (scores > mostScores)
+    return "queries, keys: expected blocks of at most " + std::to_string(mostScores) +
+           " scores, got " + std::to_string(scores);
+  return "";
+}
+
 std::string attentionStepFault(std::span<const int64_t> parameters,
                                std::span<const int64_t> operandBytes) {
   Attention s = read(parameters);
+  if (std::string reason = refusalOfBlocks(s); !reason.empty())
+    return "is cut into blocks that it cannot have: " + reason;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i] < 0 && i != scaleAt)
       return "attends over a size of " + std::to_string(parameters[i]);

@@ -28,8 +28,9 @@ struct Attention {
   };
   Cells bias; // all 0 where there is none
   Rows result;
+  int64_t queryBlock = 0, keyBlock = 0; // of scores that are computed at once; 0: as is usual
 
-  static constexpr size_t parameters = 25;
+  static constexpr size_t parameters = 25, blockParameters = 2;
 };
 
 /// Needs openBlas(). Scores never leave the caches; results do not depend on the number of threads.
@@ -37,11 +38,13 @@ void attend(const Attention &attention, const float *query, const float *key, co
             const float *bias, float *result, ThreadPool &pool);
 
 /// The routine behind steps: operands query, key, value, the bias if any, result; parameters are
-/// the members of Attention in order, the scale as its bits.
+/// the members of Attention in order, the scale as its bits; blocks may be left out.
 void runAttentionStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                       ThreadPool &pool);
 /// The fault in its sizes for operands of that many bytes; empty for a sound step.
 std::string attentionStepFault(std::span<const int64_t> parameters,
                                std::span<const int64_t> operandBytes);
+/// Why scores cannot be computed in such blocks; empty where they can.
+std::string refusalOfBlocks(const Attention &attention);
 
 } // namespace headrace

@@ -64,34 +64,32 @@ struct Routine {
 constexpr LibraryShape checkShape = {
     .operands = 1, .parameters = 5, .takesSizes = true, .writes = false};
 constexpr LibraryShape gemmShape = {.operands = 3, .parameters = 12, .optional = 3};
-constexpr std::array<Routine, 20> routines = {{
+constexpr LibraryShape sortShape = {.operands = 2, .parameters = 5, .optional = 1};
+constexpr LibraryShape systemsShape = {.operands = 3, .parameters = 4, .optional = 1};
+constexpr LibraryShape attentionShape(size_t operands) {
+  return {.operands = operands,
+          .parameters = Attention::parameters,
+          .optional = Attention::blockParameters};
+}
+constexpr auto routines = std::to_array<Routine>({
     {"copy", "", copyBytes, {2, 1}, copyFault},
     {"check.index", "", runCheckStep, checkShape, checkStepFault},
     {"check.divisor", "", runCheckStep, checkShape, checkStepFault},
     {"check.target", "", runCheckStep, checkShape, checkStepFault},
     {"openblas.sgemm", "openblas", runGemmStep<float>, gemmShape, gemmStepFault<float>},
     {"openblas.dgemm", "openblas", runGemmStep<double>, gemmShape, gemmStepFault<double>},
-    {"openblas.attention",
-     "openblas",
-     runAttentionStep,
-     {4, Attention::parameters},
-     attentionStepFault},
-    {"openblas.biased_attention",
-     "openblas",
-     runAttentionStep,
-     {5, Attention::parameters},
+    {"openblas.attention", "openblas", runAttentionStep, attentionShape(4), attentionStepFault},
+    {"openblas.biased_attention", "openblas", runAttentionStep, attentionShape(5),
      attentionStepFault},
     {"int8.gemm", "", runByteProductStep<false>, {3, 14}, byteProductStepFault<false>},
     {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
     {"int8.conv", "", runByteProductStep<false>, {3, 30}, byteProductStepFault<false>},
     {"int8.packed_conv", "", runByteProductStep<true>, {3, 30}, byteProductStepFault<true>},
-    {"openblas.lu.f32", "openblas", runLuStep<float>, {3, 4}, systemsStepFault<float>},
-    {"openblas.lu.f64", "openblas", runLuStep<double>, {3, 4}, systemsStepFault<double>},
-    {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, {3, 4}, systemsStepFault<float>},
-    {"openblas.cholesky.f64",
-     "openblas",
-     runCholeskyStep<double>,
-     {3, 4},
+    {"openblas.lu.f32", "openblas", runLuStep<float>, systemsShape, systemsStepFault<float>},
+    {"openblas.lu.f64", "openblas", runLuStep<double>, systemsShape, systemsStepFault<double>},
+    {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, systemsShape,
+     systemsStepFault<float>},
+    {"openblas.cholesky.f64", "openblas", runCholeskyStep<double>, systemsShape,
      systemsStepFault<double>},
     {"forest.f32", "", runForestStep<float>, {7, ForestSizes::parameters}, forestStepFault<float>},
     {"forest.f64",
@@ -99,11 +97,11 @@ constexpr std::array<Routine, 20> routines = {{
      runForestStep<double>,
      {7, ForestSizes::parameters},
      forestStepFault<double>},
-    {"sort.f32", "", runSortStep<float>, {2, 5}, sortStepFault<float>},
-    {"sort.f64", "", runSortStep<double>, {2, 5}, sortStepFault<double>},
-    {"sort.i32", "", runSortStep<int32_t>, {2, 5}, sortStepFault<int32_t>},
-    {"sort.i64", "", runSortStep<int64_t>, {2, 5}, sortStepFault<int64_t>},
-}};
+    {"sort.f32", "", runSortStep<float>, sortShape, sortStepFault<float>},
+    {"sort.f64", "", runSortStep<double>, sortShape, sortStepFault<double>},
+    {"sort.i32", "", runSortStep<int32_t>, sortShape, sortStepFault<int32_t>},
+    {"sort.i64", "", runSortStep<int64_t>, sortShape, sortStepFault<int64_t>},
+});
 
 const Routine *find(std::string_view name) {
   auto found = std::find_if(routines.begin(), routines.end(),

@@ -35,7 +35,8 @@ template <class T> void sortEntries(std::vector<Entry<T>> &line, int64_t taken, 
 }
 
 Sort sortOf(std::span<const int64_t> parameters) {
-  return {parameters[0], parameters[1], parameters[2], parameters[3], parameters[4] != 0};
+  return {parameters[0], parameters[1],      parameters[2],
+          parameters[3], parameters[4] != 0, parameters.size() > 5 ? parameters[5] : 0};
 }
 
 } // namespace
@@ -44,7 +45,8 @@ template <class T>
 void sortLines(const Sort &sort, const T *values, int64_t *positions, ThreadPool &pool) {
   constexpr int64_t grain = 16 * 1024; // elements that are worth a worker's waking up
   int64_t lines = sort.outer * sort.inner;
-  int64_t linesPerPart = std::max<int64_t>(1, grain / std::max<int64_t>(sort.size, 1));
+  int64_t linesPerPart =
+      sort.lines ? sort.lines : std::max<int64_t>(1, grain / std::max<int64_t>(sort.size, 1));
   pool.parallelFor(lines, linesPerPart, [&](int64_t begin, int64_t end, int) {
     std::vector<Entry<T>> line(static_cast<size_t>(sort.size));
     for (int64_t i = begin; i < end; ++i) {
@@ -63,8 +65,8 @@ void sortLines(const Sort &sort, const T *values, int64_t *positions, ThreadPool
 template <class T>
 void runSortStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                  ThreadPool &pool) {
-  if (step.operands.size() != 2 || parameters.size() != 5)
-    throw InternalError("step '" + step.name + "': sorting takes 2 operands and 5 parameters");
+  if (step.operands.size() != 2 || (parameters.size() != 5 && parameters.size() != 6))
+    throw InternalError("step '" + step.name + "': sorting takes 2 operands and 5 or 6 parameters");
   sortLines(sortOf(parameters), static_cast<const T *>(buffers[0]),
             static_cast<int64_t *>(buffers[1]), pool);
 }
@@ -73,6 +75,8 @@ template <class T>
 std::string sortStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes) {
   Sort sort = sortOf(parameters);
+  if (sort.lines < 0 || sort.lines > mostLinesAtOnce)
+    return "sorts " + std::to_string(sort.lines) + " lines at once";
   auto bytes = [&](int64_t length, size_t element) -> int64_t {
     int64_t total = static_cast<int64_t>(element);
     for (int64_t size : {sort.outer, length, sort.inner})

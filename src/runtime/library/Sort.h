@@ -15,14 +15,17 @@ struct Sort {
   int64_t outer, size, inner;
   int64_t taken; // how many of the first positions are wanted
   bool descending;
+  int64_t lines = 0; // that a thread takes at once, at least; 0: by their size
 };
+inline constexpr int64_t mostLinesAtOnce = 1 << 20;
 
 /// The positions [outer, taken, inner] of the first elements in order. Equal elements keep theirs;
 /// NaN is greater than any number.
 template <class T>
 void sortLines(const Sort &sort, const T *values, int64_t *positions, ThreadPool &pool);
 
-/// The routines behind steps: operands values and positions; parameters are the members of Sort.
+/// The routines behind steps: operands values and positions; parameters are the members of Sort,
+/// of which the last may be left out.
 template <class T>
 void runSortStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                  ThreadPool &pool);

@@ -17,7 +17,8 @@ namespace {
 enum class Factorization { Lu, Cholesky };
 
 Systems systemsOf(std::span<const int64_t> parameters) {
-  return {parameters[0], parameters[1], parameters[2], parameters[3] != 0};
+  return {parameters[0], parameters[1], parameters[2], parameters[3] != 0,
+          parameters.size() > 4 ? parameters[4] : 0};
 }
 
 const Factorizations<double> &routinesFor(double) { return openBlas()->lapack; }
@@ -103,7 +104,9 @@ void solveAll(const Step &step, const Systems &sizes, Factorization factorizatio
        *rights = static_cast<const Cell *>(buffers[1]);
   auto *solutions = static_cast<Cell *>(buffers[2]);
   std::atomic<int64_t> refused = sizes.batch;
-  int64_t each = std::max<int64_t>(1, grain / std::max<int64_t>(1, matrixCells + rightCells));
+  int64_t each = sizes.matrices
+                     ? sizes.matrices
+                     : std::max<int64_t>(1, grain / std::max<int64_t>(1, matrixCells + rightCells));
   pool.parallelFor(sizes.batch, each, [&](int64_t begin, int64_t end, int) {
     Solver<T> solver(sizes, factorization);
     for (int64_t i = begin; i < end; ++i)
@@ -127,8 +130,9 @@ void solveAll(const Step &step, const Systems &sizes, Factorization factorizatio
 template <class Cell>
 void run(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
          Factorization factorization, ThreadPool &pool) {
-  if (step.operands.size() != 3 || parameters.size() != 4)
-    throw InternalError("step '" + step.name + "': a solver takes 3 operands and 4 parameters");
+  if (step.operands.size() != 3 || (parameters.size() != 4 && parameters.size() != 5))
+    throw InternalError("step '" + step.name +
+                        "': a solver takes 3 operands and 4 or 5 parameters");
   Systems sizes = systemsOf(parameters);
   if (std::max(sizes.unknowns, sizes.columns) > std::numeric_limits<int>::max())
     throw Error(ErrorKind::Unsupported,
@@ -158,6 +162,8 @@ template <class T>
 std::string systemsStepFault(std::span<const int64_t> parameters,
                              std::span<const int64_t> operandBytes) {
   Systems sizes = systemsOf(parameters);
+  if (sizes.matrices < 0 || sizes.matrices > mostMatricesAtOnce)
+    return "solves " + std::to_string(sizes.matrices) + " systems at once";
   auto bytes = [&](int64_t columns) -> int64_t {
     int64_t total = static_cast<int64_t>(sizeof(T)) * (sizes.complex ? 2 : 1);
     for (int64_t size : {sizes.batch, sizes.unknowns, columns})

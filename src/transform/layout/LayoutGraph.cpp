@@ -69,15 +69,20 @@ public:
 private:
   static constexpr StringLiteral kLast = "channels-last", kFirst = "channels-first";
 
-  /// What else a convolution's node has become, its bias, follows it.
-  static bool belongsToConvolution(Operation *op) {
+  /// What else a convolution's node has become, its bias, follows it: a step that names the node
+  /// speaks of the convolution. One that names the other part alone does not.
+  bool followsConvolution(Operation *op, int64_t size) {
     return !isa<hr::ConvOp>(op) &&
-           llvm::any_of(op->getBlock()->getOps<hr::ConvOp>(),
-                        [&](auto conv) { return operatorName(conv) == operatorName(op); });
+           llvm::any_of(op->getBlock()->getOps<hr::ConvOp>(), [&](auto conv) {
+             std::optional<std::string> wanted;
+             if (operatorName(conv) == operatorName(op))
+               wanted = choices.wanted("layout", conv);
+             return wanted && blockSize(*wanted) == size;
+           });
   }
 
   void askForBlocks(Operation *op, int64_t size) {
-    if (belongsToConvolution(op))
+    if (followsConvolution(op, size))
       return;
     if (std::string reason = whyNotBlocked(op, size); !reason.empty())
       return choices.refuse("layout", op, reason);

@@ -1,6 +1,7 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/Helpers.h"
+#include "runtime/library/Attention.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/library/VectorExponential.h"
 
@@ -303,6 +304,44 @@ TEST(VectorExponential, KeepsWhatIsNoNumber) {
   }
 }
 
+TEST(Library, AttentionInBlocksOfAnySizeComputesTheSame) {
+  if (!libraryAvailable("openblas"))
+    GTEST_SKIP() << "OpenBLAS is not on this machine";
+  // One batch of two heads, 70 queries, 90 keys, depth 5 and width 3; a query sees keys up to its
+  // own.
+  constexpr int64_t heads = 2, queries = 70, keys = 90, depth = 5, width = 3;
+  Attention sizes{1, heads, queries, keys, depth, width, 1, 0, 0.5, {}, {}, {}, {}, {}};
+  sizes.query = {heads * queries * depth, queries * depth, depth};
+  sizes.key = {heads * keys * depth, keys * depth, depth};
+  sizes.value = {heads * keys * width, keys * width, width};
+  sizes.result = {heads * queries * width, queries * width, width};
+  std::mt19937 engine(5);
+  std::normal_distribution<float> normal;
+  auto draw = [&](int64_t count) {
+    std::vector<float> numbers(static_cast<size_t>(count));
+    for (float &number : numbers)
+      number = normal(engine);
+    return numbers;
+  };
+  std::vector<float> q = draw(heads * queries * depth), k = draw(heads * keys * depth),
+                     v = draw(heads * keys * width);
+  auto result = [&](int64_t queryBlock, int64_t keyBlock, int threads) {
+    ThreadPool pool(threads);
+    std::vector<float> out(static_cast<size_t>(heads * queries * width));
+    sizes.queryBlock = queryBlock;
+    sizes.keyBlock = keyBlock;
+    attend(sizes, q.data(), k.data(), v.data(), nullptr, out.data(), pool);
+    return out;
+  };
+  std::vector<float> usual = result(0, 0, 1);
+  for (auto [queryBlock, keyBlock] : {std::pair(1, 1), {7, 0}, {0, 13}, {64, 32}, {1000, 1000}}) {
+    std::vector<float> other = result(queryBlock, keyBlock, 2);
+    for (size_t i = 0; i < usual.size(); ++i)
+      ASSERT_NEAR(other[i], usual[i], 1e-5) << queryBlock << " x " << keyBlock;
+    EXPECT_EQ(result(queryBlock, keyBlock, 1), other);
+  }
+}
+
 TEST(Library, AttentionThatLeavesItsOperandsIsRefused) {
   // One batch of two heads, 4 queries, 5 keys, depth and width 3.
   std::vector<int64_t> right = {1,  2,  4, 5,  3,  3,  0,  0,  std::bit_cast<int64_t>(1.0),
@@ -313,6 +352,14 @@ TEST(Library, AttentionThatLeavesItsOperandsIsRefused) {
   step.symbol = "openblas.attention";
   EXPECT_EQ(libraryFault(step, right, bytes), "");
   EXPECT_TRUE(libraryShape(step.symbol)->parameters == right.size());
+  for (auto [queries, keys, isRight] : {std::tuple(int64_t{64}, int64_t{0}, true),
+                                        {-1, 0, false},
+                                        {0, int64_t{1} << 40, false},
+                                        {1024, 2048, false}}) {
+    std::vector<int64_t> cut = right;
+    cut.insert(cut.end(), {queries, keys});
+    EXPECT_EQ(libraryFault(step, cut, bytes).empty(), isRight) << queries << " x " << keys;
+  }
   for (size_t i = 0; i < right.size(); ++i) {
     std::vector<int64_t> wrong = right;
     if (i == 8) // a scale is any number

@@ -40,6 +40,10 @@ TEST(Sort, DoesNotDependOnTheNumberOfThreads) {
   Sort sort{40, 1000, 3, 17, true};
   std::vector<int64_t> alone = sorted(sort, values, 1);
   EXPECT_EQ(sorted(sort, values, 3), alone);
+  for (int64_t lines : {1, 7, 1000}) {
+    sort.lines = lines;
+    EXPECT_EQ(sorted(sort, values, 3), alone);
+  }
   std::vector<int64_t> all = sorted({40, 1000, 3, 1000, true}, values, 2);
   for (int64_t line = 0; line < 120; ++line)
     for (int64_t i = 0; i < sort.taken; ++i)
@@ -52,6 +56,9 @@ TEST(Sort, StepsThatWouldLeaveTheirBuffersAreFaults) {
     return sortStepFault<float>(parameters, bytes);
   };
   EXPECT_EQ(fault({2, 3, 1, 2, 0}, {24, 32}), "");
+  EXPECT_EQ(fault({2, 3, 1, 2, 0, 64}, {24, 32}), "");
+  EXPECT_NE(fault({2, 3, 1, 2, 0, -1}, {24, 32}), "");
+  EXPECT_NE(fault({2, 3, 1, 2, 0, int64_t{1} << 40}, {24, 32}), "");
   EXPECT_NE(fault({2, 3, 1, 2, 0}, {20, 32}), "");
   EXPECT_NE(fault({2, 3, 1, 2, 0}, {24, 24}), "");
   EXPECT_NE(fault({2, 3, 1, 4, 0}, {24, 64}), "");

@@ -49,9 +49,9 @@ struct Batch {
     solutions.resize(rights.size());
   }
 
-  void solve(const std::string &routine, ThreadPool &pool) {
+  void solve(const std::string &routine, ThreadPool &pool, int64_t matricesAtOnce = 0) {
     void *buffers[] = {matrices.data(), rights.data(), solutions.data()};
-    int64_t parameters[] = {count, n, columns, 1};
+    int64_t parameters[] = {count, n, columns, 1, matricesAtOnce};
     findLibraryRoutine(routine)(systemsStep(routine), buffers, parameters, pool);
   }
 
@@ -87,6 +87,8 @@ TEST_P(SystemsTest, SolvesComplexSystemsOfAnySizeOnAnyNumberOfThreads) {
     EXPECT_LT(batch.residual(), 1e-10) << count << " " << n << " " << columns;
     std::vector<Number> alone = batch.solutions;
     batch.solve(GetParam(), three);
+    EXPECT_EQ(batch.solutions, alone);
+    batch.solve(GetParam(), three, 7);
     EXPECT_EQ(batch.solutions, alone);
   }
 }

@@ -1,5 +1,6 @@
 #include "target/cpu/calls/CallSchedule.h"
 
+#include "runtime/library/Attention.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/system/Error.h"
 #include "transform/recipe/KernelModel.h"
@@ -10,13 +11,32 @@ namespace headrace {
 namespace {
 
 constexpr StringLiteral kStage = "call";
-constexpr StringLiteral kRoutines[] = {"openblas.sgemm",   "openblas.dgemm", "int8.gemm",
-                                       "int8.packed_gemm", "int8.conv",      "int8.packed_conv"};
-constexpr StringLiteral kBlocks[] = {"rows", "columns", "depth"};
+constexpr StringLiteral kRoutines[] = {"openblas.sgemm",
+                                       "openblas.dgemm",
+                                       "int8.gemm",
+                                       "int8.packed_gemm",
+                                       "int8.conv",
+                                       "int8.packed_conv",
+                                       "openblas.attention",
+                                       "openblas.biased_attention",
+                                       "openblas.lu.f32",
+                                       "openblas.lu.f64",
+                                       "openblas.cholesky.f32",
+                                       "openblas.cholesky.f64",
+                                       "sort.f32",
+                                       "sort.f64",
+                                       "sort.i32",
+                                       "sort.i64"};
+constexpr StringLiteral kProductBlocks[] = {"rows", "columns", "depth"};
+constexpr StringLiteral kAttentionBlocks[] = {"queries", "keys"};
+constexpr StringLiteral kLines[] = {"lines"}, kMatrices[] = {"matrices"};
 
 constexpr StringLiteral kBytes = "int8.", kPacked = "packed_";
 
 bool isOfBytes(StringRef routine) { return routine.starts_with(kBytes); }
+bool isProduct(StringRef routine) { return routine.ends_with("gemm") && !isOfBytes(routine); }
+bool isAttention(StringRef routine) { return routine.ends_with("attention"); }
+bool isSort(StringRef routine) { return routine.starts_with("sort."); }
 bool isPacked(StringRef routine) { return routine.drop_front(kBytes.size()).starts_with(kPacked); }
 
 /// Of a routine of bytes, the one that takes weights as they are.
@@ -27,16 +47,6 @@ std::string plainRoutine(StringRef routine) {
 }
 std::string packedRoutine(StringRef routine) {
   return (kBytes + kPacked + StringRef(plainRoutine(routine)).drop_front(kBytes.size())).str();
-}
-
-ArrayRef<StringLiteral> parametersOf(StringRef routine) {
-  return isOfBytes(routine) ? ArrayRef<StringLiteral>() : ArrayRef(kBlocks);
-}
-
-int64_t CallSchedule::*fieldNamed(StringRef name) {
-  return name == "rows"      ? &CallSchedule::rows
-         : name == "columns" ? &CallSchedule::columns
-                             : &CallSchedule::depth;
 }
 
 /// Constant weights, which one matrix is for all of the batch.
@@ -56,18 +66,59 @@ Gemm cutProduct(hr::LibraryOp call, const CallSchedule &schedule) {
   gemm.m = size(1);
   gemm.n = size(2);
   gemm.k = size(3);
-  gemm.rowBlock = schedule.rows;
-  gemm.columnBlock = schedule.columns;
-  gemm.depthBlock = schedule.depth;
+  gemm.rowBlock = schedule.blocks[0];
+  gemm.columnBlock = schedule.blocks[1];
+  gemm.depthBlock = schedule.blocks[2];
   return gemm;
+}
+
+std::string refusalOfProduct(const CallSchedule &schedule, hr::LibraryOp call) {
+  Gemm gemm = cutProduct(call, schedule);
+  // Of open sizes nobody knows how much memory parts of sums would take.
+  if (gemm.depthBlock && (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0))
+    return "depth: expected 0, since sizes are open";
+  return refusalOfBlocks(gemm);
+}
+
+/// How large what a parameter cuts is, as far as it is known: blocks beyond that change nothing.
+int64_t sizeThatIsCut(hr::LibraryOp call, unsigned parameter) {
+  auto size = [&](unsigned i) {
+    return constantValue(call.getParameters().getResult(i)).value_or(0);
+  };
+  StringRef routine = call.getRoutine();
+  if (isProduct(routine))
+    return size(1 + parameter);
+  if (isAttention(routine))
+    return size(2 + parameter);
+  return isSort(routine) ? size(0) * size(2) : size(0);
+}
+
+/// Worth trying.
+ArrayRef<int64_t> blocksToTry(StringRef routine) {
+  static constexpr int64_t ofProducts[] = {0, 64, 128, 256, 512, 1024, 2048};
+  static constexpr int64_t ofAttention[] = {0, 32, 64, 128, 256, 512, 1024};
+  static constexpr int64_t ofOthers[] = {0, 1, 8, 64};
+  return isProduct(routine)     ? ArrayRef<int64_t>(ofProducts)
+         : isAttention(routine) ? ArrayRef<int64_t>(ofAttention)
+                                : ArrayRef<int64_t>(ofOthers);
 }
 
 } // namespace
 
+ArrayRef<StringLiteral> parametersOf(StringRef routine) {
+  if (isOfBytes(routine))
+    return {};
+  if (isProduct(routine))
+    return kProductBlocks;
+  if (isAttention(routine))
+    return kAttentionBlocks;
+  return isSort(routine) ? ArrayRef(kLines) : ArrayRef(kMatrices);
+}
+
 std::string CallSchedule::line() const {
   std::string text = kStage.str() + ": " + routine;
-  for (StringRef name : parametersOf(routine))
-    text += " " + name.str() + "=" + std::to_string(this->*fieldNamed(name));
+  for (auto [name, block] : llvm::zip_equal(parametersOf(routine), blocks))
+    text += " " + name.str() + "=" + std::to_string(block);
   return text;
 }
 
@@ -78,15 +129,18 @@ CallSchedule CallSchedule::parse(std::string_view text, const CallSchedule &prop
     throw Error(ErrorKind::InvalidArgument, "expected one line such as '" + proposed.line() + "'");
   CallSchedule schedule = proposed;
   schedule.routine = lines.front().kind;
+  ArrayRef<StringLiteral> names = parametersOf(schedule.routine);
+  schedule.blocks.resize(names.size());
   for (const auto &[name, value] : lines.front().parameters)
-    schedule.*fieldNamed(name) = value;
+    schedule.blocks[llvm::find(names, name) - names.begin()] = value;
   return schedule;
 }
 
 bool hasSchedule(hr::LibraryOp call) { return llvm::is_contained(kRoutines, call.getRoutine()); }
 
 CallSchedule proposeFor(hr::LibraryOp call) {
-  CallSchedule schedule{call.getRoutine().str()};
+  CallSchedule schedule{call.getRoutine().str(), {}};
+  schedule.blocks.resize(parametersOf(call.getRoutine()).size());
   if (isOfBytes(schedule.routine) && hasConstantWeights(call))
     schedule.routine = packedRoutine(schedule.routine);
   return schedule;
@@ -104,11 +158,14 @@ std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call) {
   }
   if (schedule.routine != own)
     return "expected " + own.str() + ", which computes with its type";
-  Gemm gemm = cutProduct(call, schedule);
-  // Of open sizes nobody knows how much memory parts of sums would take.
-  if (schedule.depth && (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0))
-    return "depth: expected 0, since sizes are open";
-  return refusalOfBlocks(gemm);
+  if (isProduct(own))
+    return refusalOfProduct(schedule, call);
+  if (!isAttention(own))
+    return ""; // any number of lines or matrices
+  Attention attention{};
+  attention.queryBlock = schedule.blocks[0];
+  attention.keyBlock = schedule.blocks[1];
+  return refusalOfBlocks(attention);
 }
 
 std::vector<CallSchedule> alternativesOf(hr::LibraryOp call) {
@@ -122,14 +179,13 @@ std::vector<CallSchedule> alternativesOf(hr::LibraryOp call) {
     result.back().routine = plainRoutine(own.routine);
     return result;
   }
-  Gemm sizes = cutProduct(call, own);
-  for (auto [name, size] :
-       {std::pair(kBlocks[0], sizes.m), {kBlocks[1], sizes.n}, {kBlocks[2], sizes.k}})
-    for (int64_t block : {0, 64, 128, 256, 512, 1024, 2048}) {
+  for (unsigned i = 0; i < own.blocks.size(); ++i)
+    for (int64_t block : blocksToTry(own.routine)) {
       CallSchedule other = own;
-      other.*fieldNamed(name) = block;
-      bool isCut = parametersOf(own.routine).empty() || (size > 0 && block >= size);
-      if (!isCut && block != own.*fieldNamed(name) && refusalOf(other, call).empty())
+      other.blocks[i] = block;
+      int64_t size = sizeThatIsCut(call, i);
+      bool cutsNothing = size > 0 && block >= size;
+      if (!cutsNothing && block != own.blocks[i] && refusalOf(other, call).empty())
         result.push_back(other);
     }
   return result;

@@ -6,6 +6,8 @@
 //     call: openblas.sgemm rows=256 columns=0 depth=0
 //   kernel gemm2/call:
 //     call: int8.packed_gemm
+//   kernel attention1/call:
+//     call: openblas.attention queries=64 keys=0
 #pragma once
 
 #include "dialect/Hr.h"
@@ -16,15 +18,19 @@ namespace headrace {
 
 struct CallSchedule {
   std::string routine;
-  /// Of products in floating point: blocks of the result and of what is summed over; 0: as the
+  /// What of the work is done at once, by the routine's parameters (`parametersOf`); 0: as the
   /// sizes suggest.
-  int64_t rows = 0, columns = 0, depth = 0;
+  llvm::SmallVector<int64_t, 3> blocks;
 
   /// "call: openblas.sgemm rows=0 columns=0 depth=0"
   std::string line() const;
   /// As one line says of a call that would be like `proposed`. Throws `Error`.
   static CallSchedule parse(std::string_view text, const CallSchedule &proposed);
 };
+
+/// The names of a routine's blocks: of products the rows, columns and the depth of a block, of
+/// attention its queries and keys, of sorting and systems of equations how many a thread takes.
+llvm::ArrayRef<llvm::StringLiteral> parametersOf(llvm::StringRef routine);
 
 /// Whether there is anything to decide of the call.
 bool hasSchedule(hr::LibraryOp call);

@@ -44,10 +44,10 @@ void apply(const CallSchedule &schedule, hr::LibraryOp call) {
     call.getInputsMutable()[1].set(packed(call, b));
     call.setRoutine(schedule.routine);
   }
-  if (schedule.rows == 0 && schedule.columns == 0 && schedule.depth == 0)
+  if (llvm::all_of(schedule.blocks, [](int64_t block) { return block == 0; }))
     return;
   SmallVector<AffineExpr> parameters(call.getParameters().getResults());
-  for (int64_t block : {schedule.rows, schedule.columns, schedule.depth})
+  for (int64_t block : schedule.blocks)
     parameters.push_back(constantDim(block, b.getContext()));
   call.setParameters(symbolMap(parameters, b.getContext()));
 }
