@@ -1,5 +1,6 @@
 """The compiler itself; headrace's Python files give it its public face."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,19 +99,22 @@ def explore(
     /,
 ) -> str: ...
 
+class Settings:
+    def __init__(
+        self,
+        *,
+        target: str = "cpu",
+        expansion: str = "auto",
+        plan_cache_size: int = 16,
+        recipe: str = "",
+        accelerator: str | os.PathLike[str] = "",
+        program: str = "",
+    ) -> None: ...
+
 class Package: ...
 
 def open_package(path: str, /) -> Package | None: ...
-def load(
-    path: str,
-    package: Package | None,
-    target: str,
-    expansion: str,
-    plan_cache_size: int,
-    program: str,
-    recipe: str,
-    /,
-) -> Model: ...
+def load(path: str, package: Package | None, settings: Settings, /) -> Model: ...
 def write_package(
     models: list[str],
     output: str,
@@ -119,6 +123,7 @@ def write_package(
     expansion: str,
     sizes: list[tuple[str, int]],
     recipe: str,
+    accelerator: str | os.PathLike[str],
     /,
 ) -> None: ...
 def cuda_device() -> int: ...
@@ -171,15 +176,7 @@ def expr_compute(
 def expr_solve(
     matrix: Stage, right: Stage, complex: bool, positive_definite: bool, name: str, /
 ) -> Stage: ...
-def expr_compile(
-    outputs: list[Stage],
-    name: str,
-    target: str,
-    expansion: str,
-    plan_cache_size: int,
-    recipe: str,
-    /,
-) -> Model: ...
+def expr_compile(outputs: list[Stage], name: str, settings: Settings, /) -> Model: ...
 def declare_intrinsic(name: str, stage: Stage, library: str, symbol: str) -> None: ...
 
 class Schedule:
@@ -334,7 +331,7 @@ class GraphBuilder:
         include_pad: bool,
         /,
     ) -> GraphNode: ...
-    def finish(self, target: str, expansion: str, plan_cache_size: int, /) -> Model: ...
+    def finish(self, settings: Settings, /) -> Model: ...
 
 def graph_builder(name: str, target: str, /) -> GraphBuilder: ...
 def elementary_functions() -> list[str]: ...

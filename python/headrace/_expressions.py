@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import operator
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -372,6 +373,7 @@ def compile(
     expansion: str = "auto",
     plan_cache_size: int = 16,
     recipe: str | Schedule | LaunchSchedule = "",
+    accelerator: str | os.PathLike[str] = "",
 ) -> Model:
     """A program that computes these tensors, called with the arrays of their placeholders.
 
@@ -391,8 +393,14 @@ def compile(
         # A launch is of generated code, as the schedule's stages are.
         target = recipe.target if target == "cpu" else target
         expansion = "generated" if expansion == "auto" else expansion
-    core = _core.expr_compile(cores, title, target, expansion, plan_cache_size, text)
-    return Model(core, "headrace.compile(...)")
+    settings = _core.Settings(
+        target=target,
+        expansion=expansion,
+        plan_cache_size=plan_cache_size,
+        recipe=text,
+        accelerator=accelerator,
+    )
+    return Model(_core.expr_compile(cores, title, settings), "headrace.compile(...)")
 
 
 def to_stages(function: str, outputs: Tensor | Sequence[Tensor]) -> list[_core.Stage]:

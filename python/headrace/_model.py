@@ -67,14 +67,17 @@ def load(
     plan_cache_size: int = 16,
     program: str = "",
     recipe: str = "",
+    accelerator: str | os.PathLike[str] = "",
 ) -> Model | Script:
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
     package, which is compiled already (see `write_package`) and may hold several programs. A
     packaged script is a `Script`, everything else a `Model`.
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
-    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster. `plan_cache_size` bounds the versions kept for different sizes.
-    `recipe` is the text of one: choices of the compiler, all or some (docs/recipes.md).
+    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
+    `plan_cache_size` bounds the versions kept for different sizes. `recipe` is the text of one:
+    choices of the compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine
+    with coarse operators: the program is compiled as it was mapped to it (docs/rewriting.md).
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -85,10 +88,15 @@ def load(
     package = _core.open_package(path)
     if package is not None and (found := packaged_script(package, program)):
         return found
-    return Model(
-        _core.load(path, package, target, expansion, plan_cache_size, program, recipe),
-        f"headrace.load({path!r})",
+    settings = _core.Settings(
+        target=target,
+        expansion=expansion,
+        plan_cache_size=plan_cache_size,
+        recipe=recipe,
+        accelerator=accelerator,
+        program=program,
     )
+    return Model(_core.load(path, package, settings), f"headrace.load({path!r})")
 
 
 def write_package(
@@ -100,12 +108,14 @@ def write_package(
     expansion: str = "generated",
     sizes: Mapping[str, int] | None = None,
     recipe: str = "",
+    accelerator: str | os.PathLike[str] = "",
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
     `processors` are levels of x86-64, or "native"; without them the package has code for all levels
     and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
-    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model.
+    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model, and
+    `accelerator` for all of them.
 
     >>> hr.write_package("digits.onnx", "digits.hrpkg")
     >>> hr.load("digits.hrpkg")(images)
@@ -119,6 +129,7 @@ def write_package(
         expansion,
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
         recipe,
+        accelerator,
     )
 
 

@@ -1,7 +1,6 @@
 // The parts of the extension module; each file of this folder registers one.
 #pragma once
 
-#include "driver/Settings.h"
 #include "runtime/program/Explanation.h"
 
 #include <nanobind/nanobind.h>
@@ -14,6 +13,7 @@ namespace headrace::python {
 /// Errors of the compiler become the classes of headrace.errors.
 void registerErrors();
 
+void registerSettings(nanobind::module_ &module);
 void registerModel(nanobind::module_ &module);
 void registerDeviceArrays(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
@@ -23,15 +23,6 @@ void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);
 void registerCommandLine(nanobind::module_ &module);
-
-inline Settings makeSettings(const std::string &target, const std::string &expansion,
-                             size_t planCacheSize) {
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.planCacheSize = planCacheSize;
-  return settings;
-}
 
 /// An expression as an int where it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);

@@ -54,10 +54,7 @@ Expr reduceNamed(const std::string &kind, const Expr &value, const std::vector<A
 }
 
 std::shared_ptr<Model> compileStages(const std::vector<Stage> &outputs, const std::string &name,
-                                     const std::string &target, const std::string &expansion,
-                                     size_t planCacheSize, const std::string &recipe) {
-  Settings settings = makeSettings(target, expansion, planCacheSize);
-  settings.recipe = recipe;
+                                     const Settings &settings) {
   return unlocked([&] { return makeModel(outputs, name, settings); });
 }
 

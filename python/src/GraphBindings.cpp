@@ -45,11 +45,6 @@ Node pool(GraphBuilder &builder, const std::string &kind, Node image, const Inte
   return builder.pool(kind, image, size, {strides, dilations, pads}, includePad);
 }
 
-std::shared_ptr<Model> finish(GraphBuilder &builder, const std::string &target,
-                              const std::string &expansion, size_t planCacheSize) {
-  return makeModel(builder, makeSettings(target, expansion, planCacheSize));
-}
-
 } // namespace
 
 void registerGraph(nb::module_ &module) {
@@ -94,7 +89,9 @@ void registerGraph(nb::module_ &module) {
       .def("contract", &GraphBuilder::contract)
       .def("convolution", &convolution)
       .def("pool", &pool)
-      .def("finish", &finish);
+      .def("finish", [](GraphBuilder &builder, const Settings &settings) {
+        return makeModel(builder, settings);
+      });
   module.def("elementary_functions", [] {
     return std::vector<std::string>{
 #define HEADRACE_FUNCTION(Id, name, ...) #name,

@@ -27,12 +27,7 @@ using Sizes = std::vector<std::optional<int64_t>>;
 
 // A package that the caller opened already, or null.
 std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *package,
-                            const std::string &target, const std::string &expansion,
-                            size_t planCacheSize, const std::string &program,
-                            const std::string &recipe) {
-  Settings settings = makeSettings(target, expansion, planCacheSize);
-  settings.program = program;
-  settings.recipe = recipe;
+                            const Settings &settings) {
   return unlocked([&] {
     return package ? Model::load(*package, path.filename().string(), settings)
                    : Model::load(path, settings);
@@ -221,7 +216,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::filesystem::path &output, const std::string &target,
                   const std::vector<std::string> &processors, const std::string &expansion,
                   const std::vector<std::pair<std::string, int64_t>> &sizes,
-                  const std::string &recipe) {
+                  const std::string &recipe, const std::filesystem::path &accelerator) {
   PackageSettings settings;
   settings.target = target;
   if (!processors.empty())
@@ -229,6 +224,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
   settings.expansion = expansion;
   settings.sizes = sizes;
   settings.recipe = recipe;
+  settings.accelerator = accelerator.string();
   unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 
@@ -302,8 +298,7 @@ void registerModel(nb::module_ &module) {
   module.def("open_package", [](const std::filesystem::path &path) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });
-  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg());
+  module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg());
   module.def("write_package", &writePackage);
   module.def("cuda_device", &devices::chosen);
   module.def("phases", &phaseList);

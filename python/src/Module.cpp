@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   headrace::python::registerErrors();
   headrace::python::registerEnd(module);
   headrace::python::registerDeviceArrays(module);
+  headrace::python::registerSettings(module);
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);
   headrace::python::registerExploration(module);

@@ -1,24 +1,17 @@
-#include "driver/Model.h"
-
 #include "dialect/reference/Evaluator.h"
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/Gradient.h"
 #include "driver/GraphOfProgram.h"
+#include "driver/ModelImpl.h"
 #include "driver/OperatorsOfProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
-#include "driver/programs/LevelOneProgram.h"
 #include "driver/programs/ModelFile.h"
-#include "driver/staged/StagedProgram.h"
-#include "package/Package.h"
 #include "runtime/program/BindInputs.h"
-#include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/choices/ProgramRecipe.h"
 
-#include <list>
 #include <mutex>
 
 using namespace mlir;
@@ -39,85 +32,6 @@ std::vector<PhaseInfo> phases(const std::string &target) {
 }
 
 std::vector<PhaseInfo> gradientPhases() { return described(gradientPhases({}, /*split=*/true)); }
-
-struct Model::Impl {
-  std::string name;
-  Settings settings;
-  /// The program to compile; nothing where it is out of a package.
-  std::optional<LevelOneProgram> source;
-  /// Of a program with gradients: its text after a phase on the way to it.
-  std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
-  std::shared_ptr<const PackageProgram> packaged;
-  /// Where the model is no single program.
-  std::shared_ptr<staged::StagedProgram> staged;
-  /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
-  Program interface;
-  std::vector<std::string> symbols;
-  std::map<std::string, std::string> metadata;
-
-  /// Versions compiled so far, most recently used first.
-  std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
-  mutable ForkSafeMutex versionsMutex;
-  /// One compilation at a time in a context, which the models of gradients share.
-  std::shared_ptr<LongLock> compileLock;
-
-  explicit Impl(std::string givenName)
-      : name(std::move(givenName)),
-        compileLock(std::make_shared<LongLock>("model '" + name + "'")) {}
-
-  void setInterface(const Program &program) {
-    interface = program;
-    for (const Symbol &symbol : interface.symbols)
-      symbols.push_back(symbol.name);
-  }
-
-  Sizes checked(const Sizes &sizes) const {
-    if (sizes.size() > symbols.size())
-      throw Error(ErrorKind::InvalidArgument,
-                  name + ": the program has " + std::to_string(symbols.size()) +
-                      " symbolic sizes, " + std::to_string(sizes.size()) + " values were given");
-    Sizes full = sizes;
-    full.resize(symbols.size());
-    return full;
-  }
-
-  /// The program's source, for questions that a package cannot answer.
-  LevelOneProgram &sourceFor(const char *what) {
-    if (staged)
-      throw Error(ErrorKind::Unsupported, name + ": expected a model that is one program to show " +
-                                              what +
-                                              ", got one that runs in stages, because its shapes, "
-                                              "control flow or values depend on data");
-    if (!source)
-      throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
-                                              ", got a package, which holds compiled code only");
-    for (const auto &file : source->files)
-      file->requireUnchanged();
-    return *source;
-  }
-
-  std::shared_ptr<const Executable> find(const Sizes &key) {
-    std::lock_guard lock(versionsMutex);
-    for (auto it = versions.begin(); it != versions.end(); ++it)
-      if (it->first == key) {
-        versions.splice(versions.begin(), versions, it);
-        return it->second;
-      }
-    return nullptr;
-  }
-
-  void keep(const Sizes &key, const std::shared_ptr<const Executable> &executable) {
-    decltype(versions) dropped; // outside the lock
-    std::lock_guard lock(versionsMutex);
-    versions.emplace_front(key, executable);
-    while (versions.size() > settings.planCacheSize)
-      dropped.splice(dropped.begin(), versions, std::prev(versions.end()));
-  }
-};
-
-static LevelOneProgram copied(LevelOneProgram &program) {
-  return {program.name, program.context, program.module->clone(), program.files};
-}
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
   if (!Package::isNamedLikeOne(path)) {
@@ -265,17 +179,17 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
   if (impl->packaged)
     return impl->packaged->find(inputs);
   Sizes key = versionFor(bind(inputs));
-  if (auto known = impl->find(key))
+  if (auto known = impl->plans.find(key))
     return known;
   std::lock_guard lock(*impl->compileLock);
-  if (auto known = impl->find(key))
+  if (auto known = impl->plans.find(key))
     return known;
   LevelOneProgram &source = impl->sourceFor("its program");
   CompilerSection section;
   auto executable = compileVersion(source, impl->settings, key);
   for (const auto &file : source.files)
     file->forgetPages(); // weights that were folded or packed are not read again
-  impl->keep(key, executable);
+  impl->plans.keep(key, executable, impl->settings.planCacheSize);
   return executable;
 }
 
@@ -315,8 +229,8 @@ std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDo
                           symbols, keepDouble);
 }
 
-static void requirePhase(const std::string &phase, const std::string &target, bool hasGradient) {
-  std::vector<PhaseInfo> known = phases(target), before = gradientPhases();
+void Model::Impl::requirePhase(const std::string &phase, bool hasGradient) const {
+  std::vector<PhaseInfo> known = phases(settings.target), before = gradientPhases();
   if (hasGradient)
     known.insert(known.begin(), before.begin(), before.end());
   std::string names;
@@ -329,7 +243,7 @@ static void requirePhase(const std::string &phase, const std::string &target, bo
 }
 
 std::string Model::ir(const std::string &phase, const Sizes &sizes) {
-  requirePhase(phase, impl->settings.target, impl->gradientIr != nullptr);
+  impl->requirePhase(phase, impl->gradientIr != nullptr);
   LevelOneProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
@@ -348,7 +262,7 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 }
 
 ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
-  requirePhase(phase, impl->settings.target, /*hasGradient=*/false);
+  impl->requirePhase(phase, /*hasGradient=*/false);
   LevelOneProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
@@ -379,48 +293,6 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
   explore::OperatorGraph graph =
       operatorsOf(*program, impl->name, isFused ? &findTarget(impl->settings.target) : nullptr);
   return isFused ? explore::fused(graph) : graph;
-}
-
-std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
-                              const Sizes &sizes) const {
-  requirePhase(phase, impl->settings.target, /*hasGradient=*/true);
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  {
-    std::lock_guard lock(*impl->compileLock);
-    CompilerSection section;
-    if (auto program = afterGradientPhase(copied(source), options, Direction::Apart, phase,
-                                          impl->settings.target,
-                                          GradientRecipe::of(impl->settings.recipe).split))
-      return printed(*program->module);
-  }
-  ForwardBackward pair = forwardAndBackward(options);
-  return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
-         pair.backward->ir(phase, sizes);
-}
-
-std::vector<std::pair<std::string, ProgramGraph>>
-Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
-                      const Sizes &sizes) const {
-  requirePhase(phase, impl->settings.target, /*hasGradient=*/true);
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  {
-    std::lock_guard lock(*impl->compileLock);
-    CompilerSection section;
-    if (auto program = afterGradientPhase(copied(source), options, Direction::Apart, phase,
-                                          impl->settings.target,
-                                          GradientRecipe::of(impl->settings.recipe).split)) {
-      std::vector<std::pair<std::string, ProgramGraph>> graphs;
-      for (auto &[name, part] : programsByDirection(std::move(*program))) {
-        graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl->settings)));
-        graphs.back().second.model = part.name;
-        graphs.back().second.phase = phase;
-      }
-      return graphs;
-    }
-  }
-  ForwardBackward pair = forwardAndBackward(options);
-  return {{"forward", pair.forward->graph(phase, sizes)},
-          {"backward", pair.backward->graph(phase, sizes)}};
 }
 
 std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
@@ -457,13 +329,7 @@ size_t Model::compiledVersions() const {
     return impl->staged->compiledVersions();
   if (impl->packaged)
     return impl->packaged->versionCount();
-  std::lock_guard lock(impl->versionsMutex);
-  return impl->versions.size();
-}
-
-/// A model of a program that was made from this one's.
-static std::shared_ptr<Model> derived(LevelOneProgram program, const Settings &settings) {
-  return std::make_shared<Model>(std::move(program), settings);
+  return impl->plans.size();
 }
 
 std::string Model::engine() const {
@@ -477,42 +343,9 @@ std::shared_ptr<Model> Model::to(const std::string &target) const {
   addTarget(*source.context, findTarget(target));
   Settings settings = impl->settings;
   settings.target = target;
-  auto model = derived(copied(source), settings);
+  auto model = std::make_shared<Model>(copied(source), settings);
   model->impl->compileLock = impl->compileLock;
   return model;
-}
-
-std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  auto model = derived(differentiated(copied(source), options), impl->settings);
-  model->impl->compileLock = impl->compileLock;
-  auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->impl->gradientIr = [before, options,
-                             target = impl->settings.target](const std::string &phase) {
-    auto program = afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
-    return program ? std::optional(printed(*program->module)) : std::nullopt;
-  };
-  return model;
-}
-
-ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  GradientRecipe recipe = GradientRecipe::of(impl->settings.recipe);
-  Settings forward = impl->settings, backward = impl->settings;
-  forward.recipe = recipe.hasPrograms ? recipe.forward : "";
-  backward.recipe = recipe.hasPrograms ? recipe.backward : "";
-  SplitProgram split =
-      splitByDirection(copied(source), options, impl->settings.target, recipe.split);
-  ForwardBackward result{derived(std::move(split.forward), forward),
-                         derived(std::move(split.backward), backward), std::move(split.kept),
-                         std::move(split.computedAgain), std::move(split.choices)};
-  for (Model *model : {result.forward.get(), result.backward.get()})
-    model->impl->compileLock = impl->compileLock;
-  return result;
 }
 
 } // namespace headrace

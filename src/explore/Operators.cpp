@@ -1,6 +1,7 @@
 #include "explore/Operators.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 namespace headrace::explore {
 
@@ -32,7 +33,7 @@ Stream addUp(GraphWriter &writer, std::vector<Stream> terms, const std::string &
 
 // The share of an axis that each task takes, so that there are no more than `most`: all are equal.
 int64_t shareOf(int64_t pieces, int64_t most) {
-  int64_t share = (pieces + std::max<int64_t>(most, 1) - 1) / std::max<int64_t>(most, 1);
+  int64_t share = dividedUp(pieces, std::max<int64_t>(most, 1));
   while (pieces % share != 0)
     ++share;
   return share;

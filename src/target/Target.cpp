@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Listing.h"
 #include "target/coarse/CoarseTarget.h"
 #include "target/cpu/CpuTarget.h"
 #include "target/cuda/CudaTarget.h"
@@ -46,13 +47,14 @@ const Target &findTarget(StringRef name) {
   if (auto found = known.find(name.str()); found != known.end())
     return *found->second;
   auto [kind, processor] = name.split(':');
-  std::string names;
+  std::vector<std::string> names;
   for (const TargetKind &candidate : targetKinds()) {
     if (candidate.name == kind)
       return *(known[name.str()] = candidate.make(name, processor));
-    names += (names.empty() ? "" : " or ") + candidate.name.str();
+    names.push_back(candidate.name.str());
   }
-  throw Error(ErrorKind::InvalidArgument, "unknown target '" + name.str() + "'; expected " + names);
+  throw Error(ErrorKind::InvalidArgument,
+              "unknown target '" + name.str() + "'; expected " + listed(names));
 }
 
 std::vector<std::string> expansionNames(const Target &target) {

@@ -62,8 +62,12 @@ def test_what_is_known_exists() -> None:
 # What nobody may ask, and names that only a target's folders know: the table that lists all targets
 # is the exception, and the help of the command line.
 POLICY = re.compile(r"\b(isDevice|isForDevice|asHost|asDevice|HostTarget|DeviceTarget)\b")
-TARGET_NAMES = re.compile(r'"cuda"|\bH[12]00\b|\bsm_\d+a?\b')
-OWN_FOLDERS = ("src/target/cuda/", "src/runtime/cuda/")
+TARGET_NAMES = re.compile(r'"(?:cuda|vta|coarse)"|\bH[12]00\b|\bsm_\d+a?\b')
+OWN_FOLDERS = tuple(
+    f"src/{folder}/"
+    for folder in ("target/cuda", "runtime/cuda", "target/vta", "runtime/vta")
+    + ("target/coarse", "rewrite/engine")
+)
 
 
 def targets_asked_for(path: str, text: str) -> list[str]:
@@ -88,6 +92,8 @@ def test_shared_code_asks_not_which_target_it_serves() -> None:
         ("src/transform/X.cpp", "if (machine.isDevice)", "isDevice"),
         ("src/driver/X.cpp", "target.asHost()->compile();", "asHost"),
         ("src/driver/X.cpp", 'if (name == "cuda")', '"cuda"'),
+        ("src/driver/X.cpp", 'if (name == "vta")', '"vta"'),
+        ("src/transform/X.cpp", 'if (name == "coarse")', '"coarse"'),
         ("src/analysis/cost/X.cpp", "double H200 = 4000;", "H200"),
         ("src/target/cuda/X.cpp", "bool isDevice;", "isDevice"),
     ],
@@ -107,6 +113,16 @@ def test_a_question_for_the_target_is_found(path: str, code: str, word: str) -> 
         ("src/package/X.cpp", "runtime/cuda/Device.h"),
         ("src/capi/X.cpp", "runtime/cuda/Memory.h"),
         ("src/driver/X.cpp", "target/cuda/DeviceRates.h"),
+        ("src/quantize/X.cpp", "mlir/IR/Builders.h"),
+        ("src/quantize/X.cpp", "dialect/Hr.h"),
+        ("src/explore/X.cpp", "driver/Model.h"),
+        ("src/rewrite/egraph/X.cpp", "target/coarse/CoarseTarget.h"),
+        ("src/image/X.cpp", "frontend/onnx/read/OnnxModel.h"),
+        ("src/frontend/onnx/write/X.cpp", "frontend/onnx/import/Importer.h"),
+        ("src/runtime/program/X.cpp", "runtime/vta/VtaEngine.h"),
+        ("src/runtime/vta/X.cpp", "target/vta/schedule/Schedule.h"),
+        ("src/target/vta/schedule/X.cpp", "mlir/IR/Builders.h"),
+        ("src/driver/X.cpp", "target/vta/VtaTarget.h"),
     ],
 )
 def test_a_forbidden_include_is_found(path: str, include: str) -> None:

@@ -3,6 +3,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
+#include "runtime/system/Listing.h"
 
 #include "commands/Commands.h"
 #include "commands/RunScript.h"
@@ -41,6 +42,25 @@ int failInScript(std::string_view message) {
   return userError;
 }
 
+std::vector<const CLI::App *> chosenBelow(const CLI::App &command) {
+  return command.get_subcommands([](const CLI::App *each) { return each->parsed(); });
+}
+
+// Of words that nobody takes, and of a command that is missing; nothing of any other error.
+std::string unexpectedWord(const CLI::App &command) {
+  std::vector<std::string> words = command.remaining();
+  std::vector<std::string> commands;
+  for (const CLI::App *each : command.get_subcommands(nullptr))
+    commands.push_back(each->get_name());
+  if (!words.empty() && words[0].starts_with('-'))
+    return fmt::format("unknown option '{}'", words[0]);
+  if (!words.empty() && commands.empty())
+    return fmt::format("unexpected argument '{}'", words[0]);
+  if (!words.empty())
+    return fmt::format("unknown command '{}'; expected {}", words[0], listed(commands));
+  return commands.empty() ? "" : "expected a command: " + listed(commands);
+}
+
 int failUsage(const CLI::App &app, std::string message) {
   // A sentence begins in lower case after "error:"; a name in capitals, such as FILE, stays.
   auto isLower = [&](size_t i) {
@@ -49,10 +69,18 @@ int failUsage(const CLI::App &app, std::string message) {
   if (message.size() > 1 && isLower(1))
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   // Where a command was chosen, its help is the one to read.
-  std::vector<const CLI::App *> chosen =
-      app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
-  std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  return fail(wrongUsage, fmt::format("{} (see headrace{} --help)", message, command));
+  std::string words = "headrace";
+  for (auto chosen = chosenBelow(app); !chosen.empty(); chosen = chosenBelow(*chosen.front()))
+    words += " " + chosen.front()->get_name();
+  return fail(wrongUsage, fmt::format("{} (see {} --help)", message, words));
+}
+
+int failUsage(const CLI::App &app, const CLI::ParseError &error) {
+  const CLI::App *command = &app;
+  for (auto chosen = chosenBelow(app); !chosen.empty(); chosen = chosenBelow(*command))
+    command = chosen.front();
+  std::string own = unexpectedWord(*command);
+  return failUsage(app, own.empty() ? error.what() : own);
 }
 
 void describe(CLI::App &app) {
@@ -111,9 +139,9 @@ int runCommandLine(int argc, char **argv) {
   } catch (const CLI::Success &request) { // --help, --version
     return flushOutput(app.exit(request));
   } catch (const CLI::ParseError &error) {
-    return failUsage(app, error.what());
+    return failUsage(app, error);
   } catch (const UsageError &error) {
-    return failUsage(app, error.what());
+    return failUsage(app, std::string(error.what()));
   } catch (const ScriptError &error) {
     return failInScript(error.what());
   } catch (const Error &error) {

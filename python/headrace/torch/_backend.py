@@ -13,9 +13,9 @@ from headrace.errors import Error
 from headrace.torch._capture import Capture, capture
 from headrace.torch._context import Unsupported, fixed
 from headrace.torch._execute import Executor, describe
-from headrace.torch._lower import Program, lower
+from headrace.torch._lower import SETTINGS, Program, lower
 
-OPTIONS = {"training", "target", "expansion", "plan_cache_size"}
+OPTIONS = {"training", "target", *SETTINGS}
 
 
 class FallbackWarning(UserWarning):

@@ -19,6 +19,9 @@ from headrace.torch._context import FUNCTIONS, Context, Unsupported, dtype_name
 from headrace.torch._numbers import Number, Place, find_symbols
 from headrace.torch._results import Result, example
 
+# Options of `torch.compile` that are settings of the compiler as they are.
+SETTINGS = ("expansion", "plan_cache_size", "accelerator")
+
 
 @dataclass
 class Draw:
@@ -140,9 +143,8 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
         for kind, value in capture.results.results
     ]
     numbers = [Number(value, symbols) for value in capture.results.numbers]
-    model = builder.finish(
-        target, options.get("expansion", "auto"), options.get("plan_cache_size", 16),
-    )  # fmt: skip
+    given = {name: options[name] for name in SETTINGS if name in options}
+    model = builder.finish(_core.Settings(target=target, **given))
     return Program(
         model, device, names, inputs, sizes, draws, outputs,
         [number for number, _ in capture.mutated], results, capture.results.views, numbers, symbols,

@@ -6,26 +6,25 @@
 #include "frontend/onnx/import/Importer.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Listing.h"
 
 using namespace mlir;
 
 namespace headrace {
 
-static std::string listed(const std::vector<std::string> &names) {
-  std::string text = "auto";
-  for (const std::string &name : names)
-    text += (name == names.back() ? " or " : ", ") + name;
-  return text;
+static std::string choices(std::vector<std::string> names) {
+  names.insert(names.begin(), "auto");
+  return listed(names);
 }
 
-std::string expansionChoices() { return listed(expansionNames()); }
+std::string expansionChoices() { return choices(expansionNames()); }
 
 void checkSettings(const Settings &settings) {
   const std::string &wanted = settings.expansion;
   std::vector<std::string> names = expansionNames(findTarget(settings.target));
   if (wanted == "auto" || llvm::is_contained(names, wanted))
     return;
-  std::string expected = listed(names);
+  std::string expected = choices(names);
   bool isKnown = llvm::is_contained(expansionNames(), wanted);
   throw Error(ErrorKind::InvalidArgument,
               isKnown ? "expansion '" + wanted + "': there is none on target '" + settings.target +

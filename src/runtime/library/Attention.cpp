@@ -6,6 +6,7 @@
 #include "runtime/library/OpenBlas.h"
 #include "runtime/library/VectorExponential.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <bit>
@@ -156,7 +157,7 @@ Attention read(std::span<const int64_t> parameters) {
 
 void attend(const Attention &sizes, const float *query, const float *key, const float *value,
             const float *bias, float *result, ThreadPool &pool) {
-  int64_t rows = queriesAtOnce(sizes), blocks = (sizes.queries + rows - 1) / rows;
+  int64_t rows = queriesAtOnce(sizes), blocks = dividedUp(sizes.queries, rows);
   int64_t heads = sizes.heads;
   if (sizes.width == 0)
     return;

@@ -2,6 +2,7 @@
 
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,8 @@ constexpr int64_t passSteps = 96;
 // Rows that a thread packs at once: a pass of them stays in the second cache.
 constexpr int64_t blockRows = 16 * mostRows;
 
-int64_t stepsOf(int64_t k) { return (k + stepRows - 1) / stepRows; }
-int64_t panelsOf(int64_t n) { return (n + panelColumns - 1) / panelColumns; }
+int64_t stepsOf(int64_t k) { return dividedUp(k, stepRows); }
+int64_t panelsOf(int64_t n) { return dividedUp(n, panelColumns); }
 int64_t panelBytes(int64_t k) { return (stepsOf(k) + 1) * stepBytes; }
 
 /// Four rows of some columns beside each other, and added to the columns' sums.
@@ -171,10 +172,10 @@ public:
       patches.emplace(*product.patches, a);
     // Blocks of rows, and where those are few, of panels. Integers add up to the same in any order.
     constexpr int64_t enough = 64, fewestPanels = 8;
-    rowBlocks = (gemm.m + blockRows - 1) / blockRows;
+    rowBlocks = dividedUp(gemm.m, blockRows);
     blockPanels = panelsOf(gemm.n);
     while (gemm.batch * rowBlocks * columnBlocks() < enough && blockPanels >= 2 * fewestPanels)
-      blockPanels = (blockPanels / 2 + mostPanels - 1) / mostPanels * mostPanels;
+      blockPanels = roundedUp(blockPanels / 2, mostPanels);
   }
 
   /// `panelsOfMatrix`: the packed panels of each matrix of the batch.
@@ -194,7 +195,7 @@ public:
   }
 
 private:
-  int64_t columnBlocks() const { return (panelsOf(gemm.n) + blockPanels - 1) / blockPanels; }
+  int64_t columnBlocks() const { return dividedUp(panelsOf(gemm.n), blockPanels); }
 
   void compute(int64_t matrix, int64_t row, int64_t panel, const uint8_t *panels) const {
     alignas(memoryAlignment) std::byte packed[blockRows * passSteps * stepRows * 2];

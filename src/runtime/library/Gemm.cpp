@@ -3,6 +3,7 @@
 #include "runtime/library/OpenBlas.h"
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <array>
@@ -95,7 +96,7 @@ public:
     if (gemm.depthBlock)
       depthBlock = std::max<int64_t>(std::min(gemm.depthBlock, gemm.k), 1);
     else if (parts > 1)
-      depthBlock = (gemm.k + parts - 1) / parts;
+      depthBlock = dividedUp(gemm.k, parts);
   }
 
   int64_t count() const { return gemm.batch * rowBlocks() * columnBlocks() * parts(); }
@@ -130,7 +131,7 @@ private:
     return result;
   }
 
-  static int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
+  static int64_t blocks(int64_t size, int64_t block) { return dividedUp(size, block); }
   int64_t rowBlocks() const { return blocks(gemm.m, rowBlock); }
   int64_t columnBlocks() const { return blocks(gemm.n, columnBlock); }
 
@@ -269,7 +270,7 @@ std::string refusalOfBlocks(const Gemm &gemm) {
       return std::string(name) + ": expected 0, or at least " + std::to_string(least);
   if (gemm.depthBlock < 0)
     return "depth: expected 0, or at least 1";
-  int64_t parts = gemm.depthBlock ? (gemm.k + gemm.depthBlock - 1) / gemm.depthBlock : 1;
+  int64_t parts = gemm.depthBlock ? dividedUp(gemm.k, gemm.depthBlock) : 1;
   __int128 cells = __int128{gemm.batch} * gemm.m * gemm.n;
   if (parts > mostParts || (parts > 1 && cells * parts > mostCells))
     return "depth: expected 0, or at most " + std::to_string(mostParts) + " parts of " +

@@ -3,6 +3,7 @@
 #include "runtime/library/OpenBlas.h"
 #include "runtime/matrix/Matrix.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <climits>
@@ -18,7 +19,7 @@ using namespace blas;
 // The block size of work that threads share: columns or rows of a factorization, columns of right
 // sides.
 constexpr int64_t kBlock = 128;
-int64_t blocks(int64_t size) { return (size + kBlock - 1) / kBlock; }
+int64_t blocks(int64_t size) { return dividedUp(size, kBlock); }
 
 const OpenBlas &library() {
   const OpenBlas *found = openBlas();

@@ -3,6 +3,7 @@
 #include "runtime/cuda/CudaEngine.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Listing.h"
 
 #include <algorithm>
 #include <mutex>
@@ -50,13 +51,13 @@ const Engine *lookUpEngine(std::string_view name) {
 const Engine &findEngine(std::string_view name) {
   if (const Engine *engine = lookUpEngine(name))
     return *engine;
-  std::string names;
+  std::vector<std::string_view> names;
   Engines &known = engines();
   std::lock_guard lock(known.mutex);
   for (const Engine *engine : known.all)
-    names += (names.empty() ? "" : " or ") + std::string(engine->name());
+    names.push_back(engine->name());
   throw Error(ErrorKind::Unsupported,
-              "unknown engine '" + std::string(name) + "'; expected " + names);
+              "unknown engine '" + std::string(name) + "'; expected " + listed(names));
 }
 
 void addEngine(const Engine &engine) {

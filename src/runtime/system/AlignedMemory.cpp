@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Rounding.h"
 #include "runtime/system/Sanitized.h"
 
 #include <cstdlib>
@@ -106,7 +107,7 @@ AlignedMemory allocateAligned(size_t bytes, const char *what) {
     if (posix_memalign(&exact, memoryAlignment, bytes) == 0)
       return {static_cast<std::byte *>(exact), FreeMemory{bytes}};
   }
-  size_t rounded = (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+  size_t rounded = roundedUp<size_t>(bytes, memoryAlignment);
   if (rounded == 0)
     rounded = memoryAlignment;
   void *memory = nullptr;

@@ -1,35 +1,13 @@
-// The memories on the chip and the DRAM beside it, and the effect of instructions on them. Every
+// The memories on the chip, and the effect of instructions on them and the DRAM beside it. Every
 // access is checked; a wrong one throws Fault.
 #pragma once
 
 #include "runtime/vta/AccessOrder.h"
+#include "runtime/vta/Dram.h"
 #include "runtime/vta/Fault.h"
 #include "runtime/vta/Program.h"
 
 namespace headrace::vta {
-
-/// The DRAM of a program while it runs: its bytes, and which of them have a value.
-class Dram {
-public:
-  explicit Dram(const Program &program);
-
-  /// Throws Fault, of `what`, where the bytes are not all of one buffer or may not be written.
-  void check(uint64_t offset, uint64_t bytes, bool writes, size_t instruction,
-             const std::string &what) const;
-
-  std::vector<std::byte> bytes;
-  /// Bytes in a granule: nothing smaller is moved.
-  size_t granule;
-  std::vector<bool> valid; ///< for each granule
-
-private:
-  struct Region {
-    uint64_t offset, bytes;
-    std::string name;
-    bool writable;
-  };
-  std::vector<Region> regions; ///< by their offset
-};
 
 /// The state of one run. Nothing on the chip outlives it.
 class Chip {

@@ -1,6 +1,7 @@
 #include "runtime/vta/CommandStream.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -9,10 +10,6 @@
 namespace headrace::vta {
 
 namespace {
-
-uint64_t roundedUp(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 int64_t Instruction::*popFlag(Queue queue) {
   bool fromPrevious = queue == Queue::LoadToCompute || queue == Queue::ComputeToStore;

@@ -1,6 +1,7 @@
 #include "runtime/vta/CycleModel.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <deque>
@@ -147,7 +148,7 @@ private:
       return {start, 0, start + computeCycles(instruction)};
     int64_t asks = start + constants.latency;
     int64_t granted = reads(instruction) ? std::max(asks, readPortFree) : asks;
-    int64_t cycles = (bytes + constants.bytesPerCycle - 1) / constants.bytesPerCycle;
+    int64_t cycles = dividedUp(bytes, constants.bytesPerCycle);
     return {start, granted - asks, granted + cycles};
   }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/Json.h"
+#include "runtime/system/Rounding.h"
 #include "runtime/vta/KernelCode.h"
 #include "runtime/vta/VtaEngine.h"
 
@@ -92,7 +93,7 @@ private:
 
   size_t allocate(const Buffer &like, std::string name, Role role) {
     uint64_t alignment = program.configuration.alignment();
-    uint64_t offset = (program.dram.size() + alignment - 1) / alignment * alignment;
+    uint64_t offset = roundedUp<uint64_t>(program.dram.size(), alignment);
     program.dram.resize(offset + like.bytes);
     std::string unique = name;
     for (int n = 2; !names.insert(unique).second; ++n)
@@ -137,7 +138,7 @@ private:
 
   void appendMicroOps() {
     uint64_t alignment = program.configuration.alignment();
-    program.microOpOffset = (program.dram.size() + alignment - 1) / alignment * alignment;
+    program.microOpOffset = roundedUp<uint64_t>(program.dram.size(), alignment);
     program.dram.resize(program.microOpOffset + program.microOps.size() * 4);
     std::memcpy(program.dram.data() + program.microOpOffset, program.microOps.data(),
                 program.microOps.size() * 4);

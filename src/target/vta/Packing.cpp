@@ -37,8 +37,8 @@ Value turned(OpBuilder &b, Location loc, Value value, Type to) {
 
 RankedTensorType packedType(const Image &image, const Configuration &configuration,
                             MLIRContext *context) {
-  return RankedTensorType::get({ceilOf(image.batch, configuration.batch()),
-                                ceilOf(image.channels, configuration.block()), image.height,
+  return RankedTensorType::get({dividedUp(image.batch, configuration.batch()),
+                                dividedUp(image.channels, configuration.block()), image.height,
                                 image.width, configuration.batch(), configuration.block()},
                                IntegerType::get(context, 8));
 }

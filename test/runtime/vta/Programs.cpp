@@ -1,28 +1,8 @@
 #include "runtime/vta/Programs.h"
 
 #include <algorithm>
-#include <random>
 
 namespace headrace::vta::test {
-
-std::vector<std::string> exampleNames() { return {"block16", "block32", "batch2"}; }
-
-Configuration exampleConfiguration(const std::string &name) {
-  return Configuration::read(HEADRACE_EXAMPLES "/vta/" + name + ".json");
-}
-
-Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most) {
-  std::mt19937_64 random(seed);
-  Tensor tensor = Tensor::allocate(type, std::move(shape));
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    int value = least + static_cast<int>(random() % static_cast<uint64_t>(most - least + 1));
-    if (type == DType::I8)
-      tensor.as<int8_t>()[i] = static_cast<int8_t>(value);
-    else
-      tensor.as<int32_t>()[i] = value;
-  }
-  return tensor;
-}
 
 namespace {
 
@@ -35,23 +15,6 @@ Layout accLayout(const Configuration &configuration) {
 std::string paddingName(const Padding &padding) {
   return std::to_string(padding.top) + std::to_string(padding.bottom) +
          std::to_string(padding.left) + std::to_string(padding.right);
-}
-
-int32_t apply(AluOp op, int32_t x, int32_t y) {
-  switch (op) {
-  case AluOp::Min:
-    return std::min(x, y);
-  case AluOp::Max:
-    return std::max(x, y);
-  case AluOp::Add:
-    return static_cast<int32_t>(static_cast<int64_t>(x) + y);
-  case AluOp::Mul:
-    return static_cast<int32_t>(static_cast<int64_t>(x) * y);
-  case AluOp::Shr:
-    return static_cast<int32_t>(y >= 0 ? int64_t{x} >> y
-                                       : static_cast<int64_t>(x) * (int64_t{1} << -y));
-  }
-  return 0;
 }
 
 } // namespace
@@ -117,7 +80,7 @@ TestProgram aluProgram(const Configuration &configuration, std::string name, int
   for (int64_t i = 0; i < x.elements(); ++i) {
     int32_t value = x.as<int32_t>()[i];
     for (const AluStep &step : steps)
-      value = apply(step.op, value, step.imm ? *step.imm : z.as<int32_t>()[i]);
+      value = applied(step.op, value, step.imm ? *step.imm : z.as<int32_t>()[i]);
     result.expected.as<int8_t>()[i] = static_cast<int8_t>(value);
   }
   return result;

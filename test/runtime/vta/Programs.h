@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/vta/CommandStream.h"
+#include "runtime/vta/Examples.h"
 
 #include <functional>
 
@@ -15,13 +16,6 @@ struct TestProgram {
   /// Its computation, as JSON for a reference elsewhere.
   std::string description;
 };
-
-/// The files of examples/vta by their name.
-Configuration exampleConfiguration(const std::string &name);
-std::vector<std::string> exampleNames();
-
-/// The same numbers for the same seed, everywhere, in [least, most].
-Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most);
 
 /// y = x, cut to 8 bits: a load and a store of rows x columns elements, zeros around them.
 TestProgram copyProgram(const Configuration &configuration, int rows, int columns, Padding padding);

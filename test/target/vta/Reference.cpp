@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <random>
 
 namespace headrace::vta::test {
 
@@ -126,23 +125,6 @@ Tensor expectedOf(const Operator &op, const std::vector<Tensor> &inputs) {
       }
     }
   return result;
-}
-
-Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most) {
-  std::mt19937_64 random(seed);
-  Tensor tensor = Tensor::allocate(type, std::move(shape));
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    int value = least + static_cast<int>(random() % static_cast<uint64_t>(most - least + 1));
-    if (type == DType::I8)
-      tensor.as<int8_t>()[i] = static_cast<int8_t>(value);
-    else
-      tensor.as<int32_t>()[i] = value;
-  }
-  return tensor;
-}
-
-Configuration exampleConfiguration(const std::string &name) {
-  return Configuration::read(HEADRACE_EXAMPLES "/vta/" + name + ".json");
 }
 
 std::vector<Tensor> randomInputs(const Operator &op, uint64_t seed) {

@@ -1,6 +1,7 @@
 // What operators should compute, by loops over their plain numbers, and a way to run them.
 #pragma once
 
+#include "runtime/vta/Examples.h"
 #include "runtime/vta/Simulator.h"
 #include "target/vta/schedule/Layers.h"
 #include "target/vta/schedule/ProposeSchedule.h"
@@ -27,8 +28,5 @@ Simulation expectRight(const Operator &op, const Schedule &schedule,
 Operator convolutionOf(const Layer &layer, int64_t batch);
 /// a * w^T of matrices, the same stages.
 Operator denseOf(int64_t rows, int64_t columns, int64_t depth);
-
-Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most);
-Configuration exampleConfiguration(const std::string &name);
 
 } // namespace headrace::vta::test

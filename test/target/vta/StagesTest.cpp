@@ -14,32 +14,17 @@ using Op = AluStage::Op;
 // The passes as the ALU does them, on a number.
 int32_t run(const AluProgram &program, int32_t result) {
   int32_t copy = 0;
-  auto apply = [](AluOp op, int32_t x, int32_t y) -> int32_t {
-    switch (op) {
-    case AluOp::Min:
-      return std::min(x, y);
-    case AluOp::Max:
-      return std::max(x, y);
-    case AluOp::Add:
-      return static_cast<int32_t>(static_cast<uint32_t>(x) + static_cast<uint32_t>(y));
-    case AluOp::Mul:
-      return static_cast<int32_t>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y));
-    case AluOp::Shr:
-      return y >= 0 ? x >> std::min(y, 31) : static_cast<int32_t>(static_cast<uint32_t>(x) << -y);
-    }
-    return 0;
-  };
   for (const AluPass &pass : program.passes) {
     int32_t &target = pass.onCopy ? copy : result;
     switch (pass.kind) {
     case AluPass::Kind::Immediate:
-      target = apply(pass.op, target, pass.value);
+      target = applied(pass.op, target, pass.value);
       break;
     case AluPass::Kind::Constant:
-      target = apply(pass.op, target, program.constants[static_cast<size_t>(pass.value)][0]);
+      target = applied(pass.op, target, program.constants[static_cast<size_t>(pass.value)][0]);
       break;
     case AluPass::Kind::Beside:
-      result = apply(pass.op, result, copy);
+      result = applied(pass.op, result, copy);
       break;
     case AluPass::Kind::Copy:
       copy = result;

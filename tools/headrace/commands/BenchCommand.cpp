@@ -3,6 +3,7 @@
 #include "runtime/program/Devices.h"
 #include "runtime/system/ThreadPool.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "peer/Peer.h"
@@ -10,7 +11,6 @@
 #include "tensors/Compare.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -240,14 +240,14 @@ void addBenchCommand(CLI::App &app, Action &action) {
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(Peer::names()).description(""));
+      ->check(oneOf(Peer::names()));
   command->add_option("--seconds", options->seconds, "Time to measure each system")
       ->type_name("S")
-      ->check(CLI::Range(0.001, 86400.0).description(""))
+      ->check(inRange(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("--rounds", options->rounds, "Turns of each system in that time")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000).description(""))
+      ->check(inRange(1, 1000000))
       ->capture_default_str();
   command->add_flag("--profile", options->profile,
                     "Show time, predicted time, bytes and operations of every kernel");

@@ -6,6 +6,7 @@
 #include "runtime/vta/LinkProgram.h"
 #include "runtime/vta/VtaEngine.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
@@ -13,7 +14,6 @@
 #include "terminal/Console.h"
 #include "terminal/Interrupt.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -114,9 +114,11 @@ uintmax_t bytesOf(const fs::path &path) {
   return bytes;
 }
 
-int compileModels(CompileOptions options) {
+int compileModels(CompileOptions options, const CLI::App &command) {
   if (options.models.empty())
     throw UsageError("expected a model: the path of an ONNX file or a script");
+  if (std::ranges::none_of(options.models, isScript))
+    refuseScriptOptions(command, options.models[0]);
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
   if (!options.recipe.empty())
@@ -158,7 +160,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
   command
       ->add_option("--target", options->settings.target,
                    "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80, vta or\n"
-                   "vta:CONFIG.json")
+                   "vta:CONFIG.json, coarse:FILE (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -199,7 +201,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("KIND,...")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(kinds).description(""))
+      ->check(oneOf(kinds))
       ->capture_default_str();
   // Scripts are tried with sample data, which shows what there is to compile.
   addScriptArguments(*command, options->arguments);
@@ -210,19 +212,21 @@ void addCompileCommand(CLI::App &app, Action &action) {
           "a sample of it: a matrix from a file, or a number (repeatable)")
       ->type_name("NAME=@FILE|NUMBER")
       ->allow_extra_args(false)
-      ->group("Scripts (.dml)");
+      ->group(scriptGroup);
   command
       ->add_option("--result", options->settings.sample.outputs,
                    "A variable that is an output [all matrices and numbers the script leaves]")
       ->type_name("NAME")
       ->allow_extra_args(false)
-      ->group("Scripts (.dml)");
+      ->group(scriptGroup);
   command->footer("Examples:\n"
                   "  headrace compile examples/digits/digits.onnx -o digits.hrpkg\n"
                   "  headrace run digits.hrpkg --random 0\n"
                   "  headrace compile model.onnx --target-cpu x86-64-v3 --emit=static,header\n"
                   "  headrace compile fit.dml --input X=@X.csv --input y=@y.csv --result B");
-  command->callback([options, &action] { action = [options] { return compileModels(*options); }; });
+  command->callback([options, command, &action] {
+    action = [options, command] { return compileModels(*options, *command); };
+  });
 }
 
 } // namespace headrace::cli

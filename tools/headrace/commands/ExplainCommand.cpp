@@ -1,7 +1,9 @@
 // headrace explain: what the compiler makes of a model, and what that saves.
 #include "driver/Model.h"
 #include "runtime/system/AtomicWrite.h"
+#include "runtime/system/Error.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "report/ExplainReport.h"
@@ -60,6 +62,20 @@ GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   return gradients;
 }
 
+/// The operator of --why=OPERATOR, which one of the programs has; empty where all are wanted.
+std::string operatorOf(const ExplainOptions &options,
+                       std::initializer_list<const Explanation *> programs) {
+  if (options.why == kAll)
+    return "";
+  auto knows = [&](const Explanation *program) { return speaksOf(*program, options.why); };
+  if (std::ranges::none_of(programs, knows))
+    throw Error(ErrorKind::InvalidArgument,
+                fmt::format("--why={}: expected an operator or kernel that explain lists, found "
+                            "none of that name",
+                            options.why));
+  return options.why;
+}
+
 /// The program and its gradient, each on its own, and what goes from one to the other.
 int explainGradient(const ExplainOptions &options, const Model &model, const Sizes &sizes) {
   GradientOptions gradients = gradientsOf(options, model);
@@ -82,7 +98,8 @@ int explainGradient(const ExplainOptions &options, const Model &model, const Siz
   if (options.recipes)
     fmt::print("{}", explanation.recipe);
   else if (!options.why.empty())
-    printReasons(explanation, sizes, options.why == kAll ? "" : options.why);
+    printReasons(explanation, sizes,
+                 operatorOf(options, {&explanation.forward, &explanation.backward}));
   else if (options.json)
     printJson(explanation, sizes);
   else
@@ -131,7 +148,7 @@ int explainModel(const ExplainOptions &options) {
   if (options.recipes)
     fmt::print("{}", explanation.recipe);
   else if (!options.why.empty())
-    printReasons(explanation, open, options.why == kAll ? "" : options.why);
+    printReasons(explanation, open, operatorOf(options, {&explanation}));
   else if (options.json)
     printJson(explanation, open);
   else
@@ -177,8 +194,9 @@ void addExplainCommand(CLI::App &app, Action &action) {
       "Explain the model and its gradient: tensors kept, values computed again, data moved");
   command
       ->add_option("--wrt", options->gradients.wrt,
-                   "Inputs or weights to differentiate by (default: all inputs)")
+                   "An input or a weight to differentiate by (repeatable; default: all inputs)")
       ->type_name("NAME")
+      ->allow_extra_args(false)
       ->needs(gradient);
   command->add_flag("--weights", options->weights, "Differentiate by every weight")
       ->needs(gradient);
@@ -186,7 +204,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->add_option("--memory-budget", options->gradients.memoryBudget,
                    "Most bytes kept for the gradient beyond inputs and outputs")
       ->type_name("BYTES")
-      ->check(CLI::NonNegativeNumber)
+      ->check(inRange<int64_t>(0))
       ->needs(gradient);
   command->footer("Examples:\n"
                   "  headrace explain examples/digits/digits.onnx --size batch=16\n"

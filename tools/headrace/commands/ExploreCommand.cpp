@@ -8,6 +8,7 @@
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
@@ -15,7 +16,6 @@
 #include "report/Text.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 namespace headrace::cli {
@@ -185,48 +185,48 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->type_name("N,...")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1 << 20).description(""));
+      ->check(inRange(1, 1 << 20));
   addSizeOption(*command, options->sizes);
   command
       ->add_option("--granularity", options->granularity,
                    "What tasks are made of: operators (map), or kernels as the compiler plans them "
                    "(fused)")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"map", "fused"}).description(""))
+      ->check(oneOf({"map", "fused"}))
       ->capture_default_str();
   command
       ->add_option("--convention", options->convention,
                    "How volumes of operators are counted: tight, or slide (a partial result counts "
                    "as its whole destination)")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"tight", "slide"}).description(""))
+      ->check(oneOf({"tight", "slide"}))
       ->capture_default_str();
   command
       ->add_option("--partitioner", options->partitioner,
                    "How tasks are put into blocks: lts, rlx, or both, of which the better is shown")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"lts", "rlx", "both"}).description(""))
+      ->check(oneOf({"lts", "rlx", "both"}))
       ->capture_default_str();
   command
       ->add_option("--tasks", options->explore.tasks.mostTasks,
                    "Most tasks that an operator is cut into (default 4096)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 16).description(""));
+      ->check(inRange(1, 1 << 16));
   command
       ->add_option("--search", options->explore.evaluations,
                    "Combinations of forms to schedule for a whole program (default 32)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 16).description(""));
+      ->check(inRange(1, 1 << 16));
   command
       ->add_option("--bandwidth", options->machine.bandwidth,
                    "Elements that cross the machine's off-chip memory in a cycle, for the choice")
       ->type_name("X")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(aboveZero());
   command
       ->add_option("--memory", options->machine.memory,
                    "Elements that the machine's buffers hold, for the choice")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(inRange<int64_t>(0));
   command->add_flag("--no-simulation", options->noSimulation, "Do not try the schedules out");
   command
       ->add_option(

@@ -2,10 +2,11 @@
 
 #include "runtime/system/Error.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
+#include "commands/RunScript.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -48,7 +49,7 @@ void addThreadsOption(CLI::App &command, ModelOptions &options) {
       .add_option("--threads", options.threads,
                   "Threads to use [HEADRACE_THREADS, or one per core]")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""));
+      ->check(inRange(1, 4096));
 }
 
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {
@@ -69,7 +70,8 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
       ->allow_extra_args(false);
   command
       .add_option("--random", options.seed, "Fill the other inputs with random numbers from a seed")
-      ->type_name("SEED");
+      ->type_name("SEED")
+      ->check(inRange<uint64_t>(0));
   addSizeOption(command, options.sizes);
 }
 
@@ -90,6 +92,9 @@ std::string readText(const std::string &path) {
 std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *package) {
   if (options.path.empty())
     throw UsageError("expected a model: the path of an ONNX file or a package");
+  if (isScript(options.path))
+    throw UsageError(options.path + ": expected an ONNX file or a package, got a script; headrace "
+                                    "run and headrace explore take scripts");
   useThreads(options);
   Settings settings = options.settings;
   if (!options.recipe.empty())

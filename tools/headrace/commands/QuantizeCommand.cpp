@@ -3,6 +3,7 @@
 #include "frontend/onnx/write/OnnxWriter.h"
 #include "runtime/tensor/Npy.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "quantize/Quantize.h"
@@ -10,7 +11,6 @@
 #include "terminal/Console.h"
 #include "terminal/Interrupt.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 namespace headrace::cli {
@@ -105,25 +105,25 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
                    "Scales of weights: one for each output channel (channel) or one (tensor)\n"
                    "[channel]")
       ->type_name("KIND")
-      ->transform(CLI::CheckedTransformer(quantize::weightChoices()).description(""));
+      ->transform(oneOf(quantize::weightChoices()));
   command
       ->add_option("--scales", options->choices.scales,
                    "Scales: any number (float), or powers of two (po2), with which a change of\n"
                    "scale is a shift [float]")
       ->type_name("KIND")
-      ->transform(CLI::CheckedTransformer(quantize::scaleChoices()).description(""));
+      ->transform(oneOf(quantize::scaleChoices()));
   command
       ->add_option("--ranges", options->choices.ranges,
                    "How far activations reach before they are clipped: as far as in the samples\n"
                    "(minmax), as --percentile of them (percentile), or where the squared error is\n"
                    "least (mse) [mse]")
       ->type_name("METHOD")
-      ->transform(CLI::CheckedTransformer(quantize::rangeChoices()).description(""));
+      ->transform(oneOf(quantize::rangeChoices()));
   command
       ->add_option("--percentile", options->choices.percentile,
                    "Per cent of the numbers that --ranges percentile does not clip")
       ->type_name("X")
-      ->check(CLI::Range(50.0, 100.0).description(""))
+      ->check(inRange(50.0, 100.0))
       ->capture_default_str();
   command
       ->add_option("--float", options->keptFloat,

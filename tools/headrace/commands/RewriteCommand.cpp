@@ -8,12 +8,12 @@
 #include "rewrite/tensor/TensorLanguage.h"
 #include "runtime/system/Error.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "report/Text.h"
 #include "tensors/Sizes.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -240,16 +240,20 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   addSizeOption(*command, options->sizes);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
-  command->add_option("--seed", options->checking.seed, "Seed of the random data")->type_name("N");
+  command->add_option("--seed", options->checking.seed, "Seed of the random data")
+      ->type_name("N")
+      ->check(inRange<uint64_t>(0));
   command
       ->add_option("--max-nodes", options->limits.nodes,
                    "Most nodes of the e-graph: ends the search with the best found")
       ->type_name("N")
+      ->check(inRange<size_t>(0))
       ->capture_default_str();
   command
       ->add_option("--max-seconds", options->limits.seconds,
                    "Most seconds: ends the search with the best found")
       ->type_name("N")
+      ->check(inRange(0.0))
       ->capture_default_str();
   command->add_flag("--replay", options->replay,
                     "Apply the derivation step by step, each checked on random data");

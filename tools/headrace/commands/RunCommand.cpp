@@ -1,6 +1,7 @@
 // headrace run: computes a model's outputs, shows them, writes them, compares them.
 #include "package/Package.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
@@ -10,7 +11,6 @@
 #include "tensors/PrintTensor.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 namespace headrace::cli {
@@ -86,8 +86,9 @@ int runStages(Model &model, const RunOptions &options) {
   return 0;
 }
 
-int runProgram(const RunOptions &options) {
+int runProgram(const RunOptions &options, const CLI::App &command) {
   if (isScript(options.model.path)) {
+    refuseModelOptions(command, options.model.path);
     useThreads(options.model);
     return runScript(options.model.path, options.model.settings, options.script,
                      options.inputs.texts, options.outputFolder);
@@ -96,11 +97,13 @@ int runProgram(const RunOptions &options) {
   if (Package::isNamedLikeOne(options.model.path)) {
     package = Package::open(options.model.path);
     if (auto script = package->script(options.model.settings.program)) {
+      refuseModelOptions(command, options.model.path);
       useThreads(options.model);
       return runPackagedScript(std::move(script), options.script, options.inputs.texts,
                                options.outputFolder);
     }
   }
+  refuseScriptOptions(command, options.model.path);
   std::shared_ptr<Model> model = loadModel(options.model, package.get());
   if (model->isStaged())
     return runStages(*model, options);
@@ -137,11 +140,11 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->allow_extra_args(false);
   command->add_option("--rtol", options->tolerance.relative, "Relative error that --expect allows")
       ->type_name("X")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->check(inRange(0.0))
       ->capture_default_str();
   command->add_option("--atol", options->tolerance.absolute, "Absolute error that --expect allows")
       ->type_name("X")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->check(inRange(0.0))
       ->capture_default_str();
   command->add_flag("--reference", options->reference,
                     "Evaluate operator by operator in double precision instead of compiling");
@@ -150,7 +153,9 @@ void addRunCommand(CLI::App &app, Action &action) {
                   "  headrace run model.onnx --input image=@cat.npy --output out\n"
                   "  headrace run model.onnx --input @cat.npy --expect out --rtol 1e-3\n"
                   "  headrace run examples/scripts/pagerank.dml -nvargs n=1000 -stats");
-  command->callback([options, &action] { action = [options] { return runProgram(*options); }; });
+  command->callback([options, command, &action] {
+    action = [options, command] { return runProgram(*options, *command); };
+  });
 }
 
 } // namespace headrace::cli

@@ -4,31 +4,29 @@
 #include "runtime/matrix/MatrixFile.h"
 #include "runtime/tensor/Npy.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "script/PackagedScript.h"
 #include "tensors/OutputFiles.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <charconv>
 #include <fmt/format.h>
 
 namespace headrace::cli {
 
-static const char *const group = "Scripts (.dml)";
-
 void addScriptArguments(CLI::App &command, ScriptArguments &arguments) {
   command.add_option("--nvargs", arguments.byName, "Arguments by name: $X in the script")
       ->type_name("NAME=VALUE ...")
-      ->group(group);
+      ->group(scriptGroup);
   command.add_option("--args", arguments.byPosition, "Arguments by position: $1, $2, ...")
       ->type_name("VALUE ...")
-      ->group(group);
+      ->group(scriptGroup);
   command
       .add_option("--script-path", arguments.scriptPath,
                   "Folders of function scripts; also HEADRACE_SCRIPT_PATH")
       ->type_name("DIR ...")
-      ->group(group);
+      ->group(scriptGroup);
 }
 
 void addScriptOptions(CLI::App &command, ScriptOptions &options) {
@@ -38,17 +36,31 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
                   "Show the blocks' operations with their sizes (hops), the kernels they\n"
                   "became (runtime), or also how these were planned (codegen)")
       ->type_name("hops|runtime|codegen")
-      ->check(CLI::Validator(CLI::IsMember({"hops", "runtime", "codegen"})).description(""))
-      ->group(group);
+      ->check(oneOf({"hops", "runtime", "codegen"}))
+      ->group(scriptGroup);
   command.add_flag("--stats", options.statistics, "Show compilations and time per operator")
-      ->group(group);
+      ->group(scriptGroup);
   command
       .add_option("--compile", options.compile,
                   "Compile blocks when it pays (auto), wherever possible (always), or never")
       ->type_name("auto|always|never")
-      ->check(CLI::Validator(CLI::IsMember({"auto", "always", "never"})).description(""))
+      ->check(oneOf({"auto", "always", "never"}))
       ->capture_default_str()
-      ->group(group);
+      ->group(scriptGroup);
+}
+
+void refuseScriptOptions(const CLI::App &command, const std::string &model) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_group() == scriptGroup && option->count() > 0)
+      throw UsageError(fmt::format("{}: expected a script (.dml) for this option, got {}",
+                                   option->get_name(), model));
+}
+
+void refuseModelOptions(const CLI::App &command, const std::string &script) {
+  for (const char *name : {"--random", "--size", "--expect", "--reference", "--recipe"})
+    if (const CLI::Option *option = command.get_option(name); option->count() > 0)
+      throw UsageError(fmt::format("{}: expected a model for this option, got the script {}",
+                                   option->get_name(), script));
 }
 
 bool isScript(const std::string &path) { return path.ends_with(".dml"); }

@@ -29,11 +29,18 @@ struct ScriptOptions {
   bool statistics = false;
 };
 
+/// The group of options that only scripts have.
+inline constexpr const char *scriptGroup = "Scripts (.dml)";
+
 void addScriptArguments(CLI::App &command, ScriptArguments &arguments);
 void addScriptOptions(CLI::App &command, ScriptOptions &options);
 
 /// Variables a script starts from, of texts NAME=VALUE: a number, or @FILE with a matrix.
 std::map<std::string, script::Value> parseVariables(std::span<const std::string> texts);
+
+/// Throw UsageError where an option was given that the program, of the other kind, has no use for.
+void refuseScriptOptions(const CLI::App &command, const std::string &model);
+void refuseModelOptions(const CLI::App &command, const std::string &script);
 
 bool isScript(const std::string &path);
 int runScript(const std::string &path, const Settings &settings, const ScriptOptions &options,

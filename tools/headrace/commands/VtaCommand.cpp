@@ -4,12 +4,12 @@
 #include "runtime/tensor/Npy.h"
 #include "runtime/vta/Timeline.h"
 
+#include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "report/Text.h"
 #include "report/VtaReport.h"
 #include "tensors/OutputFiles.h"
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -135,18 +135,19 @@ void addRun(CLI::App &vta, Action &action) {
       ->add_option(
           "--seed", options->simulator.seed,
           "Shuffles the order of modules that could go on; results and cycles are the same")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(inRange<uint64_t>(0));
   command
       ->add_option("--bytes-per-cycle", options->simulator.constants.bytesPerCycle,
                    "Bytes that each port of the DRAM moves in a cycle")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->check(inRange(1, 1 << 20))
       ->capture_default_str();
   command
       ->add_option("--cycle-limit", options->simulator.constants.limit,
                    "Most cycles of a program; one that takes longer ends with a fault")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""))
+      ->check(inRange(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write a trace of the modules for ui.perfetto.dev")
       ->type_name("FILE");

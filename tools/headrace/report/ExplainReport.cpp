@@ -229,6 +229,17 @@ void printTables(const Explanation &explanation, const Sizes &sizes) {
   printPhases(explanation);
 }
 
+bool speaksOf(const Explanation &explanation, const std::string &name) {
+  return std::ranges::any_of(explanation.kernels,
+                             [&](const KernelReport &kernel) {
+                               return kernel.name == name ||
+                                      std::ranges::find(kernel.operators, name) !=
+                                          kernel.operators.end();
+                             }) ||
+         std::ranges::any_of(explanation.whyNot,
+                             [&](const WhyNot &why) { return namesOperator(why.step, name); });
+}
+
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
   using Align = Table::Align;
   Amounts amounts(explanation.symbols, sizes);
@@ -250,7 +261,7 @@ void printReasons(const Explanation &explanation, const Sizes &sizes, const std:
     table.print(stdout);
   else
     fmt::print("{}\n", of.empty() ? "nothing was left undone"
-                                  : fmt::format("nothing is known of '{}'", printable(of)));
+                                  : fmt::format("nothing was left undone for '{}'", printable(of)));
 }
 
 void printJson(const Explanation &explanation, const Sizes &sizes) {

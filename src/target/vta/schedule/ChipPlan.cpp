@@ -32,12 +32,12 @@ int64_t usableAcc(const OperatorShape &shape, const AluProgram &stages,
 
 ChipPlan::ChipPlan(const OperatorShape &shape, const AluProgram &stages, const Schedule &schedule,
                    const Configuration &configuration) {
-  int64_t steps = ceilOf(shape.depth, schedule.in);
-  int64_t spots = ceilOf(shape.batch, schedule.batch) * ceilOf(shape.height, schedule.rows) *
-                  ceilOf(shape.width, schedule.columns);
+  int64_t steps = dividedUp(shape.depth, schedule.in);
+  int64_t spots = dividedUp(shape.batch, schedule.batch) * dividedUp(shape.height, schedule.rows) *
+                  dividedUp(shape.width, schedule.columns);
   int64_t outs = 0;
   for (const Family &family : shape.families)
-    outs += ceilOf(family.end - family.begin, schedule.out);
+    outs += dividedUp(family.end - family.begin, schedule.out);
   int64_t area = shape.inputRows(schedule.rows) * shape.inputColumns(schedule.columns);
   bool keepsWeights = schedule.keep == Schedule::Keep::Weights;
   if (shape.multiplies) {

@@ -16,12 +16,12 @@ public:
   Prediction(const OperatorShape &shape, const AluProgram &stages, const Schedule &schedule,
              const Configuration &configuration)
       : shape(shape), stages(stages), schedule(schedule), configuration(configuration),
-        plan(shape, stages, schedule, configuration), steps(ceilOf(shape.depth, schedule.in)),
-        spots(ceilOf(shape.batch, schedule.batch) * ceilOf(shape.height, schedule.rows) *
-              ceilOf(shape.width, schedule.columns)),
+        plan(shape, stages, schedule, configuration), steps(dividedUp(shape.depth, schedule.in)),
+        spots(dividedUp(shape.batch, schedule.batch) * dividedUp(shape.height, schedule.rows) *
+              dividedUp(shape.width, schedule.columns)),
         elements(shape.batch * shape.out * shape.height * shape.width) {
     for (const Family &family : shape.families)
-      outs += ceilOf(family.end - family.begin, schedule.out);
+      outs += dividedUp(family.end - family.begin, schedule.out);
   }
 
   double cycles() const {
@@ -44,7 +44,9 @@ private:
 
   bool isSpatial() const { return schedule.along != Along::In && schedule.along != Along::Out; }
   bool splits(bool along) const { return schedule.threads > 1 && along; }
-  int64_t groups(int64_t tiles, bool inPairs) const { return inPairs ? ceilOf(tiles, 2) : tiles; }
+  int64_t groups(int64_t tiles, bool inPairs) const {
+    return inPairs ? dividedUp(tiles, 2) : tiles;
+  }
 
   // --- loads of one step ------------------------------------------------------------------------
 

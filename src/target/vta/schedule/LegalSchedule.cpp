@@ -145,16 +145,16 @@ std::string whyNotThreads(const OperatorShape &shape, const Schedule &schedule) 
   case Schedule::Along::In:
     return "";
   case Schedule::Along::Out:
-    tiles = ceilOf(shape.largestFamily, schedule.out);
+    tiles = dividedUp(shape.largestFamily, schedule.out);
     break;
   case Schedule::Along::Batch:
-    tiles = ceilOf(shape.batch, schedule.batch);
+    tiles = dividedUp(shape.batch, schedule.batch);
     break;
   case Schedule::Along::Rows:
-    tiles = ceilOf(shape.height, schedule.rows);
+    tiles = dividedUp(shape.height, schedule.rows);
     break;
   case Schedule::Along::Columns:
-    tiles = ceilOf(shape.width, schedule.columns);
+    tiles = dividedUp(shape.width, schedule.columns);
     break;
   }
   return tiles < 2 ? "two virtual threads have one tile along their loop" : "";

@@ -18,7 +18,7 @@ void setGroups(OperatorShape &shape, const Operator &op, const Convolution &conv
   for (int64_t o = 0; o < shape.out; ++o) {
     int64_t first = o * block / outPerGroup,
             last = (std::min((o + 1) * block, channels) - 1) / outPerGroup;
-    int64_t begin = first * inPerGroup / block, end = ceilOf((last + 1) * inPerGroup, block);
+    int64_t begin = first * inPerGroup / block, end = dividedUp((last + 1) * inPerGroup, block);
     shape.depth = std::max(shape.depth, end - begin);
     if (!shape.families.empty() && shape.families.back().firstIn == begin)
       shape.families.back().end = o + 1;
@@ -42,9 +42,9 @@ template <class Windows> void setWindows(OperatorShape &shape, const Windows &wi
 OperatorShape::OperatorShape(const Operator &op, const Configuration &configuration)
     : multiplies(std::holds_alternative<Convolution>(op.core)),
       pools(std::holds_alternative<MaxPool>(op.core)),
-      batch(ceilOf(op.input.batch, configuration.batch())),
-      out(ceilOf(op.result().channels, configuration.block())),
-      in(ceilOf(op.input.channels, configuration.block())), depth(1), height(op.result().height),
+      batch(dividedUp(op.input.batch, configuration.batch())),
+      out(dividedUp(op.result().channels, configuration.block())),
+      in(dividedUp(op.input.channels, configuration.block())), depth(1), height(op.result().height),
       width(op.result().width), inputHeight(op.input.height), inputWidth(op.input.width),
       families{{0, out, 0}} {
   if (const auto *convolution = std::get_if<Convolution>(&op.core)) {

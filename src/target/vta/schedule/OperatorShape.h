@@ -1,11 +1,10 @@
 // An operator counted in blocks of a configuration: the loops that schedules tile.
 #pragma once
 
+#include "runtime/system/Rounding.h"
 #include "target/vta/schedule/Operator.h"
 
 namespace headrace::vta {
-
-inline int64_t ceilOf(int64_t value, int64_t part) { return (value + part - 1) / part; }
 
 /// Neighbouring blocks of output channels that read the same blocks of input channels: all of them,
 /// or those of a group.

@@ -22,7 +22,7 @@ constexpr int improvements = 8;
 std::vector<int64_t> evenParts(int64_t size) {
   std::vector<int64_t> parts;
   for (int64_t count = 1; count <= size; ++count)
-    if (int64_t part = ceilOf(size, count); parts.empty() || part != parts.back())
+    if (int64_t part = dividedUp(size, count); parts.empty() || part != parts.back())
       parts.push_back(part);
   return parts;
 }

@@ -1,6 +1,7 @@
 #include "target/vta/schedule/Schedule.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/Listing.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -41,14 +42,6 @@ std::vector<std::string_view> wordsOf(std::string_view line) {
     words.push_back(line.substr(begin, end - begin));
     begin = end;
   }
-}
-
-template <size_t count>
-std::string listOf(const std::array<std::string_view, count> &names, std::string_view last) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i)
-    text += (i == 0 ? "" : i + 1 == count ? std::string(last) : ", ") + std::string(names[i]);
-  return text;
 }
 
 /// Reads the lines one by one; what is wrong is told with its line.
@@ -133,7 +126,7 @@ private:
   void readKeep(const std::vector<std::string_view> &words) {
     auto found = words.size() == 2 ? std::ranges::find(keepNames, words[1]) : keepNames.end();
     if (found == keepNames.end())
-      fail("expected 'keep' and " + listOf(keepNames, " or "));
+      fail("expected 'keep' and " + listed(keepNames));
     schedule.keep = static_cast<Schedule::Keep>(found - keepNames.begin());
   }
 
@@ -144,7 +137,7 @@ private:
                      ? std::ranges::find(alongNames, words[3])
                      : alongNames.end();
     if (found == alongNames.end())
-      fail("expected 'vthread 1' or 'vthread 2 along' and " + listOf(alongNames, " or "));
+      fail("expected 'vthread 1' or 'vthread 2 along' and " + listed(alongNames));
     schedule.threads = 2;
     schedule.along = static_cast<Schedule::Along>(found - alongNames.begin());
   }

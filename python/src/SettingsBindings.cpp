@@ -1,0 +1,34 @@
+// The compiler's settings, given by name.
+#include "driver/Settings.h"
+
+#include "Bindings.h"
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+namespace headrace::python {
+
+void registerSettings(nb::module_ &module) {
+  const Settings defaults;
+  nb::class_<Settings>(module, "Settings")
+      .def(
+          "__init__",
+          [](Settings *settings, const std::string &target, const std::string &expansion,
+             size_t planCacheSize, const std::string &recipe,
+             const std::filesystem::path &accelerator, const std::string &program) {
+            new (settings) Settings;
+            settings->target = target;
+            settings->expansion = expansion;
+            settings->planCacheSize = planCacheSize;
+            settings->recipe = recipe;
+            settings->accelerator = accelerator.string();
+            settings->program = program;
+          },
+          nb::kw_only(), nb::arg("target") = defaults.target,
+          nb::arg("expansion") = defaults.expansion,
+          nb::arg("plan_cache_size") = defaults.planCacheSize, nb::arg("recipe") = defaults.recipe,
+          nb::arg("accelerator") = defaults.accelerator, nb::arg("program") = defaults.program);
+}
+
+} // namespace headrace::python

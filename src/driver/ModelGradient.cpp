@@ -1,0 +1,88 @@
+// The gradients of a model: programs of their own, and the phases on the way to them.
+#include "driver/Gradient.h"
+#include "driver/GraphOfProgram.h"
+#include "driver/ModelImpl.h"
+#include "driver/Phases.h"
+#include "driver/RunPasses.h"
+#include "runtime/system/ForkSafety.h"
+#include "transform/choices/ProgramRecipe.h"
+
+namespace headrace {
+
+std::optional<LevelOneProgram> Model::Impl::afterGradientPhase(const std::string &phase,
+                                                               const GradientOptions &options) {
+  requirePhase(phase, /*hasGradient=*/true);
+  return headrace::afterGradientPhase(copied(sourceFor("its gradient")), options, Direction::Apart,
+                                      phase, settings.target,
+                                      GradientRecipe::of(settings.recipe).split);
+}
+
+std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
+                              const Sizes &sizes) const {
+  {
+    std::lock_guard lock(*impl->compileLock);
+    CompilerSection section;
+    if (auto program = impl->afterGradientPhase(phase, options))
+      return printed(*program->module);
+  }
+  ForwardBackward pair = forwardAndBackward(options);
+  return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
+         pair.backward->ir(phase, sizes);
+}
+
+std::vector<std::pair<std::string, ProgramGraph>>
+Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
+                      const Sizes &sizes) const {
+  {
+    std::lock_guard lock(*impl->compileLock);
+    CompilerSection section;
+    if (auto program = impl->afterGradientPhase(phase, options)) {
+      std::vector<std::pair<std::string, ProgramGraph>> graphs;
+      for (auto &[name, part] : programsByDirection(std::move(*program))) {
+        graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl->settings)));
+        graphs.back().second.model = part.name;
+        graphs.back().second.phase = phase;
+      }
+      return graphs;
+    }
+  }
+  ForwardBackward pair = forwardAndBackward(options);
+  return {{"forward", pair.forward->graph(phase, sizes)},
+          {"backward", pair.backward->graph(phase, sizes)}};
+}
+
+std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  auto model = std::make_shared<Model>(differentiated(copied(source), options), impl->settings);
+  model->impl->compileLock = impl->compileLock;
+  auto before = std::make_shared<LevelOneProgram>(copied(source));
+  model->impl->gradientIr = [before, options,
+                             target = impl->settings.target](const std::string &phase) {
+    auto program = afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
+    return program ? std::optional(printed(*program->module)) : std::nullopt;
+  };
+  return model;
+}
+
+ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
+  LevelOneProgram &source = impl->sourceFor("its gradient");
+  std::lock_guard lock(*impl->compileLock);
+  CompilerSection section;
+  GradientRecipe recipe = GradientRecipe::of(impl->settings.recipe);
+  Settings forward = impl->settings, backward = impl->settings;
+  forward.recipe = recipe.hasPrograms ? recipe.forward : "";
+  backward.recipe = recipe.hasPrograms ? recipe.backward : "";
+  SplitProgram split =
+      splitByDirection(copied(source), options, impl->settings.target, recipe.split);
+  ForwardBackward result{std::make_shared<Model>(std::move(split.forward), forward),
+                         std::make_shared<Model>(std::move(split.backward), backward),
+                         std::move(split.kept), std::move(split.computedAgain),
+                         std::move(split.choices)};
+  for (Model *model : {result.forward.get(), result.backward.get()})
+    model->impl->compileLock = impl->compileLock;
+  return result;
+}
+
+} // namespace headrace

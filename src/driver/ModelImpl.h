@@ -1,0 +1,78 @@
+// What a model is made of, for the files that implement it.
+#pragma once
+
+#include "driver/Model.h"
+#include "driver/PlanCache.h"
+#include "driver/programs/LevelOneProgram.h"
+#include "driver/staged/StagedProgram.h"
+#include "package/Package.h"
+#include "runtime/system/Error.h"
+
+namespace headrace {
+
+struct Model::Impl {
+  std::string name;
+  Settings settings;
+  /// The program to compile; nothing where it is out of a package.
+  std::optional<LevelOneProgram> source;
+  /// Of a program with gradients: its text after a phase on the way to it.
+  std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
+  std::shared_ptr<const PackageProgram> packaged;
+  /// Where the model is no single program.
+  std::shared_ptr<staged::StagedProgram> staged;
+  /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
+  Program interface;
+  std::vector<std::string> symbols;
+  std::map<std::string, std::string> metadata;
+
+  PlanCache plans;
+  /// One compilation at a time in a context, which the models of gradients share.
+  std::shared_ptr<LongLock> compileLock;
+
+  explicit Impl(std::string givenName)
+      : name(std::move(givenName)),
+        compileLock(std::make_shared<LongLock>("model '" + name + "'")) {}
+
+  void setInterface(const Program &program) {
+    interface = program;
+    for (const Symbol &symbol : interface.symbols)
+      symbols.push_back(symbol.name);
+  }
+
+  Sizes checked(const Sizes &sizes) const {
+    if (sizes.size() > symbols.size())
+      throw Error(ErrorKind::InvalidArgument,
+                  name + ": the program has " + std::to_string(symbols.size()) +
+                      " symbolic sizes, " + std::to_string(sizes.size()) + " values were given");
+    Sizes full = sizes;
+    full.resize(symbols.size());
+    return full;
+  }
+
+  /// The program's source, for questions that a package cannot answer.
+  LevelOneProgram &sourceFor(const char *what) {
+    if (staged)
+      throw Error(ErrorKind::Unsupported, name + ": expected a model that is one program to show " +
+                                              what +
+                                              ", got one that runs in stages, because its shapes, "
+                                              "control flow or values depend on data");
+    if (!source)
+      throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
+                                              ", got a package, which holds compiled code only");
+    for (const auto &file : source->files)
+      file->requireUnchanged();
+    return *source;
+  }
+
+  void requirePhase(const std::string &phase, bool hasGradient) const;
+  /// The program after a phase of its gradient's, forward and backward apart; nothing where the
+  /// phase comes after those. Under the lock.
+  std::optional<LevelOneProgram> afterGradientPhase(const std::string &phase,
+                                                    const GradientOptions &options);
+};
+
+inline LevelOneProgram copied(LevelOneProgram &program) {
+  return {program.name, program.context, program.module->clone(), program.files};
+}
+
+} // namespace headrace

@@ -1,0 +1,46 @@
+// Versions of a program that were compiled for different sizes, the least recently used going
+// first.
+#pragma once
+
+#include "package/Contents.h"
+#include "runtime/program/Executable.h"
+#include "runtime/system/ForkSafety.h"
+
+#include <list>
+#include <mutex>
+
+namespace headrace {
+
+/// Safe from any thread.
+class PlanCache {
+public:
+  std::shared_ptr<const Executable> find(const Sizes &key) {
+    std::lock_guard lock(mutex);
+    for (auto it = versions.begin(); it != versions.end(); ++it)
+      if (it->first == key) {
+        versions.splice(versions.begin(), versions, it);
+        return it->second;
+      }
+    return nullptr;
+  }
+
+  void keep(const Sizes &key, const std::shared_ptr<const Executable> &executable, size_t most) {
+    decltype(versions) dropped; // outside the lock
+    std::lock_guard lock(mutex);
+    versions.emplace_front(key, executable);
+    while (versions.size() > most)
+      dropped.splice(dropped.begin(), versions, std::prev(versions.end()));
+  }
+
+  size_t size() const {
+    std::lock_guard lock(mutex);
+    return versions.size();
+  }
+
+private:
+  /// Most recently used first.
+  std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
+  mutable ForkSafeMutex mutex;
+};
+
+} // namespace headrace

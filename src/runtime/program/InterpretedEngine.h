@@ -1,0 +1,39 @@
+// Engines that interpret their kernels in main memory, step by step: simulators of machines. Such
+// an engine is a name and a reader of kernels.
+#pragma once
+
+#include "runtime/program/Engine.h"
+
+namespace headrace {
+
+/// One kernel, read and checked. Safe from any thread.
+class InterpretedKernel {
+public:
+  virtual ~InterpretedKernel() = default;
+  /// Of the operands of its steps, the result last.
+  virtual std::vector<DimExpr> operandBytes() const = 0;
+  /// Throws Error, which names the step.
+  virtual void run(const Step &step, std::span<void *const> operands,
+                   std::span<const int64_t> symbols) const = 0;
+  /// What it takes on the machine, where that is known.
+  virtual std::optional<SimulatedStep> simulated() const { return std::nullopt; }
+};
+
+class InterpretedEngine final : public Engine {
+public:
+  /// Throws Error, which names the kernel.
+  using Reader = std::unique_ptr<const InterpretedKernel> (*)(const DeviceImage &image);
+
+  InterpretedEngine(std::string_view name, Reader read) : ownName(name), read(read) {}
+
+  std::string_view name() const override { return ownName; }
+  std::string whyNot(const ProcessorNeeds &) const override { return ""; }
+  std::unique_ptr<const EngineProgram> load(const Program &program,
+                                            const ProgramCode &code) const override;
+
+private:
+  std::string_view ownName;
+  Reader read;
+};
+
+} // namespace headrace
