@@ -8,6 +8,8 @@ namespace headrace {
 
 /// Blocks of rows that a walking kernel is about cut into, where something is combined over them.
 static constexpr double kBlocks = 32;
+/// Rows that it goes through at a time.
+static constexpr double kRowsOfWalk = 8;
 
 GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machine &machine)
     : machine(machine), sizes(rules.sizes) {
@@ -79,14 +81,14 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
     if (kind == utils::IteratorType::reduction)
       depth *= static_cast<double>(nominal(size, sizes));
   // Two vectors of columns; a single column is a sum of vectors along its depth.
-  constexpr double rowsOfTile = 13, rowsOfWalk = 8, ofColumn = 0.2;
+  constexpr double rowsOfTile = 13, ofColumn = 0.2;
   double columns = std::min(width, 2 * lanes);
   bool walks = group.walkAxis().has_value();
-  RegisterTile tile{walks ? rowsOfWalk : rowsOfTile, width > 1 ? columns : lanes, depth, lanes};
+  RegisterTile tile{walks ? kRowsOfWalk : rowsOfTile, width > 1 ? columns : lanes, depth, lanes};
   product.efficiency = tile.efficiency() * (width > 1 ? 1 : ofColumn);
   // A first operand that is summed over its rows: each element of a tile's column is on a line of
   // its own.
-  constexpr double fewRows = 0.65, strided = 0.5;
+  constexpr double fewRows = 0.85, unpacked = 0.8, strided = 0.5;
   AffineMap first = m.maps.front();
   auto isParallel = [&](AffineExpr expr) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
@@ -94,6 +96,8 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   };
   bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
   product.efficiency *= walks ? fewRows : isStrided ? strided : 1;
+  if (walks && isa_and_nonnull<hr::ConstantOp>(op.getRhs().getDefiningOp()))
+    product.efficiency *= unpacked;
   return product;
 }
 
@@ -136,6 +140,12 @@ double GroupCost::of(const KernelGroup &group) {
   if (std::optional<int> walk = group.walkAxis()) {
     work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
     for (hr::OperatorInterface op : operators) {
+      // All weights are read for a few rows, and again for the next ones.
+      if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation());
+          contract && !group.accumulates(op)) {
+        double weights = std::min(bytesOf(contract.getLhs()), bytesOf(contract.getRhs()));
+        work.move(weights * work.parts / kRowsOfWalk, weights);
+      }
       // Each block of rows leaves a partial result, and one more kernel combines them.
       if (group.accumulates(op)) {
         double cells = bytesOf(op->getResult(0)) * std::min(work.parts, kBlocks);

@@ -15,7 +15,7 @@ constexpr size_t kCandidatesPerOperator = 4, kCandidatesAtLeast = 512;
 
 /// A plan that is predicted to take more than this share of the first one's time is no better: the
 /// cost model does not see smaller differences.
-constexpr double kClearly = 0.98;
+constexpr double kClearly = 0.95;
 
 class Planner {
 public:
