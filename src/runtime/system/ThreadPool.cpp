@@ -71,10 +71,68 @@ uint32_t generationOf(uint64_t word) { return static_cast<uint32_t>(word >> 32);
 bool isOpen(uint64_t word) { return (word & openBit) != 0; }
 uint64_t activeIn(uint64_t word) { return word & activeMask; }
 
+/// Chunks that follow each other.
+struct Chunks {
+  int64_t begin = 0, end = 0;
+  bool empty() const { return begin >= end; }
+};
+
+/// A thread's share of a loop. Its thread takes one chunk after the other, so that what a kernel
+/// fetched ahead is used by the same core, and kernels that split their rows alike find what they
+/// read in its cache. Threads that have done theirs take some of the end, to go on from there, or
+/// all where the thread did not come.
+class alignas(64) Share {
+public:
+  /// While nobody takes part in the loop.
+  void reset(Chunks chunks) {
+    started.store(false);
+    range.store(pack(chunks));
+  }
+
+  /// The next chunk for its own thread; -1 when none is left.
+  int64_t takeFirst() {
+    if (!started.load())
+      started.store(true);
+    for (uint64_t now = range.load(); !unpack(now).empty();) {
+      Chunks chunks = unpack(now);
+      if (range.compare_exchange_weak(now, pack({chunks.begin + 1, chunks.end})))
+        return chunks.begin;
+    }
+    return -1;
+  }
+
+  /// For another thread: half of what is left; `atMost` so many.
+  Chunks takeLast(int64_t atMost) {
+    for (uint64_t now = range.load(); !unpack(now).empty();) {
+      Chunks chunks = unpack(now);
+      int64_t left = chunks.end - chunks.begin;
+      int64_t middle = chunks.end - std::min(atMost, started.load() ? (left + 1) / 2 : left);
+      if (range.compare_exchange_weak(now, pack({chunks.begin, middle})))
+        return {middle, chunks.end};
+    }
+    return {};
+  }
+
+  /// By its own thread, which has nothing left.
+  void refill(Chunks chunks) { range.store(pack(chunks)); }
+
+private:
+  static uint64_t pack(Chunks chunks) {
+    return static_cast<uint64_t>(chunks.begin) << 32 | static_cast<uint64_t>(chunks.end);
+  }
+  static Chunks unpack(uint64_t packed) {
+    return {static_cast<int64_t>(packed >> 32), static_cast<int64_t>(packed & 0xffffffff)};
+  }
+
+  std::atomic<uint64_t> range{0};
+  std::atomic<bool> started{false};
+};
+
 } // namespace
 
 struct ThreadPool::State {
-  explicit State(bool spin) : spin(spin), forksAtStart(forkGeneration()) {}
+  State(int threads, bool spin)
+      : spin(spin), forksAtStart(forkGeneration()), shares(static_cast<size_t>(threads)) {}
 
   const bool spin;
   const unsigned forksAtStart; // a forked child has none of its parent's workers
@@ -85,7 +143,8 @@ struct ThreadPool::State {
   const Body *body = nullptr;
   InterruptionSource::State *interruption = nullptr;
   int64_t chunks = 0, chunkSize = 0, largerChunks = 0;
-  std::atomic<int64_t> nextChunk{0};
+  std::vector<Share> shares; // of a loop of fewer chunks, as many as there are chunks
+  int64_t usedShares = 0;
   std::atomic<bool> failed{false};
   std::exception_ptr failure;
 
@@ -102,6 +161,7 @@ struct ThreadPool::State {
   void awaitNextLoop(uint32_t seen);
   void runLoop(int64_t count, int64_t chunkCount, const Body &loop);
   void runChunks(int worker);
+  int64_t takeChunk(int worker);
   void wakeWorkers();
   void leave();
   void awaitWorkers();
@@ -164,7 +224,9 @@ void ThreadPool::State::runLoop(int64_t count, int64_t chunkCount, const Body &l
   chunks = chunkCount;
   chunkSize = count / chunkCount;
   largerChunks = count % chunkCount;
-  nextChunk.store(0);
+  usedShares = std::min<int64_t>(chunks, static_cast<int64_t>(shares.size()));
+  for (int64_t i = 0; i < usedShares; ++i)
+    shares[i].reset({i * chunks / usedShares, (i + 1) * chunks / usedShares});
   failed.store(false);
   word.store((uint64_t{generationOf(word.load())} + 1) << 32 | openBit);
   wakeWorkers();
@@ -173,11 +235,25 @@ void ThreadPool::State::runLoop(int64_t count, int64_t chunkCount, const Body &l
   awaitWorkers();
 }
 
+/// Of the own share, then of the others; -1 when none is left.
+int64_t ThreadPool::State::takeChunk(int worker) {
+  if (failed.load())
+    return -1;
+  bool hasShare = worker < usedShares;
+  int64_t chunk = hasShare ? shares[worker].takeFirst() : -1;
+  for (int64_t i = 1; i <= usedShares && chunk < 0; ++i) {
+    Chunks taken = shares[(worker + i) % usedShares].takeLast(hasShare ? chunks : 1);
+    if (taken.empty())
+      continue;
+    chunk = taken.begin++;
+    if (!taken.empty())
+      shares[worker].refill(taken);
+  }
+  return chunk;
+}
+
 void ThreadPool::State::runChunks(int worker) {
-  while (true) {
-    int64_t chunk = nextChunk.fetch_add(1);
-    if (chunk >= chunks)
-      return;
+  for (int64_t chunk = takeChunk(worker); chunk >= 0; chunk = takeChunk(worker)) {
     int64_t begin = chunk * chunkSize + std::min(chunk, largerChunks);
     int64_t end = begin + chunkSize + (chunk < largerChunks ? 1 : 0);
     try {
@@ -186,7 +262,6 @@ void ThreadPool::State::runChunks(int worker) {
     } catch (...) {
       if (!failed.exchange(true))
         failure = std::current_exception();
-      nextChunk.store(chunks);
     }
   }
 }
@@ -230,7 +305,7 @@ ThreadPool::ThreadPool(int threads) : threadCount(threads) {
                                                 std::to_string(maxThreads) + " threads, got " +
                                                 std::to_string(threads));
   // With more threads than cores a spinning thread keeps a working one off its core.
-  state = std::make_unique<State>(threads <= coresOfProcess());
+  state = std::make_unique<State>(threads, threads <= coresOfProcess());
   state->startWorkers(threads - 1);
 }
 

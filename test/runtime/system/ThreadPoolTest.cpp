@@ -2,6 +2,7 @@
 
 #include "runtime/Helpers.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -63,6 +64,45 @@ TEST(ThreadPool, WorkersTakePart) {
       std::this_thread::yield();
   });
   EXPECT_EQ(workers, 7u);
+}
+
+TEST(ThreadPool, AThreadsChunksFollowEachOther) {
+  ThreadPool pool(3);
+  // All are there before the first is done, so that nobody takes another's first chunks.
+  std::atomic<int> arrived{0};
+  std::array<std::vector<int64_t>, 3> taken;
+  pool.parallelFor(24, 1, [&](int64_t begin, int64_t end, int worker) {
+    if (taken[worker].empty()) {
+      ++arrived;
+      while (arrived < 3)
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(end - begin, 2);
+    taken[worker].push_back(begin);
+  });
+  for (int worker = 0; worker < 3; ++worker) {
+    // Of its own share first and in order; of others' after that.
+    EXPECT_EQ(taken[worker].front(), 8 * worker);
+    auto own = [&](int64_t begin) { return begin / 8 == worker; };
+    auto others = std::find_if_not(taken[worker].begin(), taken[worker].end(), own);
+    EXPECT_TRUE(std::is_sorted(taken[worker].begin(), others));
+    EXPECT_TRUE(std::none_of(others, taken[worker].end(), own));
+  }
+}
+
+TEST(ThreadPool, AShareThatNobodyComesForIsTakenByOthers) {
+  ThreadPool pool(3);
+  std::atomic<bool> held{true};
+  std::atomic<int64_t> done{0};
+  pool.parallelFor(24, 1, [&](int64_t begin, int64_t end, int worker) {
+    done += end - begin;
+    if (done == 24)
+      held = false;
+    // Workers stay in their first chunk until all others are done.
+    while (worker != 0 && held)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(done, 24);
 }
 
 TEST(ThreadPool, SleepingWorkersWakeUp) {
