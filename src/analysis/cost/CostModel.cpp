@@ -26,8 +26,8 @@ double RegisterTile::efficiency() const {
   double inside = arithmetic / std::max({arithmetic, loads, latency}) * width / (vectors * lanes);
   // Starting values, and what is done with the sums, take as long as so many products of each.
   constexpr double ends = 10;
-  // Other widths than powers of two are loaded and stored in parts.
-  double whole = std::exp2(std::round(std::log2(width))) == width || width > lanes ? 1 : 0.4;
+  // Other widths than powers of two are loaded and stored in parts, or under a mask.
+  double whole = std::exp2(std::round(std::log2(width))) == width || width > lanes ? 1 : 0.8;
   return inside * whole * depth / (depth + ends);
 }
 

@@ -72,7 +72,7 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(product.type))));
   if (group.accumulates(op)) {
     // A result of one column lies along its rows.
-    double filled = width > 1 ? width / (lanes / 2) : 0.5;
+    double filled = width > 1 ? width / (0.6 * lanes) : 0.5;
     return {OperationKind::Window, product.type, product.operations, std::min(filled, 1.0)};
   }
   double depth = 1;
