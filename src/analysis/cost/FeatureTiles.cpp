@@ -31,10 +31,14 @@ int64_t FeatureTiles::propose() const {
   if (features <= 2 * lanes)
     candidates.push_back(features);
   else if (std::ranges::none_of(candidates, isTile))
-    // More than half of two vectors in use, or of four, is better than half of one.
-    for (int64_t most : {2 * lanes, 4 * lanes})
+    // More than half of two vectors in use is better than half of one. Of four, only where nothing
+    // else is: the code generator takes some of those apart into single elements.
+    for (int64_t most : {2 * lanes, 4 * lanes}) {
       for (int64_t tile = most - 1; tile > most / 2; --tile)
         candidates.push_back(tile);
+      if (std::ranges::any_of(candidates, isTile))
+        break;
+    }
   candidates.insert(candidates.end(), {lanes / 2, lanes / 4});
   std::erase_if(candidates, [&](int64_t tile) { return !isTile(tile) && tile != features; });
   int64_t best = 0;

@@ -18,8 +18,13 @@ TEST(FeatureTilesTest, FewFeaturesAreOneTile) {
     EXPECT_EQ(wide(features).propose(), features);
 }
 
-TEST(FeatureTilesTest, MostOfTwoOrFourVectorsWhereNoneDivides) {
+TEST(FeatureTilesTest, MostOfTwoVectorsWhereNoneDivides) {
   EXPECT_EQ(wide(120).propose(), 30);
+  EXPECT_EQ(wide(40).propose(), 20);
+  EXPECT_EQ((FeatureTiles{.features = 20, .lanes = 8, .registers = 32}.propose()), 10);
+}
+
+TEST(FeatureTilesTest, MostOfFourVectorsWhereNothingElseDivides) {
   EXPECT_EQ(wide(37).propose(), 37);
 }
 
