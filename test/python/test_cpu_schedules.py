@@ -438,3 +438,25 @@ def test_many_weights_are_read_once_for_all_rows(tmp_path: Path) -> None:
     by_features, by_rows = hr.load(path), hr.load(path, recipe=as_recipe(name, other))
     inputs = inputs_of(by_features)
     np.testing.assert_allclose(by_features(*inputs), by_rows(*inputs), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels", [40, 88, 104, 200])
+def test_windows_of_each_channel_take_full_vectors_with_something_left_over(
+    tmp_path: Path, channels: int
+) -> None:
+    path = tmp_path / "depthwise.onnx"
+    weights = np.random.default_rng(0).standard_normal((channels, 1, 5, 5)).astype(np.float32)
+    graph = f"""<ir_version: 9, opset_import: ["": 17]>
+      depthwise (float[1,{channels},3,9] x) => (float[1,{channels},3,9] y)
+      <float[{channels},1,5,5] w> {{
+        y = Conv <group = {channels}, pads = [2, 2, 2, 2]> (x, w)
+      }}"""
+    model = onnx.parser.parse_model(graph)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(model, path)
+    kernels_of_it = hr.load(path, target="cpu:x86-64-v4").explain()["kernels"]
+    (convolution,) = (k for k in kernels_of_it if k["kind"] == "tiles")
+    assert "d2.t 16" in convolution["schedule"]
+    x = np.random.default_rng(1).standard_normal((1, channels, 3, 9)).astype(np.float32)
+    here = hr.load(path)
+    np.testing.assert_allclose(here(x), here.reference(x), rtol=1e-4, atol=1e-4)

@@ -71,7 +71,12 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
   if (rows && isContraction(anchor) && !isFeatureBlock(anchor, *rows) && !loops.isOpen(*rows))
     tiles.rows = loops.ranges[*rows];
   int64_t columns = tiles.propose();
-  // Full vectors with something left over beat a divisor that leaves lanes idle.
+  // Full vectors with something left over beat a divisor that leaves lanes idle: products take two,
+  // which share what they broadcast; windows of each channel, which share nothing, take one.
+  bool sharesNothing =
+      linalg::GenericOp(anchor).getIndexingMapsArray().front().isFunctionOfDim(parallel.back());
+  if (sharesNothing && columns % loops.lanes() != 0 && tiles.features > loops.lanes())
+    return loops.lanes();
   return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
 }
 
