@@ -16,18 +16,14 @@ set(CMAKE_BUILD_RPATH ${LLVM_LIBRARY_DIR})
 set(CMAKE_INSTALL_RPATH ${LLVM_LIBRARY_DIR})
 include(HeadraceStaticLLVM)
 
-# Without its time of compilation in it, equal headers make equal objects: ccache serves every clone.
-set(pch_options -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
-add_library(headrace_pch OBJECT ${CMAKE_SOURCE_DIR}/src/dialect/Pch.cpp)
-target_precompile_headers(headrace_pch PRIVATE ${CMAKE_SOURCE_DIR}/src/dialect/Pch.h)
-target_compile_options(headrace_pch PRIVATE ${pch_options})
+headrace_add_precompiled_header(headrace_pch ${CMAKE_SOURCE_DIR}/src/dialect/Pch.h)
+set(headrace_pch headrace_pch) # that of the folder at hand: tests have another
 
 # headrace_add_library(NAME SOURCES a.cpp ... LINK lib ... )
 function(headrace_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_precompile_headers(${name} REUSE_FROM headrace_pch)
-  target_compile_options(${name} PRIVATE ${pch_options})
+  headrace_precompile(${name} headrace_pch)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} headrace_mlir)
 endfunction()
 
@@ -35,9 +31,6 @@ endfunction()
 function(headrace_add_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_precompile_headers(${name} REUSE_FROM headrace_pch)
-  # The precompiled header is position-independent the way of libraries; an executable must agree.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC ${pch_options})
+  headrace_precompile(${name} ${headrace_pch} ${headrace_pch_options})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
