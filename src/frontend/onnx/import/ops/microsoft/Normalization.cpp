@@ -1,5 +1,5 @@
 // Normalizations of com.microsoft, with the additions and embeddings before them.
-#include "frontend/onnx/import/ops/Normalization.h"
+#include "frontend/onnx/import/ops/reductions/Normalization.h"
 
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 

@@ -3,8 +3,8 @@
 // so that the product itself reads bytes, and sums over constants are constants. It holds modulo
 // 2^32 whatever overflows.
 #include "frontend/common/Products.h"
-#include "frontend/onnx/import/ops/Convolution.h"
-#include "frontend/onnx/import/ops/Quantization.h"
+#include "frontend/onnx/import/ops/products/Quantization.h"
+#include "frontend/onnx/import/ops/windows/Convolution.h"
 
 using namespace mlir;
 

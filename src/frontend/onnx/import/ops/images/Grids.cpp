@@ -1,7 +1,7 @@
 // Images read at the places of a grid, and grids of affine transforms.
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Windows.h"
+#include "frontend/onnx/import/ops/windows/Windows.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;

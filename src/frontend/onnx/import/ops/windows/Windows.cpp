@@ -1,5 +1,5 @@
 // Convolution and pooling: a window that slides over the spatial dimensions.
-#include "frontend/onnx/import/ops/Windows.h"
+#include "frontend/onnx/import/ops/windows/Windows.h"
 
 #include "frontend/onnx/import/Operators.h"
 #include "runtime/system/Text.h"

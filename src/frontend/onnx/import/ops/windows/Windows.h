@@ -1,7 +1,7 @@
 // Windows that slide over the spatial dimensions of an image.
 #pragma once
 
-#include "frontend/onnx/import/ops/Convolution.h"
+#include "frontend/onnx/import/ops/windows/Convolution.h"
 
 namespace headrace::onnx {
 

@@ -1,4 +1,4 @@
-#include "frontend/onnx/import/ops/AttentionParts.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 #include "frontend/common/Products.h"
 

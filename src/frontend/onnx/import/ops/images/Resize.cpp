@@ -1,6 +1,6 @@
 // Images in another resolution: which axes get which size, and how.
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Interpolation.h"
+#include "frontend/onnx/import/ops/images/Interpolation.h"
 #include "runtime/system/Text.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Floats to integers and float8 and back, with scales and zero points for the tensor, for each
 // position of an axis or for blocks of them.
-#include "frontend/onnx/import/ops/Quantization.h"
+#include "frontend/onnx/import/ops/products/Quantization.h"
 
 #include "frontend/onnx/import/ops/Composing.h"
 

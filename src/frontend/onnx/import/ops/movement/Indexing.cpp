@@ -1,6 +1,6 @@
 // Parts of tensors, and tensors put together from parts.
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Padding.h"
+#include "frontend/onnx/import/ops/movement/Padding.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Normalization and softmax.
-#include "frontend/onnx/import/ops/Normalization.h"
+#include "frontend/onnx/import/ops/reductions/Normalization.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 // Tensors made larger, smaller or partly zero, by the position of each element.
-#include "frontend/onnx/import/ops/Padding.h"
+#include "frontend/onnx/import/ops/movement/Padding.h"
 
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"

@@ -1,4 +1,4 @@
-#include "frontend/onnx/import/ops/Recurrence.h"
+#include "frontend/onnx/import/ops/sequences/Recurrence.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -2,7 +2,7 @@
 // contain it.
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Windows.h"
+#include "frontend/onnx/import/ops/windows/Windows.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-#include "frontend/onnx/import/ops/Rotary.h"
+#include "frontend/onnx/import/ops/sequences/Rotary.h"
 
-#include "frontend/onnx/import/ops/AttentionParts.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Gradient (ai.onnx.preview.training): derivatives of a value of the graph by others, written by
 // the rules that the operators have for it.
-#include "frontend/onnx/import/ops/Gradient.h"
+#include "frontend/onnx/import/ops/training/Gradient.h"
 
 #include "dialect/gradient/Builders.h"
 #include "frontend/onnx/import/ops/Composing.h"

@@ -1,7 +1,7 @@
 // Operators over sequences that hand a state of fixed size from one call to the next.
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Products.h"
-#include "frontend/onnx/import/ops/AttentionParts.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 // Elements picked and placed by the indices that another tensor holds.
-#include "frontend/onnx/import/ops/Elements.h"
+#include "frontend/onnx/import/ops/movement/Elements.h"
 
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"

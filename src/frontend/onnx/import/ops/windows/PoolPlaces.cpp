@@ -1,7 +1,7 @@
 // Where the maxima of a pooling were, and values put back there.
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Windows.h"
+#include "frontend/onnx/import/ops/windows/Windows.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // far, then tensors, their gradients and what the optimizer keeps of each; outputs are new tensors,
 // then what is kept.
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/Gradient.h"
+#include "frontend/onnx/import/ops/training/Gradient.h"
 
 using namespace mlir;
 

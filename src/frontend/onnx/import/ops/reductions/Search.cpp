@@ -1,7 +1,7 @@
 // Where the largest and smallest elements along an axis are.
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/Elements.h"
+#include "frontend/onnx/import/ops/movement/Elements.h"
 
 using namespace mlir;
 

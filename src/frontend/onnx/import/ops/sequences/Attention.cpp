@@ -1,6 +1,6 @@
 // Attention of the standard and of its preview domain.
 #include "frontend/onnx/import/Subgraph.h"
-#include "frontend/onnx/import/ops/AttentionParts.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 using namespace mlir;
 

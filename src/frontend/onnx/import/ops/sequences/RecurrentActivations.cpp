@@ -1,4 +1,4 @@
-#include "frontend/onnx/import/ops/RecurrentActivations.h"
+#include "frontend/onnx/import/ops/sequences/RecurrentActivations.h"
 
 #include "dialect/scalar/Formulas.h"
 #include "runtime/system/Text.h"

@@ -1,6 +1,6 @@
 // Every axis is resized by itself: each place of the result sums a few elements of the input, which
 // ones and with which weights being two small tables.
-#include "frontend/onnx/import/ops/Interpolation.h"
+#include "frontend/onnx/import/ops/images/Interpolation.h"
 
 #include "frontend/common/Compute.h"
 
