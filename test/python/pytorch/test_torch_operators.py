@@ -1,7 +1,7 @@
 """PyTorch's own samples of its operators: what is compiled has the results and gradients of eager
 mode, and the rest is left to PyTorch.
 
-`torch_operators.txt` says which is which; `python test/python/test_torch_operators.py` writes it.
+`torch_operators.txt` says which is which; `python test/python/pytorch/test_torch_operators.py` writes it.
 """
 
 from __future__ import annotations

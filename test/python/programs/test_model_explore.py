@@ -7,7 +7,7 @@ from pathlib import Path
 import headrace as hr
 import pytest
 
-DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx"
 
 
 def product() -> hr.Model:

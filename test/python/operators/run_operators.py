@@ -1,6 +1,6 @@
 """Runs every case of the ONNX operators through the command line: for builds without the Python package.
 
-    python test/python/run_operators.py build/asan/bin/headrace
+    python test/python/operators/run_operators.py build/asan/bin/headrace
 
 Importer, compiler and compiled kernels run in that program, whose sanitizers report by its exit status.
 """

@@ -10,7 +10,7 @@ import headrace as hr
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "build" / "systemds-scripts" / "scripts" / "builtin"
+FOLDER = Path(__file__).resolve().parents[3] / "build" / "systemds-scripts" / "scripts" / "builtin"
 pytestmark = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="bench/scripts/fetch_systemds_scripts.py has not been run"
 )

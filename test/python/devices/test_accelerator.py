@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-MACHINE = Path(__file__).resolve().parents[2] / "examples/accelerators/vector-64.json"
+MACHINE = Path(__file__).resolve().parents[3] / "examples/accelerators/vector-64.json"
 
 
 @pytest.fixture

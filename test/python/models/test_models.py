@@ -12,7 +12,7 @@ import headrace
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 MODELS = ["lenet", "mlp", "resnet18", "mobilenet_v2", "bert_layer", "mish", "softmax", "layernorm"]
 TARGETS = ["cpu", "cpu:x86-64-v3", "cpu:x86-64-v2"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headrace import _core
 
-STUB = ast.parse((Path(__file__).resolve().parents[2] / "python/headrace/_core.pyi").read_text())
+STUB = ast.parse((Path(__file__).resolve().parents[3] / "python/headrace/_core.pyi").read_text())
 
 
 def public(names: list[str]) -> set[str]:
