@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import headrace as hr
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-from onnx import TensorProto, helper, parser  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+
+from cases import graph_text  # noqa: E402
 
 
 @pytest.fixture
 def load(tmp_path: Path):
     """A model from the text of its graph."""
 
-    def make(text: str, opset: int = 17, head: str = "", tail: str = "") -> hr.Model:
-        imports = f'opset_import: ["" : {opset}{head}]'
-        model = parser.parse_model(f"<ir_version: 8, {imports}>\n{text}\n{tail}")
-        path = tmp_path / "model.onnx"
-        path.write_bytes(model.SerializeToString())
-        return hr.load(path)
+    def make(text: str, **options: Any) -> hr.Model:
+        return hr.load(graph_text.write(tmp_path / "model.onnx", text, **options))
 
     return make
 
@@ -344,8 +343,8 @@ def test_numbers_become_strings_and_come_back(load) -> None:
 def test_functions_of_the_model_are_written_out(load) -> None:
     model = load(
         "m (float[N] x) => (float[N] y) { y = mine.twice(x) }",
-        head=', "mine" : 1',
-        tail='<domain: "mine", opset_import: ["" : 17]> twice (a) => (b) { b = Add(a, a) }',
+        imports=', "mine" : 1',
+        functions='<domain: "mine", opset_import: ["" : 17]> twice (a) => (b) { b = Add(a, a) }',
     )
     assert not model.staged
     x = np.arange(3, dtype=np.float32)

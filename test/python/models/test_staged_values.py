@@ -6,8 +6,11 @@ from pathlib import Path
 
 import headrace as hr
 import numpy as np
-import onnx.parser
 import pytest
+
+from cases import graph_text
+
+pytest.importorskip("onnx")
 
 X = np.arange(60, dtype=np.float32).reshape(20, 3)
 FAR = np.iinfo(np.int64).max
@@ -16,9 +19,7 @@ FAR = np.iinfo(np.int64).max
 @pytest.fixture
 def load(tmp_path: Path):
     def make(text: str) -> hr.Model:
-        path = tmp_path / "model.onnx"
-        onnx.save(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> {text}'), path)
-        return hr.load(path)
+        return hr.load(graph_text.write(tmp_path / "model.onnx", text, opset=18))
 
     return make
 

@@ -13,6 +13,8 @@ import pytest
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
+from cases import graph_text  # noqa: E402
+
 TABLE = np.arange(30, dtype=np.float32).reshape(10, 3)
 TYPES = {
     "int8": TensorProto.INT8,
@@ -324,9 +326,7 @@ def test_lengths_of_recurrent_layers_are_as_many_as_sequences(tmp_path, batch: s
         f"m (float[5,{batch},3] x, float[1,12,3] w, float[1,12,4] r, int32[L] lengths) => (float y)"
         "{ y = GRU<hidden_size=4>(x, w, r, , lengths) }"
     )
-    path = tmp_path / "model.onnx"
-    onnx.save(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 14]> {text}'), path)
-    model = hr.load(path)
+    model = hr.load(graph_text.write(tmp_path / "model.onnx", text, opset=14))
     x, w, r = (np.ones(shape, np.float32) for shape in ((5, 2, 3), (1, 12, 3), (1, 12, 4)))
     assert model(x, w, r, np.array([5, 3], np.int32)).shape == (5, 1, 2, 4)
     for count in (1, 3):

@@ -14,6 +14,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from cases import graph_text
+
 COMMAND = os.environ["HEADRACE_BIN"]
 MODELS = ["lenet", "mlp", "softmax", "layernorm", "bert_layer"]
 
@@ -446,12 +448,11 @@ def test_windows_of_each_channel_take_full_vectors_with_something_left_over(
 ) -> None:
     path = tmp_path / "depthwise.onnx"
     weights = np.random.default_rng(0).standard_normal((channels, 1, 5, 5)).astype(np.float32)
-    graph = f"""<ir_version: 9, opset_import: ["": 17]>
-      depthwise (float[1,{channels},3,9] x) => (float[1,{channels},3,9] y)
+    graph = f"""depthwise (float[1,{channels},3,9] x) => (float[1,{channels},3,9] y)
       <float[{channels},1,5,5] w> {{
         y = Conv <group = {channels}, pads = [2, 2, 2, 2]> (x, w)
       }}"""
-    model = onnx.parser.parse_model(graph)
+    model = graph_text.parse(graph)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     onnx.save(model, path)
     kernels_of_it = hr.load(path, target="cpu:x86-64-v4").explain()["kernels"]

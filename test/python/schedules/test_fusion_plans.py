@@ -8,7 +8,7 @@ import headrace as hr
 import numpy as np
 import pytest
 
-from bench.fusion.programs import EXPRESSIONS, PROGRAMS, Program
+from cases.fusion import EXPRESSIONS, PROGRAMS, Program
 
 CHAIN = Program(
     "chain",

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
+from cases import graph_text
 from cases.graphs.onnx_graphs import generate
 from cases.graphs.recipes import partial
 
@@ -39,15 +40,13 @@ def test_the_compiler_follows_its_own_recipe(digits_path: Path, target: str) -> 
 
 
 def test_a_kernel_whose_operators_cancel_is_compiled_and_followed(tmp_path: Path) -> None:
-    path = tmp_path / "cancels.onnx"
-    graph = """<ir_version: 9, opset_import: ["": 13]>
-      cancels (float[n,12,1,1] x) => (float[?,?,?,?] same, float[?,?,?,?] most) {
+    graph = """cancels (float[n,12,1,1] x) => (float[?,?,?,?] same, float[?,?,?,?] most) {
         y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)
         negative = Neg (y)
         same = Neg (negative)
         most = Max (y, same)
       }"""
-    onnx.save(onnx.parser.parse_model(graph), path)
+    path = graph_text.write(tmp_path / "cancels.onnx", graph, opset=13)
     recipe = hr.load(path).explain()["recipe"]
     model = hr.load(path, recipe=recipe)
     x = np.arange(36, dtype=np.float32).reshape(3, 12, 1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+from cases import graph_text
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,8 @@ class Program:
     def write(self, folder: Path) -> Path:
         """The graph as a file; its nodes are called after their first results."""
         import onnx
-        import onnx.parser
 
-        model = onnx.parser.parse_model(HEAD + self.text)
+        model = graph_text.parse(self.text, opset=18)
         for node in model.graph.node:
             node.name = node.name or node.output[0]
         onnx.checker.check_model(model)
