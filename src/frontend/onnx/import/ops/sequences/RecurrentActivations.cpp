@@ -9,12 +9,6 @@ namespace headrace::onnx {
 
 Value Activation::apply(ScalarMath &m, Value x) const {
   auto number = [&](double value) { return m.number(x, value); };
-  if (name == "tanh")
-    return m.op<math::TanhOp>(x);
-  if (name == "sigmoid")
-    return formulas::sigmoid(m, x);
-  if (name == "relu")
-    return formulas::relu(m, x);
   if (name == "affine")
     return m.add(m.mul(number(alpha), x), number(beta));
   if (name == "leakyrelu")
@@ -27,9 +21,7 @@ Value Activation::apply(ScalarMath &m, Value x) const {
     return formulas::hardSigmoid(m, x, alpha, beta);
   if (name == "elu")
     return formulas::elu(m, x, number(alpha));
-  if (name == "softsign")
-    return formulas::softsign(m, x);
-  return formulas::softplus(m, x);
+  return findFormula(name)->write(m, x);
 }
 
 namespace {
