@@ -14,7 +14,7 @@ import pytest
 hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from headrace.torch import FallbackWarning, _execute, _runnable  # noqa: E402
+from headrace.torch import FallbackWarning, _backend, _execute, _runnable  # noqa: E402
 
 from cases.torch_models import MODELS, BertLayer, LeNet, SmallConvNet, mlp  # noqa: E402
 
@@ -157,6 +157,35 @@ def test_sizes_that_are_computed_with() -> None:
     for batch in (3, 4, 9):
         x = torch.randn(batch, 4)
         torch.testing.assert_close(compiled(x), scaled(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "others", "given"),
+    [
+        (lambda x: x * x.shape[0] / (x.shape[0] + 2), (), []),
+        (lambda x: x.sum() / (x.numel() - 1) + x.shape[1] // 2, (), []),
+        (lambda x, k: x + k * x.shape[0], (7, 11, 5), ["number 0"]),
+        (lambda x, k: x + (k + 1) ** 2 * x.shape[0] - (k + 1), (0.5, 2.25, -1.5), None),
+    ],
+)
+def test_only_python_numbers_are_inputs_beside_tensors(
+    monkeypatch: pytest.MonkeyPatch, function, others: tuple, given: list[str] | None
+) -> None:
+    programs = []
+
+    def record(*arguments: object) -> object:
+        programs.append(lower(*arguments))
+        return programs[-1]
+
+    lower = _backend.lower
+    monkeypatch.setattr(_backend, "lower", record)
+    compiled = torch.compile(function, backend="headrace", dynamic=True)
+    for i, batch in enumerate((3, 4, 9)):
+        arguments = [torch.randn(batch, 4).double(), *others[i : i + 1]]
+        torch.testing.assert_close(compiled(*arguments), function(*arguments))
+    names = [name for name in programs[-1].names if not name.startswith("input ")]
+    assert not any(name.startswith("size") for name in names)
+    assert given is None or names == given
 
 
 def test_sizes_in_the_way_are_settled() -> None:
