@@ -1,4 +1,4 @@
-// What a model is made of, for the files that implement it.
+// The parts of a model, for the files that implement it.
 #pragma once
 
 #include "driver/Model.h"

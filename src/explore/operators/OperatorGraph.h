@@ -1,4 +1,4 @@
-// A program as operators with the volumes that they move: what task graphs are made of
+// A program as operators with the volumes that they move, from which task graphs are made
 // (OperatorTasks.h). Operators come from a model (driver/OperatorsOfProgram.h) or from a list of
 // sizes (SizedProgram.h).
 #pragma once

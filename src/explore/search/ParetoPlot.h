@@ -1,4 +1,4 @@
-// Implementations as a picture: what they move against how long they take.
+// Implementations as a Pareto plot: off-chip volume against makespan.
 #pragma once
 
 #include "explore/search/Exploration.h"

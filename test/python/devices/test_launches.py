@@ -144,7 +144,7 @@ REFUSED = [
     (row_sums(64, 510), "S: columns vector=4", "expected a number that divides the 510 elements"),
     # tiles
     (doubled(8, 8), "Y: tiles", "expected an element-wise function of one tensor that is transposed"),
-    (transposed(), "T: tiles along=1", "along: expected 0: the dimension along which what is read"),
+    (transposed(), "T: tiles along=1", "along: expected 0: the contiguous dimension of the operand"),
     (transposed(), "T: tiles threads=96", "threads: expected a power of two, so that they share"),
     # products
     (row_sums(), "S: product", "expected a matrix product: sums of products of two tensors'"),

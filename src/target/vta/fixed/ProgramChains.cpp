@@ -247,7 +247,7 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
     throw Refusal("its windows have gaps");
   Chain chain = of(pool.getInput());
   if (!chain.offsetOfCells())
-    throw Refusal("what it reads is not stored as integers of 8 bits before");
+    throw Refusal("its operand is not stored as integers of 8 bits before");
   MaxPool core{slidingOf(pool), pool.getWindow()[0], pool.getWindow()[1]};
   chain.result = Operator{"", chain.sources[0].image, core, {}}.result();
   chain.core = core;

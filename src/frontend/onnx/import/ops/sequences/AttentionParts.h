@@ -1,5 +1,5 @@
-// What the operators for attention of several domains have in common: heads apart, masks as
-// additions to scores, groups of query heads that share a head of keys, and the product itself.
+// Common parts of the attention operators of several domains: heads apart, masks as additions to
+// scores, groups of query heads that share a head of keys, and the product itself.
 #pragma once
 
 #include "frontend/onnx/import/ops/Composing.h"
