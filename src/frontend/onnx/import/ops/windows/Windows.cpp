@@ -112,22 +112,24 @@ Value perFeature(NodeContext &c, Value values, int64_t spatialRank) {
   return c.reshape(values, shape);
 }
 
-static void importConv(NodeContext &c) {
+Value convolution(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats), filter = c.input(1);
   c.checkSameType(0, 1);
   ConvolutionAttributes conv = readConvolution(c, 1);
   Value result = c.infer<hr::ConvOp>(input, filter, conv.strides, conv.dilations, conv.pads,
                                      conv.groups, hr::ChannelLayout::First, TypeAttr());
   if (!c.has(2))
-    return c.result(result);
+    return result;
   c.checkRank(2, 1);
   c.checkSameType(0, 2);
   if (!sameSize(c.shape(2)[0], c.shape(1)[0]))
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, found {2}", c.nameOfInput(2),
            c.text({c.shape(1)[0]}), c.text(c.shape(2)));
   Value bias = perFeature(c, c.input(2), c.rank(0) - 2);
-  c.result(c.map({result, bias}, [](ScalarMath &m, ValueRange x) { return m.add(x[0], x[1]); }));
+  return c.map({result, bias}, [](ScalarMath &m, ValueRange x) { return m.add(x[0], x[1]); });
 }
+
+static void importConv(NodeContext &c) { c.result(convolution(c)); }
 
 /// How much further than its high pad the last window reaches when the result's size is rounded up.
 static SmallVector<int64_t> overhang(NodeContext &c, const Window &window) {
