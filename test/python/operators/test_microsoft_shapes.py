@@ -58,13 +58,13 @@ CACHE = (F32, [1, 2, 5, 8])
             "SkipLayerNormalization",
             [(F32, []), (F32, []), VECTOR],
             {},
-            "expected a tensor and what is",
+            "expected a tensor and a residual",
         ),
         (
             "SkipLayerNormalization",
             [VECTOR, (F32, [2, 8]), VECTOR],
             {},
-            "expected a tensor and what is",
+            "expected a tensor and a residual",
         ),
         (
             "SkipSimplifiedLayerNormalization",
