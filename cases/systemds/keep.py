@@ -4,7 +4,7 @@
     python cases/systemds/keep.py
 
 To be run after generate.py, and read with care before it is committed: differences that no rule
-explains are shown and not written. The reasons are spelled out in test/python/test_systemds_results.py
+explains are shown and not written. The reasons are spelled out in test/python/scripts/test_systemds_results.py
 and docs/scripts.md.
 """
 

@@ -16,6 +16,7 @@ Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
 Code written for onnxruntime runs with `hr.InferenceSession` in place of its own.
 """
 
+from headrace import _functions
 from headrace._core import __version__
 from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
@@ -40,34 +41,7 @@ from headrace._expressions import (
     sum,
     var,
 )
-from headrace._functions import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    cbrt,
-    ceil,
-    cos,
-    cosh,
-    erf,
-    exp,
-    exp2,
-    expm1,
-    floor,
-    log,
-    log1p,
-    log2,
-    log10,
-    round,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)
+from headrace._functions import *  # noqa: F403
 from headrace._gradient import (
     ForwardBackward,
     ValueAndGrad,
@@ -108,32 +82,6 @@ from headrace.errors import (
 )
 
 __all__ = [
-    "sqrt",
-    "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "erf",
-    "floor",
-    "ceil",
-    "round",
-    "trunc",
     "Axis",
     "DeviceArray",
     "DivisionByZeroError",
@@ -200,3 +148,4 @@ __all__ = [
     "write_package",
     "write_script_package",
 ]
+__all__ += _functions.__all__

@@ -336,7 +336,7 @@ def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[...
 
 
 def select(condition: Any, yes: Any, no: Any) -> Expr:
-    """`yes` where the condition holds, `no` elsewhere. What is not chosen may lie outside."""
+    """`yes` where the condition holds, `no` elsewhere. The branch not chosen may lie outside."""
     return apply("select", condition, yes, no)
 
 

@@ -6,6 +6,35 @@ from typing import Any
 
 from headrace._expressions import Expr, apply
 
+__all__ = [
+    "sqrt",
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+]
+
 
 def sqrt(value: Any) -> Expr:
     return apply("sqrt", value)

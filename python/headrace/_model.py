@@ -22,8 +22,8 @@ class TensorSpec(NamedTuple):
     """An input or output: its name, element type ("f32"), and shape.
 
     A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
-    such names ("2*batch"). What is no tensor of numbers has the type "string", "sequence(f32)" or
-    "optional(f32)"; the shape is None where the rank is not known.
+    such names ("2*batch"). A value that is no tensor of numbers has the type "string",
+    "sequence(f32)" or "optional(f32)"; the shape is None where the rank is not known.
     """
 
     name: str

@@ -101,7 +101,7 @@ class StageLaunch:
         self.name = name
 
     def launch(self, kind: str, **parameters: int) -> None:
-        """Launch it so. What is not given, the compiler chooses."""
+        """Launch it so. The compiler chooses all that is not given."""
         given = [f"{name}={operator.index(value)}" for name, value in parameters.items()]
         self._core.apply_text(" ".join([f"{self.name}: {kind}", *given]) + "\n")
 

@@ -91,8 +91,8 @@ class Script:
     """A script ready to be called with the variables it starts from; made by `headrace.script`.
 
     Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and whatever else speaks DLPack
-    or the buffer protocol; arrays of doubles are used in place. What was compiled for one call
-    serves the next.
+    or the buffer protocol; arrays of doubles are used in place. Code compiled for one call serves
+    the next.
     """
 
     def __init__(self, session: Any, arguments: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ def module(
 
     With `training`, autograd works as before, by gradients that Headrace takes of the program;
     without it, results have no gradient and nothing is kept for one. `dynamic` is that of
-    `torch.compile`; further options are those of `headrace.load`. What is not supported runs in
+    `torch.compile`; further options are those of `headrace.load`. Unsupported parts run in
     PyTorch, and a `headrace.torch.FallbackWarning` says so.
     """
     if target is None:

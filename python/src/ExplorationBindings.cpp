@@ -1,6 +1,6 @@
 // Exploration of models: their task graphs on arrays of processing elements.
 #include "driver/Model.h"
-#include "explore/ProgramExploration.h"
+#include "explore/search/ProgramExploration.h"
 #include "runtime/system/Error.h"
 
 #include "Bindings.h"

@@ -1,4 +1,4 @@
-// What front ends know of sizes that are open.
+// Expected values of open sizes, as front ends know them.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

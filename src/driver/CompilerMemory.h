@@ -1,4 +1,4 @@
-// What compiling leaves in memory and running does not need.
+// Memory that compiling leaves behind and running does not need.
 #pragma once
 
 #include <cstddef>

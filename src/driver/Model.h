@@ -4,7 +4,7 @@
 
 #include "driver/ProgramGraph.h"
 #include "driver/Settings.h"
-#include "explore/OperatorGraph.h"
+#include "explore/operators/OperatorGraph.h"
 #include "runtime/program/Executable.h"
 #include "runtime/program/Explanation.h"
 #include "runtime/program/Program.h"

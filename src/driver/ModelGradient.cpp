@@ -9,22 +9,26 @@
 
 namespace headrace {
 
-std::optional<LevelOneProgram> Model::Impl::afterGradientPhase(const std::string &phase,
-                                                               const GradientOptions &options) {
+using NamedGraphs = std::vector<std::pair<std::string, ProgramGraph>>;
+
+template <class Shown>
+std::optional<Shown>
+Model::Impl::afterGradientPhase(const std::string &phase, const GradientOptions &options,
+                                Shown (*shown)(const Impl &, LevelOneProgram)) {
+  std::lock_guard lock(*compileLock);
+  CompilerSection section;
   requirePhase(phase, /*hasGradient=*/true);
-  return headrace::afterGradientPhase(copied(sourceFor("its gradient")), options, Direction::Apart,
-                                      phase, settings.target,
-                                      GradientRecipe::of(settings.recipe).split);
+  auto program = headrace::afterGradientPhase(copied(sourceFor("its gradient")), options,
+                                              Direction::Apart, phase, settings.target,
+                                              GradientRecipe::of(settings.recipe).split);
+  return program ? std::optional(shown(*this, std::move(*program))) : std::nullopt;
 }
 
 std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
                               const Sizes &sizes) const {
-  {
-    std::lock_guard lock(*impl->compileLock);
-    CompilerSection section;
-    if (auto program = impl->afterGradientPhase(phase, options))
-      return printed(*program->module);
-  }
+  auto text = [](const Impl &, LevelOneProgram program) { return printed(*program.module); };
+  if (auto found = impl->afterGradientPhase<std::string>(phase, options, text))
+    return *found;
   ForwardBackward pair = forwardAndBackward(options);
   return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
          pair.backward->ir(phase, sizes);
@@ -33,18 +37,18 @@ std::string Model::gradientIr(const std::string &phase, const GradientOptions &o
 std::vector<std::pair<std::string, ProgramGraph>>
 Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
                       const Sizes &sizes) const {
-  {
-    std::lock_guard lock(*impl->compileLock);
-    CompilerSection section;
-    if (auto program = impl->afterGradientPhase(phase, options)) {
-      std::vector<std::pair<std::string, ProgramGraph>> graphs;
-      for (auto &[name, part] : programsByDirection(std::move(*program))) {
-        graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl->settings)));
-        graphs.back().second.model = part.name;
-        graphs.back().second.phase = phase;
-      }
-      return graphs;
+  auto graphs = [](const Impl &impl, LevelOneProgram program) {
+    NamedGraphs graphs;
+    for (auto &[name, part] : programsByDirection(std::move(program))) {
+      graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl.settings)));
+      graphs.back().second.model = part.name;
     }
+    return graphs;
+  };
+  if (auto found = impl->afterGradientPhase<NamedGraphs>(phase, options, graphs)) {
+    for (auto &[name, graph] : *found)
+      graph.phase = phase;
+    return std::move(*found);
   }
   ForwardBackward pair = forwardAndBackward(options);
   return {{"forward", pair.forward->graph(phase, sizes)},

@@ -1,4 +1,4 @@
-// What a model is made of, for the files that implement it.
+// The parts of a model, for the files that implement it.
 #pragma once
 
 #include "driver/Model.h"
@@ -65,10 +65,11 @@ struct Model::Impl {
   }
 
   void requirePhase(const std::string &phase, bool hasGradient) const;
-  /// The program after a phase of its gradient's, forward and backward apart; nothing where the
-  /// phase comes after those. Under the lock.
-  std::optional<LevelOneProgram> afterGradientPhase(const std::string &phase,
-                                                    const GradientOptions &options);
+  /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it
+  /// readable under the lock; nothing where the phase comes after those.
+  template <class Shown>
+  std::optional<Shown> afterGradientPhase(const std::string &phase, const GradientOptions &options,
+                                          Shown (*shown)(const Impl &, LevelOneProgram));
 };
 
 inline LevelOneProgram copied(LevelOneProgram &program) {

@@ -1,7 +1,7 @@
 // A program at level 1 as operators with the volumes that they move, for exploration.
 #pragma once
 
-#include "explore/OperatorGraph.h"
+#include "explore/operators/OperatorGraph.h"
 #include "target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,4 @@
-// Files of pictures in, pixels out: what decodes JPEG, JPEG 2000, PNG, WebP and TIFF are the
+// Image decoding: files in, pixels out. JPEG, JPEG 2000, PNG, WebP and TIFF are decoded by the
 // system's libraries, loaded when the first picture of their format comes; BMP and portable maps
 // are read here. Files may be anybody's: none crashes, or takes more memory than the largest
 // picture allowed.

@@ -1,4 +1,4 @@
-// What a user may choose about quantization.
+// Options of quantization.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What targets share whose kernels are text for an engine to interpret: no schedules, no library
+// Base of targets whose kernels are text for an engine to interpret: no schedules, no library
 // routines, and an attribute of a kernel's module as its code.
 #pragma once
 

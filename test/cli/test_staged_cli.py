@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 onnx = pytest.importorskip("onnx")
-from onnx import parser  # noqa: E402
+
+from cases import graph_text  # noqa: E402
 
 BIN = os.environ.get("HEADRACE_BIN")
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
@@ -18,10 +19,7 @@ pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
 @pytest.fixture
 def write(tmp_path: Path):
     def make(text: str, opset: int = 20) -> Path:
-        model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
-        path = tmp_path / "model.onnx"
-        path.write_bytes(model.SerializeToString())
-        return path
+        return graph_text.write(tmp_path / "model.onnx", text, opset)
 
     return make
 

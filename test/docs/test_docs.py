@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -120,6 +121,28 @@ def test_lines_of_prose_hold_120_columns(page: Path) -> None:
     prose = re.sub(r"^```.*?^```|^   ```.*?^   ```", "", page.read_text(), flags=re.S | re.M)
     long = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")]
     assert long == []
+
+
+def first_comment(header: Path) -> str:
+    lines = header.read_text().splitlines()
+    comment = itertools.takewhile(lambda line: line.startswith("//"), lines)
+    return " ".join(line.lstrip("/ ") for line in comment)
+
+
+def prose_of(page: Path) -> str:
+    """Paragraphs as lines, without headings and code."""
+    text = re.sub(r"^ *```.*?^ *```|^#.*?$", "", page.read_text(), flags=re.S | re.M)
+    return re.sub(r"\n(?! *[-|\n])", " ", text)
+
+
+def test_sentences_name_their_subject() -> None:
+    """Of pages and of the first comments of headers: no sentence is about "what" or "those"."""
+    headers = [path for folder in ("src", "tools") for path in (ROOT / folder).rglob("*.h")]
+    texts = {path: first_comment(path) for path in headers} | {p: prose_of(p) for p in PAGES}
+    nameless = re.compile(r"(?:^|[.!] |^- |\| )(?:What|Those) [^.?|]*(?:[.|]|$)", re.M)
+    found = [f"{path}: {text}" for path, t in texts.items() for text in nameless.findall(t)]
+    assert len(texts) > 400
+    assert found == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,8 +1,8 @@
 // Any text as a task graph, or as operators given by their sizes: read, scheduled, tried out.
-#include "explore/Measures.h"
-#include "explore/ProgramExploration.h"
-#include "explore/SizedProgram.h"
-#include "explore/TaskGraphFile.h"
+#include "explore/graph/Measures.h"
+#include "explore/graph/TaskGraphFile.h"
+#include "explore/operators/SizedProgram.h"
+#include "explore/search/ProgramExploration.h"
 #include "runtime/system/Error.h"
 
 #include <cstdlib>

@@ -67,8 +67,7 @@ class Context:
         self._sizes: dict[sympy.Expr, Size] = {}
         self._examples: dict[str, int] = {}
         self.dimensions: set[sympy.Symbol] = set()  # symbols that are sizes of inputs
-        self.size_inputs: dict[sympy.Expr, Any] = {}  # other numbers that are computed with
-        self._size_tensors: dict[sympy.Expr, Tensor] = {}
+        self.given: dict[sympy.Expr, Tensor] = {}  # Python numbers, which are inputs of their own
         self.draws: list[tuple[fx.Node, str]] = []
 
     # The node's result as PyTorch sees it.
@@ -174,28 +173,15 @@ class Context:
 
     def scalar(self, value: Any, dtype: str) -> Tensor:
         if isinstance(value, (torch.SymInt, torch.SymFloat)):
-            return self.builder.cast(self.size_as_data(value), dtype)
+            return self.builder.cast(self._number(value.node.expr), dtype)
         return self.builder.scalar(float(value), dtype)
 
-    def size_as_data(self, size: Any) -> Tensor:
-        """A size that is computed with, in double precision.
-
-        A number that is no tensor's size (a Python number that changes) is one more input, given at
-        each call.
-        """
-        expr = size.node.expr
-        if expr.free_symbols <= self.dimensions:
-            return self._number(expr)
-        if expr not in self.size_inputs:
-            name = f"size {len(self.size_inputs)}"
-            self._size_tensors[expr] = self.builder.input(name, "f64", [])
-            self.size_inputs[expr] = size
-        return self._size_tensors[expr]
-
     def _number(self, expr: sympy.Expr) -> Tensor:
-        """The value of an expression over sizes, of rank 0."""
+        """The value of an expression over sizes and Python numbers, of rank 0 in double precision."""
         if expr.is_number:
             return self.builder.scalar(float(expr), "f64")
+        if not expr.free_symbols & self.dimensions:
+            return self._given(expr)
         if isinstance(expr, sympy.Symbol):
             return self.builder.size_as_data(self.size(expr), "f64")
         function = OF_SIZES.get(type(expr).__name__)
@@ -207,6 +193,12 @@ class Context:
         for part in others:
             total = self.builder.elementwise(function, [total, part])
         return total
+
+    def _given(self, expr: sympy.Expr) -> Tensor:
+        """A number that no size tells (a Python number that changes): one more input."""
+        if expr not in self.given:
+            self.given[expr] = self.builder.input(f"number {len(self.given)}", "f64", [])
+        return self.given[expr]
 
     def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
         return self.builder.broadcast(self.scalar(value, dtype), list(shape))

@@ -62,7 +62,7 @@ class Executor:
         symbols = None
         if program.numeric:
             symbols = read_symbols(program.symbols, args)
-        if program.sizes or program.draws:
+        if program.given or program.draws:
             call = self.record(args) if wanted else None
             inputs += self.extra(symbols)
         elif wanted:
@@ -102,11 +102,11 @@ class Executor:
         ]
 
     def extra(self, symbols: dict[Any, Any]) -> list[torch.Tensor]:
-        """Sizes that are computed with, and random numbers."""
+        """Python numbers that are computed with, and random numbers."""
         device = self.program.device
         values = [
-            torch.full((), float(number(symbols)), dtype=torch.float64, device=device)
-            for number in self.program.sizes
+            torch.full((), number(symbols), dtype=torch.float64, device=device)
+            for number in self.program.given
         ]
         for draw in self.program.draws:
             drawn = draw([size if isinstance(size, int) else size(symbols) for size in draw.shape])

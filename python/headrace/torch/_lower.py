@@ -68,7 +68,7 @@ class Program:
     device: torch.device  # of its inputs and outputs
     names: list[str]  # of the program's inputs
     inputs: list[int]  # PyTorch's inputs that are tensors the program reads, in its order
-    sizes: list[Number]  # then: sizes as numbers
+    given: list[Number]  # then: Python numbers that change
     draws: list[Draw]  # then: random tensors
     outputs: list[Output]  # then come new values of inputs:
     mutated: list[int]
@@ -81,7 +81,7 @@ class Program:
     def numeric(self) -> bool:
         """Whether a call has to know the values of symbols."""
         return bool(
-            self.sizes
+            self.given
             or self.draws
             or self.numbers
             or any(kind == "number" for kind, _ in self.results)
@@ -134,19 +134,19 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     for number, node in capture.mutated:
         builder.output(f"new input {number}", builder.detach(values[node]))
 
-    sizes = [Number(size, symbols) for size in context.size_inputs.values()]
+    given = [Number(expr, symbols, float) for expr in context.given]
     draws = [draw(*each, symbols) for each in context.draws]
-    names += [f"size {i}" for i in range(len(sizes))]
+    names += [f"number {i}" for i in range(len(given))]
     names += [f"random {i}" for i in range(sum(draw.used for draw in draws))]
     results = [
         (kind, Number(value, symbols) if kind == "number" else value)
         for kind, value in capture.results.results
     ]
     numbers = [Number(value, symbols) for value in capture.results.numbers]
-    given = {name: options[name] for name in SETTINGS if name in options}
-    model = builder.finish(_core.Settings(target=target, **given))
+    settings = {name: options[name] for name in SETTINGS if name in options}
+    model = builder.finish(_core.Settings(target=target, **settings))
     return Program(
-        model, device, names, inputs, sizes, draws, outputs,
+        model, device, names, inputs, given, draws, outputs,
         [number for number, _ in capture.mutated], results, capture.results.views, numbers, symbols,
     )  # fmt: skip
 

@@ -20,10 +20,12 @@ Place = tuple[int, int | str | None]
 class Number:
     """An integer, float or truth value that depends on the symbols of a graph."""
 
-    def __init__(self, symbolic: Any, symbols: dict[sympy.Symbol, Place]) -> None:
+    def __init__(
+        self, symbolic: Any, symbols: dict[sympy.Symbol, Place], kind: type | None = None
+    ) -> None:
         self.expr = symbolic.node.expr if hasattr(symbolic, "node") else sympy.sympify(symbolic)
         kinds = {torch.SymFloat: float, torch.SymBool: bool}
-        self.kind = kinds.get(type(symbolic), int)
+        self.kind = kind or kinds.get(type(symbolic), int)
         if not self.expr.free_symbols <= symbols.keys():
             raise Unsupported("a number that is computed from the elements of tensors (item)")
 

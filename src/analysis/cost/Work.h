@@ -1,4 +1,4 @@
-// What a kernel, a library's routine or an operator does, in numbers: the bytes that it moves, by
+// Work of a kernel, a library's routine or an operator, in numbers: the bytes that it moves, by
 // where they come from, and its operations, by kind. A cost model says how long that takes.
 #pragma once
 

@@ -1,10 +1,13 @@
 #include "dialect/gradient/Builders.h"
 
+#include "dialect/ops/Operands.h"
+
 using namespace mlir;
 
 namespace headrace::gradient {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+using hr::typeOf;
+
 bool isFloat(Value value) { return isa<FloatType>(typeOf(value).getElementType()); }
 
 Value filled(OpBuilder &b, Location loc, RankedTensorType type, double value) {

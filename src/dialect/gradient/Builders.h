@@ -15,7 +15,6 @@ inline Gradients gradientsOf(std::initializer_list<mlir::Value> values) {
   return llvm::SmallVector<mlir::Value>(values);
 }
 
-mlir::RankedTensorType typeOf(mlir::Value value);
 bool isFloat(mlir::Value value);
 
 /// A tensor whose elements all are `value`.

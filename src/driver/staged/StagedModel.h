@@ -1,4 +1,4 @@
-// What all graphs of a model that runs in stages share.
+// State that all graphs of a model that runs in stages share.
 #pragma once
 
 #include "driver/Settings.h"

@@ -144,6 +144,12 @@ std::string_view functionOf(std::string_view name) {
   return known ? known->function : std::string_view();
 }
 
+bool isOfMachines(std::string_view function) {
+  return !function.empty() &&
+         std::ranges::find(machineOperators(), function, &Hardware::function) !=
+             machineOperators().end();
+}
+
 int64_t productsOf(std::string_view name, std::span<const int64_t> sizes) {
   if (name != "MVMul" && name != "MMMul")
     return 0;

@@ -25,6 +25,9 @@ std::optional<size_t> resultRank(std::string_view name);
 /// none.
 std::string_view functionOf(std::string_view name);
 
+/// Whether one of them applies this function of scalars.
+bool isOfMachines(std::string_view function);
+
 /// Multiplications with an addition in one operation of these sizes.
 int64_t productsOf(std::string_view name, std::span<const int64_t> sizes);
 

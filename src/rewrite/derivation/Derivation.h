@@ -1,4 +1,5 @@
-// How one term becomes another, rule by rule: what an e-graph found, told as a person would do it.
+// How one term becomes another, rule by rule: the proof of an e-graph, told as a person would do
+// it.
 #pragma once
 
 #include "rewrite/egraph/Proof.h"

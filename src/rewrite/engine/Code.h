@@ -1,4 +1,4 @@
-// What the engine of coarse operators runs: a mapped term, with the machine it was mapped to, as
+// Code for the engine of coarse operators: a mapped term, with the machine it was mapped to, as
 // text.
 #pragma once
 

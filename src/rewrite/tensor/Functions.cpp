@@ -1,7 +1,6 @@
 #include "rewrite/tensor/Functions.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,12 +14,13 @@ using Limits = std::numeric_limits<double>;
 double maximum(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 double minimum(double a, double b) { return a < b || std::isnan(a) ? a : b; }
 
-constexpr std::array<ScalarFunction, 12> functions = {{
+constexpr ScalarFunction functions[] = {
+#define HEADRACE_FUNCTION(Id, called, value, ...)                                                  \
+  {.name = #called, .unary = [](double x) -> double { return value; }},
+#include "runtime/scalar/Functions.def"
     {.name = "relu", .unary = [](double x) { return maximum(x, 0); }},
-    {.name = "tanh", .unary = [](double x) { return std::tanh(x); }},
-    {.name = "exp", .unary = [](double x) { return std::exp(x); }},
     {.name = "sigmoid", .unary = [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {.name = "negate", .unary = [](double x) { return -x; }},
+    {.name = "neg", .unary = [](double x) { return -x; }},
     {.name = "square", .unary = [](double x) { return x * x; }},
     {.name = "add", .binary = [](double a, double b) { return a + b; }, .reorders = true},
     {.name = "mul",
@@ -31,7 +31,7 @@ constexpr std::array<ScalarFunction, 12> functions = {{
     {.name = "min", .binary = minimum, .reorders = true, .neutral = Limits::infinity()},
     {.name = "sub", .binary = [](double a, double b) { return a - b; }},
     {.name = "div", .binary = [](double a, double b) { return a / b; }},
-}};
+};
 
 } // namespace
 
@@ -39,7 +39,7 @@ std::span<const ScalarFunction> scalarFunctions() { return functions; }
 
 const ScalarFunction *scalarFunction(std::string_view name) {
   auto found = std::ranges::find(functions, name, &ScalarFunction::name);
-  return found == functions.end() ? nullptr : &*found;
+  return found == std::end(functions) ? nullptr : &*found;
 }
 
 } // namespace headrace::rewrite

@@ -1,4 +1,5 @@
-// The functions of scalars that map, zip and reduce take by name.
+// The functions of scalars that map, zip and reduce take by name: the elementary ones of
+// runtime/scalar/Functions.def, and those that stand here. Names are those of dialect/scalar/Formulas.
 #pragma once
 
 #include <span>

@@ -129,7 +129,7 @@ private:
     const BufferInfo &last = program.buffers[static_cast<size_t>(step.operands.back())];
     require((shape && !shape->writes) || last.kind == BufferInfo::Kind::Output ||
                 last.kind == BufferInfo::Kind::Temporary,
-            name + " writes to what is only read");
+            name + " writes to a read-only buffer");
     if (shape)
       require(shape->fits(step), name + " calls '" + step.symbol + "' with " +
                                      std::to_string(step.operands.size()) + " operands and " +

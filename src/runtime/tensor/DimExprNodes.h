@@ -1,6 +1,6 @@
 #pragma once
 
-// What a DimExpr consists of, for its own source files and for conversions into other forms.
+// The nodes of a DimExpr, for its own source files and for conversions into other forms.
 
 #include "runtime/tensor/DimExpr.h"
 

@@ -1,5 +1,5 @@
-// What a model takes, yields and passes on between its parts: a tensor of numbers, a tensor of
-// strings, a sequence of values, a map, or nothing (an optional that is empty).
+// Values that a model takes, yields and passes on between its parts: a tensor of numbers, a tensor
+// of strings, a sequence of values, a map, or nothing (an optional that is empty).
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

@@ -1,4 +1,4 @@
-// What describes a program beside its instructions and data: buffers, runs, where micro-ops are.
+// Metadata of a program, beside its instructions and data: buffers, runs, where micro-ops are.
 // `buffers.json` of a program's folder, and part of the code of kernels.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include "target/vta/schedule/ProposeSchedule.h"
 #include "target/vta/schedule/ScheduleReport.h"
 #include "target/vta/schedule/WriteCommands.h"
+#include "target/vta/schedule/write/OperatorBuffers.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -22,18 +23,6 @@ StringRef kindOf(const Operator &op) {
   if (std::holds_alternative<Convolution>(op.core))
     return "product";
   return std::holds_alternative<MaxPool>(op.core) ? "pooling" : "cells";
-}
-
-/// The buffers that the operator reads, by number: those of its stages after its own.
-std::vector<DType> inputsOf(const Operator &op) {
-  const auto *cells = std::get_if<Cells>(&op.core);
-  std::vector<DType> types = {cells ? cells->input : DType::I8};
-  for (const AluStage &stage : op.stages)
-    if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
-      types.resize(std::max(types.size(), image->input + 1), DType::I8);
-      types[image->input] = image->type;
-    }
-  return types;
 }
 
 std::string textWithoutWeights(ModuleOp kernel) {
@@ -150,21 +139,12 @@ Schedule scheduleOf(ModuleOp kernel) {
 
 KernelCode codeOf(ModuleOp kernel, const Configuration &configuration) {
   Operator op = operatorOf(kernel);
-  CommandStream stream(configuration);
-  KernelCode code;
-  auto allocate = [&](const std::string &name, Role role, DType type, const Image &image) {
-    code.operands.push_back(
-        stream.allocate(name, role, type, {image.batch, image.channels, image.height, image.width},
-                        layoutOf(image, configuration)));
-  };
-  std::vector<DType> inputs = inputsOf(op);
-  for (auto [i, type] : llvm::enumerate(inputs))
-    allocate("input" + std::to_string(i), Role::Input, type, i == 0 ? op.input : op.result());
-  std::vector<size_t> read = code.operands;
-  allocate("result", Role::Output, DType::I8, op.result());
   op.name = "kernel"; // equal kernels are equal code
-  write(op, scheduleOf(kernel), stream, read, code.operands.back());
-  code.program = stream.finish();
+  CommandStream stream(configuration);
+  OperatorBuffers buffers = allocateOperands(op, stream);
+  write(op, scheduleOf(kernel), stream, buffers.inputs, buffers.result);
+  KernelCode code{stream.finish(), std::move(buffers.inputs)};
+  code.operands.push_back(buffers.result);
   return code;
 }
 

@@ -44,24 +44,24 @@ AluStage stageOf(DictionaryAttr attribute) {
                         static_cast<int32_t>(attribute.getAs<IntegerAttr>("shift").getInt())}};
 }
 
-template <class Window> void setWindow(NamedAttrList &list, const Window &window, Builder &b) {
-  list.set("strides", b.getDenseI64ArrayAttr({window.strideY, window.strideX}));
+void setSliding(NamedAttrList &list, const Sliding &sliding, Builder &b) {
+  list.set("strides", b.getDenseI64ArrayAttr({sliding.strideY, sliding.strideX}));
   list.set("pads", b.getDenseI64ArrayAttr(
-                       {window.padTop, window.padLeft, window.padBottom, window.padRight}));
+                       {sliding.padTop, sliding.padLeft, sliding.padBottom, sliding.padRight}));
 }
 
 ArrayRef<int64_t> integers(DictionaryAttr attribute, StringRef name) {
   return attribute.getAs<DenseI64ArrayAttr>(name).asArrayRef();
 }
 
-template <class Window> void readWindow(Window &window, DictionaryAttr attribute) {
+void readSliding(Sliding &sliding, DictionaryAttr attribute) {
   ArrayRef<int64_t> strides = integers(attribute, "strides"), pads = integers(attribute, "pads");
-  window.strideY = strides[0];
-  window.strideX = strides[1];
-  window.padTop = pads[0];
-  window.padLeft = pads[1];
-  window.padBottom = pads[2];
-  window.padRight = pads[3];
+  sliding.strideY = strides[0];
+  sliding.strideX = strides[1];
+  sliding.padTop = pads[0];
+  sliding.padLeft = pads[1];
+  sliding.padBottom = pads[2];
+  sliding.padRight = pads[3];
 }
 
 } // namespace
@@ -76,12 +76,12 @@ DictionaryAttr attributeOf(const Operator &op, MLIRContext *context) {
     list.set("core", b.getStringAttr("convolution"));
     auto type = RankedTensorType::get(convolution->weights.shape(), b.getI8Type());
     list.set("weights", tensorAttribute(convolution->weights, type));
-    setWindow(list, *convolution, b);
+    setSliding(list, *convolution, b);
     list.set("groups", b.getI64IntegerAttr(convolution->groups));
   } else if (const auto *pool = std::get_if<MaxPool>(&op.core)) {
     list.set("core", b.getStringAttr("max_pool"));
     list.set("window", b.getDenseI64ArrayAttr({pool->windowY, pool->windowX}));
-    setWindow(list, *pool, b);
+    setSliding(list, *pool, b);
   } else {
     list.set("core", b.getStringAttr("cells"));
     list.set("type", b.getStringAttr(nameOf(std::get<Cells>(op.core).input)));
@@ -103,13 +103,13 @@ Operator operatorOf(ModuleOp kernel) {
   if (core == "convolution") {
     Convolution convolution;
     convolution.weights = constantTensor(attribute.getAs<ElementsAttr>("weights"));
-    readWindow(convolution, attribute);
+    readSliding(convolution, attribute);
     convolution.groups = attribute.getAs<IntegerAttr>("groups").getInt();
     op.core = std::move(convolution);
   } else if (core == "max_pool") {
     ArrayRef<int64_t> window = integers(attribute, "window");
-    MaxPool pool{window[0], window[1]};
-    readWindow(pool, attribute);
+    MaxPool pool{{}, window[0], window[1]};
+    readSliding(pool, attribute);
     op.core = pool;
   } else {
     op.core = Cells{*parseDType(attribute.getAs<StringAttr>("type").getValue().str())};

@@ -1,5 +1,5 @@
 // The target "vta" or "vta:CONFIG.json": networks of small integers on the VTA accelerator, whose
-// simulator runs them. What it does not take is the host's.
+// simulator runs them. Operators that it does not take are the host's.
 #pragma once
 
 #include "target/Target.h"

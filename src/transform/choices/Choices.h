@@ -1,4 +1,4 @@
-// What a program's recipe says, and what the compiler chose, for the passes that choose.
+// Choices given by a program's recipe and choices of the compiler, for the passes that choose.
 //
 // Both stand on the program's function: `hr.given` and `hr.given_kernels` hold what the user's
 // recipe says and no pass has followed yet, `hr.choices` what was chosen so far. A pass asks

@@ -15,12 +15,12 @@ bool readsRows(OpOperand &use) {
   return static_cast<bool>(reader.getMovement().maps[use.getOperandNumber()]);
 }
 
-/// Whether the padded image can be written in place of what is padded.
+/// Whether the padded image can be written in place of the one without its border.
 Verdict canBeWritten(hr::PadOp pad) {
   auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
   if (!producer || !producer.isStructured() || doesNothing(producer) ||
       producer.getFusionRole() == FusionRole::View || isa<hr::SliceOp>(producer.getOperation()))
-    return Verdict::no("no kernel computes what is padded");
+    return Verdict::no("no kernel computes the image without its border");
   auto isNegative = [](int64_t size) { return size < 0; };
   if (llvm::any_of(pad.getLow(), isNegative) || llvm::any_of(pad.getHigh(), isNegative))
     return Verdict::no("it cuts off");
@@ -32,7 +32,7 @@ Verdict canBeWritten(hr::PadOp pad) {
   bool isRead = llvm::all_of(pad.getInput().getUses(), [&](OpOperand &use) {
     return use.getOwner() == pad || readsRows(use);
   });
-  return Verdict::yesIf(isRead, "others need what is padded in one piece");
+  return Verdict::yesIf(isRead, "others need the image without its border in one piece");
 }
 
 /// All others read the middle of the padded image.

@@ -1,5 +1,5 @@
-// How long groups of operators take as kernels, by the machine's cost model: what plans of kernels
-// are compared by.
+// Predicted times of groups of operators as kernels, by the machine's cost model. Plans of kernels
+// are compared by them.
 #pragma once
 
 #include "analysis/Machine.h"

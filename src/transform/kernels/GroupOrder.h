@@ -1,4 +1,4 @@
-// An order in which groups of operators can run, kept up to date while groups grow.
+// A topological order of groups of operators, kept up to date while groups grow.
 //
 // Every operation stands in it alone or as part of a group, after all it waits for. Two of them can
 // become one unless there is a way from one to the other through a third; that lies between the two

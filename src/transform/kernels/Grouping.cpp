@@ -100,7 +100,7 @@ Verdict Grouping::tryAssemble(size_t group, size_t other) {
 Verdict Grouping::tryBorder(hr::PadOp pad) {
   std::optional<size_t> group = find(pad.getInput().getDefiningOp());
   if (!group)
-    return Verdict::no("no kernel computes what is padded");
+    return Verdict::no("no kernel computes the image without its border");
   Verdict verdict = groups[*group].tryBorder(pad);
   if (verdict) {
     order.merge(groups[*group].root(), pad);

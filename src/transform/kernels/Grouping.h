@@ -1,5 +1,5 @@
-// The operators of a program in groups, each of which becomes a kernel. No two groups ever wait for
-// each other.
+// The operators of a program in groups, each of which becomes a kernel. The graph of groups stays
+// acyclic: no two ever wait for each other.
 #pragma once
 
 #include "transform/kernels/GroupOrder.h"

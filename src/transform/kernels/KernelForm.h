@@ -1,8 +1,8 @@
-// What of a kernel's schedule is decided when the kernel is formed, since its operands or results
-// lie accordingly: the tiles that constant weights are packed in, and the blocks that a walk cuts
-// its rows into. A step of the recipe may say it (`pack gemm1 by 32`), or the line of the kernel's
-// schedule (`map: tiles columns=32`); what was decided goes on with the kernel, so that its
-// schedule is chosen, checked and varied with it.
+// The part of a kernel's schedule that is decided when the kernel is formed, since its operands or
+// results lie accordingly: the tiles that constant weights are packed in, and the blocks that a
+// walk cuts its rows into. A step of the recipe may say it (`pack gemm1 by 32`), or the line of the
+// kernel's schedule (`map: tiles columns=32`); what was decided goes on with the kernel, so that
+// its schedule is chosen, checked and varied with it.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
-// What the kernels of a program may hold, and what planning them asks of its operators again and
-// again.
+// Legality of kernels: which operators may share one, with facts about operators that planning asks
+// for again and again.
 #pragma once
 
 #include "analysis/OperatorWork.h"

@@ -3,9 +3,9 @@
 // Every kernel that could compute some of the operators is a candidate. Candidates are found in one
 // pass from the inputs on: each operator is the last of those that grow from it, one operator at a
 // time, by what they read from each other and read in common; a memo table keeps each set of
-// operators once. A plan takes every operator in one candidate. Those are gone through from the
-// last operator on, and left where the operators that remain, at the least that any candidate
-// charges for them, make the plan no faster than the best one known.
+// operators once. A plan takes every operator in one candidate. The search for the fastest is
+// branch and bound: from the last operator on, a plan is left where the operators that remain, at
+// the least that any candidate charges for them, make the plan no faster than the best one known.
 #pragma once
 
 #include "transform/kernels/GroupCost.h"

@@ -288,7 +288,8 @@ private:
                                            });
       if (into && !(verdict && isMeant))
         choices.refuse("fuse", pad,
-                       verdict ? "what it pads is computed by another kernel" : verdict.reason());
+                       verdict ? "another kernel computes the image that it pads"
+                               : verdict.reason());
       if (!verdict)
         refusals.push_back({"fuse", pad, producer, verdict});
     }

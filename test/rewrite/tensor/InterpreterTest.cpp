@@ -48,7 +48,8 @@ TEST_F(InterpreterTest, MovementPutsElementsInTheirPlace) {
 }
 
 TEST_F(InterpreterTest, ComputationFollowsItsDefinition) {
-  EXPECT_EQ(valueOf("map[negate](tensor[x, 3])").values, (Values{-0.0, -1, -2}));
+  EXPECT_EQ(valueOf("map[neg](tensor[x, 3])").values, (Values{-0.0, -1, -2}));
+  EXPECT_EQ(valueOf("map[exp2](tensor[x, 3])").values, (Values{1, 2, 4}));
   EXPECT_EQ(valueOf("zip[add](tensor[x, 3], tensor[y, 3])").values, (Values{1, 2, 3}));
   EXPECT_EQ(valueOf("reduce[add, 2](tensor[x, 2, 3])").values, (Values{3, 5, 7}));
   EXPECT_EQ(valueOf("reduce[max, 1](tensor[x, 2, 3])").values, (Values{2, 5}));

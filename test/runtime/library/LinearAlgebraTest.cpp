@@ -1,5 +1,5 @@
 // Factorizations against their definitions; numbers against NumPy are in
-// test/python/test_linear_algebra.py.
+// test/python/scripts/test_linear_algebra.py.
 #include "runtime/library/LinearAlgebra.h"
 
 #include "runtime/Helpers.h"

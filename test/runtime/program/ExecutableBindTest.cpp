@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"NoOperands", [](Program &p) { p.steps[1].operands.clear(); }, "has no operands"},
         Broken{"Swapped",
                [](Program &p) { std::swap(p.steps[0].operands[0], p.steps[0].operands[1]); },
-               "writes to what is only read"},
+               "writes to a read-only buffer"},
         Broken{"Unwritten",
                [](Program &p) { p.steps[2].operands[2] = 2, p.steps[3].operands[0] = 4; },
                "no step writes output 'y'"},

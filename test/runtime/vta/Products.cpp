@@ -46,7 +46,7 @@ vta::Operator operatorOf(const Convolution &shape, const Tensor &x, const Tensor
   stages.push_back({Op::Max, Immediate{-128}});
   return {"conv",
           {x.shape()[0], shape.in, shape.image, shape.image},
-          vta::Convolution{w, shape.stride, shape.stride, pad, pad, pad, pad, shape.groups},
+          vta::Convolution{{shape.stride, shape.stride, pad, pad, pad, pad}, w, shape.groups},
           stages};
 }
 

@@ -42,7 +42,7 @@ TEST_P(VtaLayers, ResNetLayersAreComputedBitForBit) {
 TEST_P(VtaLayers, TheFirstLayersOfResNetAreComputedBitForBit) {
   Operator first = convolutionOf({large() ? 224 : 30, 3, 64, 7, 2}, 1);
   int64_t image = first.result().height;
-  Operator pool{"pool", {1, 64, image, image}, MaxPool{3, 3, 2, 2, 1, 1, 1, 1}, {}};
+  Operator pool{"pool", {1, 64, image, image}, MaxPool{{2, 2, 1, 1, 1, 1}, 3, 3}, {}};
   for (const Operator &op : {first, pool})
     for (int64_t threads : {1, 2})
       expectRight(op, propose(op, configuration, threads), configuration);

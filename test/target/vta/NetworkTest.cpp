@@ -35,7 +35,7 @@ TEST(VtaNetworks, OperatorsFollowEachOtherInOneProgram) {
     std::vector<Operator> network;
     network.push_back(
         {"first", {batch, 3, 12, 12}, weightsOf({20, 3, 3, 3}, 1, 1), rounded(20, 6)});
-    network.push_back({"pool", {batch, 20, 12, 12}, MaxPool{2, 2, 2, 2}, {}});
+    network.push_back({"pool", {batch, 20, 12, 12}, MaxPool{{2, 2}, 2, 2}, {}});
     network.push_back(
         {"second", {batch, 20, 6, 6}, weightsOf({20, 20, 3, 3}, 1, 2), rounded(20, 9)});
     network.back().stages.insert(network.back().stages.begin() + 1,

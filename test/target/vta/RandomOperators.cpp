@@ -49,20 +49,20 @@ Schedule RandomOperators::schedule(const Operator &op) {
   return {};
 }
 
-template <class Core>
-void RandomOperators::setWindows(Core &core, int64_t windowY, int64_t windowX) {
-  core.strideY = pick(1, 3);
-  core.strideX = pick(1, 3);
-  core.padTop = pick(0, windowY - 1);
-  core.padBottom = pick(0, windowY - 1);
-  core.padLeft = pick(0, windowX - 1);
-  core.padRight = pick(0, windowX - 1);
+void RandomOperators::slide(Sliding &sliding, int64_t windowY, int64_t windowX) {
+  sliding.strideY = pick(1, 3);
+  sliding.strideX = pick(1, 3);
+  sliding.padTop = pick(0, windowY - 1);
+  sliding.padBottom = pick(0, windowY - 1);
+  sliding.padLeft = pick(0, windowX - 1);
+  sliding.padRight = pick(0, windowX - 1);
 }
 
 MaxPool RandomOperators::pool(const Image &input) {
-  MaxPool core{pick(1, std::min<int64_t>(4, input.height)),
-               pick(1, std::min<int64_t>(4, input.width))};
-  setWindows(core, core.windowY, core.windowX);
+  int64_t windowY = pick(1, std::min<int64_t>(4, input.height)),
+          windowX = pick(1, std::min<int64_t>(4, input.width));
+  MaxPool core{{}, windowY, windowX};
+  slide(core, windowY, windowX);
   return core;
 }
 
@@ -76,7 +76,7 @@ Convolution RandomOperators::convolution(Image &input) {
     input.channels = core.groups * pick(1, most);
     out = core.groups * pick(1, most);
   }
-  setWindows(core, windowY, windowX);
+  slide(core, windowY, windowX);
   core.weights = randomTensor(DType::I8, {out, input.channels / core.groups, windowY, windowX},
                               random(), -128, 127);
   return core;

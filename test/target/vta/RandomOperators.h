@@ -18,7 +18,7 @@ public:
 
 private:
   int64_t pick(int64_t least, int64_t most);
-  template <class Core> void setWindows(Core &core, int64_t windowY, int64_t windowX);
+  void slide(Sliding &sliding, int64_t windowY, int64_t windowX);
   MaxPool pool(const Image &input);
   /// May give the image other channels, which make groups.
   Convolution convolution(Image &input);

@@ -19,7 +19,7 @@ const char *const convolutionText = "tile batch=1 rows=7 columns=14 out=4 in=2\n
                                     "vthread 2 along rows\n";
 
 Operator convolution() { return convolutionOf({14, 64, 64, 3, 1}, 1); }
-Operator pooling() { return {"pool1", {1, 64, 14, 14}, MaxPool{2, 2, 2, 2}, {}}; }
+Operator pooling() { return {"pool1", {1, 64, 14, 14}, MaxPool{{2, 2}, 2, 2}, {}}; }
 
 TEST(VtaScheduleText, ASchedulesTextIsParsedBack) {
   Schedule schedule = parseSchedule(convolutionText, convolution());

@@ -130,7 +130,7 @@ TEST(VtaStages, ResidualsAreShiftedBeforeTheyAreAdded) {
 
 // Zeros around the image would be larger than its numbers.
 TEST(VtaStages, PaddingOfAPoolingCountsForNothing) {
-  Operator op{"pool", {1, 16, 5, 5}, MaxPool{3, 3, 2, 2, 1, 1, 1, 1}, {}};
+  Operator op{"pool", {1, 16, 5, 5}, MaxPool{{2, 2, 1, 1, 1, 1}, 3, 3}, {}};
   Tensor x = randomTensor(DType::I8, {1, 16, 5, 5}, 3, -128, -100);
   Program program = programOf(op, propose(op, {}), {}, {x});
   Simulation simulation = simulate(program);

@@ -1,10 +1,10 @@
 // headrace explore: task graphs of a program on arrays of processing elements.
 #include "driver/Model.h"
 #include "driver/programs/ScriptBlocks.h"
-#include "explore/Gantt.h"
-#include "explore/ParetoPlot.h"
-#include "explore/SizedProgram.h"
-#include "explore/TaskGraphFile.h"
+#include "explore/graph/TaskGraphFile.h"
+#include "explore/operators/SizedProgram.h"
+#include "explore/schedule/Gantt.h"
+#include "explore/search/ParetoPlot.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 

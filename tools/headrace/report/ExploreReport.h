@@ -1,7 +1,7 @@
 // Results of an exploration as tables.
 #pragma once
 
-#include "explore/ProgramExploration.h"
+#include "explore/search/ProgramExploration.h"
 
 namespace headrace::cli {
 

@@ -1,4 +1,4 @@
-// What quantization made of a model, as tables.
+// Results of quantization, as tables.
 #pragma once
 
 #include "quantize/Quantize.h"

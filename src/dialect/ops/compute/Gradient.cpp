@@ -6,6 +6,7 @@
 #include "dialect/Combine.h"
 #include "dialect/gradient/Builders.h"
 #include "dialect/gradient/Inversion.h"
+#include "dialect/ops/Operands.h"
 #include "dialect/scalar/ScalarDerivative.h"
 
 #include "mlir/Dialect/Affine/Utils.h"

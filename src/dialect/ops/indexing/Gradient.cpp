@@ -1,5 +1,6 @@
 // Gradients of operators that pick and place elements by index: each is the other's way back.
 #include "dialect/gradient/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 using namespace headrace::gradient;
@@ -34,7 +35,7 @@ Gradients ScatterOp::gradient(OpBuilder &b, Value dy) {
     return gradientsOf({updates, Value()});
   if (getKind())
     return gradientsOf({updates, Value(), dy});
-  Value zeros = filled(b, loc, gradient::typeOf(getUpdates()), 0);
+  Value zeros = filled(b, loc, typeOf(getUpdates()), 0);
   Value kept = b.create<ScatterOp>(loc, dy.getType(), zeros, getIndices(), dy, ReduceKindAttr());
   return gradientsOf({updates, Value(), kept});
 }

@@ -1,5 +1,6 @@
 // Gradients of operators that only move elements: the way back.
 #include "dialect/gradient/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 using namespace headrace::gradient;

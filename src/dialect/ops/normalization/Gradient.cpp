@@ -1,6 +1,7 @@
 // Gradients of softmax and the normalizations. Each is two passes over rows: what is summed along
 // the row, then what is made of it.
 #include "dialect/gradient/Builders.h"
+#include "dialect/ops/Operands.h"
 
 using namespace mlir;
 using namespace headrace::gradient;

@@ -1,7 +1,9 @@
 // The body of a map as nested map and zip of scalar functions.
+#include "rewrite/accelerator/HardwareOperators.h"
 #include "target/coarse/view/OperatorTerms.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -12,19 +14,23 @@ using rewrite::ShapedTerm;
 
 namespace {
 
-/// The function of terms that an operation on scalars computes; empty where there is none.
+/// The function of terms that an operation on scalars computes; empty where there is none, or one
+/// of the elementary ones that no machine has: a search for it would be in vain.
 StringRef functionOf(Operation &op) {
-  return llvm::StringSwitch<StringRef>(op.getName().getStringRef())
-      .Case("arith.addf", "add")
-      .Case("arith.subf", "sub")
-      .Case("arith.mulf", "mul")
-      .Case("arith.divf", "div")
-      .Case("arith.maximumf", "max")
-      .Case("arith.minimumf", "min")
-      .Case("arith.negf", "negate")
-      .Case("math.tanh", "tanh")
-      .Case("math.exp", "exp")
-      .Default("");
+  static const llvm::StringMap<StringRef> elementary = {
+#define HEADRACE_FUNCTION(Id, name, value, Operation, ...) {Operation::getOperationName(), #name},
+#include "runtime/scalar/Functions.def"
+  };
+  static const llvm::StringMap<StringRef> arithmetic = {
+      {"arith.addf", "add"},     {"arith.subf", "sub"},     {"arith.mulf", "mul"},
+      {"arith.divf", "div"},     {"arith.maximumf", "max"}, {"arith.minimumf", "min"},
+      {"arith.negf", "neg"},
+  };
+  StringRef operation = op.getName().getStringRef();
+  if (StringRef name = arithmetic.lookup(operation); !name.empty())
+    return name;
+  StringRef name = elementary.lookup(operation);
+  return rewrite::isOfMachines(std::string_view(name)) ? name : "";
 }
 
 bool isZero(Value value) { return matchPattern(value, m_AnyZeroFloat()); }

@@ -1,7 +1,7 @@
 #include "target/coarse/write/TermWriter.h"
 
 #include "dialect/SymbolicShape.h"
-#include "dialect/scalar/ScalarMath.h"
+#include "dialect/scalar/Formulas.h"
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/tensor/TensorFacts.h"
 #include "runtime/system/Error.h"
@@ -216,24 +216,12 @@ private:
   }
 
   Value map(StringRef name, ArrayRef<Value> operands) {
-    StringRef function = rewrite::functionOf(std::string_view(name));
-    return createMap(b, loc, operands, [&](OpBuilder &inner, ValueRange x) -> Value {
-      ScalarMath math(inner, loc);
-      if (function == "relu")
-        return math.max(x[0], math.number(x[0], 0));
-      if (function == "tanh")
-        return math.op<math::TanhOp>(x[0]);
-      if (function == "exp")
-        return math.exp(x[0]);
-      if (function == "add")
-        return math.add(x[0], x[1]);
-      if (function == "sub")
-        return math.sub(x[0], x[1]);
-      if (function == "mul")
-        return math.mul(x[0], x[1]);
-      if (function == "max")
-        return math.max(x[0], x[1]);
+    const NamedFormula *formula = findFormula(rewrite::functionOf(std::string_view(name)));
+    if (!formula || formula->operands != operands.size())
       throw InternalError("no operator of level 1 is known for '" + name.str() + "'");
+    return createMap(b, loc, operands, [&](OpBuilder &inner, ValueRange x) {
+      ScalarMath math(inner, loc);
+      return formula->write(math, x);
     });
   }
 

@@ -95,7 +95,7 @@ std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
     return "columns: expected 1 to " + std::to_string(columns) +
            (columns < loops.form.packing.features ? ", which the weights are packed by" : "");
   if (!row && schedule.rows > 1)
-    return "rows: expected 1, since no two rows share what they read";
+    return "rows: expected 1, since no two rows share an operand";
   if (row && !loops.isOpen(*row) && schedule.rows > loops.ranges[*row])
     return "rows: expected at most the " + std::to_string(loops.ranges[*row]) + " there are";
   if (row && isFeatureBlock(anchor, *row) && loops.ranges[*row] % schedule.rows != 0)

@@ -128,7 +128,7 @@ std::optional<Refusal> refusedTiles(Operation *op, const Schedule &schedule) {
   std::string list;
   for (int64_t dim : form->along)
     list += (list.empty() ? "" : " or ") + number(dim);
-  return Refusal{"along", "expected " + list + ": the dimension along which what is read lies"};
+  return Refusal{"along", "expected " + list + ": the contiguous dimension of the operand"};
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The elements of tensors at points: what a thread computes.
+// The elements of tensors at points, as a thread computes them.
 //
 // A kernel of level 2 says by indexing maps which elements each point reads. Points here are lists
 // of affine expressions over *coordinates* (numbers that a thread has: its place in the grid, the

@@ -40,7 +40,7 @@ public:
     Value value = yield.getValues()[0];
     Scalar result = of(value);
     if (result.kind != Scalar::Kind::Integers)
-      throw Refusal("does not depend on what it reads");
+      throw Refusal("does not depend on its operands");
     if (value.getType().isSignlessInteger())
       result = asSigned(value);
     return std::move(integers).endingIn(std::move(result));

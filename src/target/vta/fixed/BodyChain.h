@@ -1,4 +1,4 @@
-// A map's body, read operation by operation: what it does to integers times powers of two.
+// A map's body interpreted over integers times powers of two, operation by operation.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -1,5 +1,4 @@
-// A function of an integer, interval by interval: what a clip, a comparison or a selection makes of
-// it.
+// Piecewise functions of an integer: clips, comparisons and selections, interval by interval.
 #pragma once
 
 #include <algorithm>

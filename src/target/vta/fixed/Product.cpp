@@ -31,17 +31,13 @@ Sums sumsOf(const Tensor &weights, Range stored) {
 
 } // namespace
 
-bool isPadded(const Convolution &convolution) {
-  return convolution.padTop || convolution.padBottom || convolution.padLeft || convolution.padRight;
-}
-
 Chain productOf(Chain input, Convolution convolution, const std::vector<int> &exponents,
                 Type accumulator, bool padsWithZero) {
   std::optional<int64_t> offset = input.offsetOfCells();
   if (!offset)
-    throw Refusal("what it multiplies is not stored as integers of 8 bits before");
+    throw Refusal("its left operand is not stored as integers of 8 bits before");
   // The accelerator pads with integers that are 0 in DRAM.
-  if (*offset != 0 && padsWithZero && isPadded(convolution))
+  if (*offset != 0 && padsWithZero && convolution.isPadded())
     throw Refusal("its padding is no 0 in DRAM: the zero point is not that of the middle");
   Sums sums = sumsOf(convolution.weights, {input.range.low - *offset, input.range.high - *offset});
   if (sums.range.magnitude() >= INT64_C(1) << 31)

@@ -5,8 +5,6 @@
 
 namespace headrace::vta {
 
-bool isPadded(const Convolution &convolution);
-
 /// `exponents` are those of the weights, `accumulator` is the type that the program sums in.
 /// Padding is the number 0, or what is 0 in DRAM. Throws Refusal.
 Chain productOf(Chain input, Convolution convolution, const std::vector<int> &exponents,

@@ -35,11 +35,20 @@ Numbers numbersOf(hr::ConstantOp constant, int64_t rank, int64_t channelDim) {
   return Numbers(data, data + tensor.elements());
 }
 
-void addPads(Convolution &convolution, ArrayRef<int64_t> pads) {
-  convolution.padTop += pads[0];
-  convolution.padLeft += pads[1];
-  convolution.padBottom += pads[2];
-  convolution.padRight += pads[3];
+void addPads(Sliding &sliding, ArrayRef<int64_t> pads) {
+  sliding.padTop += pads[0];
+  sliding.padLeft += pads[1];
+  sliding.padBottom += pads[2];
+  sliding.padRight += pads[3];
+}
+
+/// Of a convolution or a pooling.
+template <class Op> Sliding slidingOf(Op op) {
+  Sliding sliding;
+  sliding.strideY = op.getStrides()[0];
+  sliding.strideX = op.getStrides()[1];
+  addPads(sliding, op.getPads());
+  return sliding;
 }
 
 /// Of height and width alone.
@@ -176,16 +185,12 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
 
 Chain ProgramChains::ofConvolution(hr::ConvOp conv) {
   Weights weights = weightsOf(conv);
-  Convolution convolution;
-  convolution.weights = weights.integers;
-  convolution.strideY = conv.getStrides()[0];
-  convolution.strideX = conv.getStrides()[1];
-  convolution.groups = conv.getGroups();
-  addPads(convolution, conv.getPads());
+  auto groups = static_cast<int64_t>(conv.getGroups());
+  Convolution convolution{slidingOf(conv), weights.integers, groups};
   Value input = conv.getInput();
   Type accumulator = typeOf(conv.getResult()).getElementType();
   if (auto pad = input.getDefiningOp<hr::PadOp>();
-      pad && isPadOfImages(pad) && !isPadded(convolution)) {
+      pad && isPadOfImages(pad) && !convolution.isPadded()) {
     // Padding that the accelerator does while it loads.
     Chain chain = of(pad.getInput());
     std::optional<int64_t> offset = chain.offsetOfCells();
@@ -242,15 +247,8 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
     throw Refusal("its windows have gaps");
   Chain chain = of(pool.getInput());
   if (!chain.offsetOfCells())
-    throw Refusal("what it reads is not stored as integers of 8 bits before");
-  ArrayRef<int64_t> pads = pool.getPads();
-  MaxPool core{pool.getWindow()[0], pool.getWindow()[1]};
-  core.strideY = pool.getStrides()[0];
-  core.strideX = pool.getStrides()[1];
-  core.padTop = pads[0];
-  core.padLeft = pads[1];
-  core.padBottom = pads[2];
-  core.padRight = pads[3];
+    throw Refusal("its operand is not stored as integers of 8 bits before");
+  MaxPool core{slidingOf(pool), pool.getWindow()[0], pool.getWindow()[1]};
   chain.result = Operator{"", chain.sources[0].image, core, {}}.result();
   chain.core = core;
   return chain;

@@ -1,4 +1,5 @@
-// What of an operator's operands and results is on the chip at a time, and where.
+// On-chip memory plan: the parts of an operator's operands and results that are on the chip at a
+// time, and where.
 #pragma once
 
 #include "target/vta/schedule/AluProgram.h"

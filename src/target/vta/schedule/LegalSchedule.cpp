@@ -28,8 +28,7 @@ std::string whyNotImage(const Image &image) {
   return "";
 }
 
-template <class Windows>
-std::string whyNotWindows(const Windows &core, const Image &input, int64_t windowY,
+std::string whyNotWindows(const Sliding &core, const Image &input, int64_t windowY,
                           int64_t windowX) {
   if (windowY < 1 || windowX < 1 || core.strideY < 1 || core.strideX < 1)
     return "windows of " + number(windowY) + "x" + number(windowX) + ", " + number(core.strideY) +

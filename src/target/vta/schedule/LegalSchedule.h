@@ -1,4 +1,4 @@
-// What the accelerator can compute, and which schedules fit its memories.
+// Legality: operators that the accelerator can compute, and schedules that fit its memories.
 #pragma once
 
 #include "target/vta/schedule/Schedule.h"

@@ -10,6 +10,15 @@ int64_t resultsAlong(int64_t size, int64_t pads, int64_t window, int64_t stride)
   return size + pads < window ? 0 : (size + pads - window) / stride + 1;
 }
 
+/// The places of windows of this size in an image.
+Image windowsIn(Image image, const Sliding &sliding, int64_t windowY, int64_t windowX) {
+  image.height = resultsAlong(image.height, sliding.padTop + sliding.padBottom, windowY,
+                              sliding.strideY);
+  image.width =
+      resultsAlong(image.width, sliding.padLeft + sliding.padRight, windowX, sliding.strideX);
+  return image;
+}
+
 } // namespace
 
 Layout layoutOf(const Image &, const Configuration &configuration) {
@@ -18,20 +27,14 @@ Layout layoutOf(const Image &, const Configuration &configuration) {
 }
 
 Image Operator::result() const {
-  Image image = input;
-  if (const auto *convolution = std::get_if<Convolution>(&core)) {
-    const Shape &weights = convolution->weights.shape();
-    image.channels = weights[0];
-    image.height = resultsAlong(input.height, convolution->padTop + convolution->padBottom,
-                                weights[2], convolution->strideY);
-    image.width = resultsAlong(input.width, convolution->padLeft + convolution->padRight,
-                               weights[3], convolution->strideX);
-  } else if (const auto *pool = std::get_if<MaxPool>(&core)) {
-    image.height =
-        resultsAlong(input.height, pool->padTop + pool->padBottom, pool->windowY, pool->strideY);
-    image.width =
-        resultsAlong(input.width, pool->padLeft + pool->padRight, pool->windowX, pool->strideX);
-  }
+  if (const auto *pool = std::get_if<MaxPool>(&core))
+    return windowsIn(input, *pool, pool->windowY, pool->windowX);
+  const auto *convolution = std::get_if<Convolution>(&core);
+  if (convolution == nullptr)
+    return input;
+  const Shape &weights = convolution->weights.shape();
+  Image image = windowsIn(input, *convolution, weights[2], weights[3]);
+  image.channels = weights[0];
   return image;
 }
 

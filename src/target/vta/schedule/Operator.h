@@ -54,19 +54,22 @@ struct AluStage {
   std::variant<Immediate, PerChannel, FromImage> operand;
 };
 
-/// results[n, o, y, x] = sum over i, ky, kx of input[n, g + i, y * strideY + ky - padTop, ...] *
-/// weights[o, i, ky, kx], where g is the first channel of the group of o.
-struct Convolution {
-  Tensor weights; ///< I8, out x (in / groups) x window height x window width
+/// How windows slide over an image.
+struct Sliding {
   int64_t strideY = 1, strideX = 1;
   int64_t padTop = 0, padBottom = 0, padLeft = 0, padRight = 0;
+  bool isPadded() const { return padTop != 0 || padBottom != 0 || padLeft != 0 || padRight != 0; }
+};
+
+/// results[n, o, y, x] = sum over i, ky, kx of input[n, g + i, y * strideY + ky - padTop, ...] *
+/// weights[o, i, ky, kx], where g is the first channel of the group of o.
+struct Convolution : Sliding {
+  Tensor weights; ///< I8, out x (in / groups) x window height x window width
   int64_t groups = 1;
 };
 /// The largest of each window, on the ALU. Padding counts for nothing.
-struct MaxPool {
+struct MaxPool : Sliding {
   int64_t windowY, windowX;
-  int64_t strideY = 1, strideX = 1;
-  int64_t padTop = 0, padBottom = 0, padLeft = 0, padRight = 0;
 };
 /// The input itself (I8 or I32 in DRAM), as what stages begin with.
 struct Cells {

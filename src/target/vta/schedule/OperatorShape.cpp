@@ -30,11 +30,13 @@ void setGroups(OperatorShape &shape, const Operator &op, const Convolution &conv
     family.firstIn = std::min(family.firstIn, shape.in - shape.depth);
 }
 
-template <class Windows> void setWindows(OperatorShape &shape, const Windows &windows) {
-  shape.strideY = windows.strideY;
-  shape.strideX = windows.strideX;
-  shape.padTop = windows.padTop;
-  shape.padLeft = windows.padLeft;
+void setWindows(OperatorShape &shape, const Sliding &sliding, int64_t windowY, int64_t windowX) {
+  shape.windowY = windowY;
+  shape.windowX = windowX;
+  shape.strideY = sliding.strideY;
+  shape.strideX = sliding.strideX;
+  shape.padTop = sliding.padTop;
+  shape.padLeft = sliding.padLeft;
 }
 
 } // namespace
@@ -48,14 +50,11 @@ OperatorShape::OperatorShape(const Operator &op, const Configuration &configurat
       width(op.result().width), inputHeight(op.input.height), inputWidth(op.input.width),
       families{{0, out, 0}} {
   if (const auto *convolution = std::get_if<Convolution>(&op.core)) {
-    windowY = convolution->weights.shape()[2];
-    windowX = convolution->weights.shape()[3];
-    setWindows(*this, *convolution);
+    const Shape &weights = convolution->weights.shape();
+    setWindows(*this, *convolution, weights[2], weights[3]);
     setGroups(*this, op, *convolution, configuration.block());
   } else if (const auto *pool = std::get_if<MaxPool>(&op.core)) {
-    windowY = pool->windowY;
-    windowX = pool->windowX;
-    setWindows(*this, *pool);
+    setWindows(*this, *pool, pool->windowY, pool->windowX);
   }
   for (const Family &family : families)
     largestFamily = std::max(largestFamily, family.end - family.begin);

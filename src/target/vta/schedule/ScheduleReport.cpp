@@ -4,35 +4,7 @@
 #include "runtime/system/Text.h"
 #include "target/vta/schedule/write/OperatorWriter.h"
 
-#include <algorithm>
-
 namespace headrace::vta {
-
-namespace {
-
-// The buffers that the operator reads and writes, of zeros.
-OperatorBuffers allocateBuffers(const Operator &op, CommandStream &stream) {
-  auto allocate = [&](std::string name, Role role, DType type, const Image &image) {
-    return stream.allocate(std::move(name), role, type,
-                           {image.batch, image.channels, image.height, image.width},
-                           layoutOf(image, stream.configuration()));
-  };
-  const auto *cells = std::get_if<Cells>(&op.core);
-  OperatorBuffers buffers;
-  buffers.inputs.push_back(allocate("x", Role::Input, cells ? cells->input : DType::I8, op.input));
-  for (const AluStage &stage : op.stages)
-    if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
-      buffers.inputs.resize(std::max(buffers.inputs.size(), image->input + 1));
-      size_t &buffer = buffers.inputs[image->input];
-      if (buffer == 0)
-        buffer =
-            allocate("x" + std::to_string(image->input), Role::Input, image->type, op.result());
-    }
-  buffers.result = allocate("y", Role::Output, DType::I8, op.result());
-  return buffers;
-}
-
-} // namespace
 
 ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants) {
@@ -46,7 +18,7 @@ ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const Al
                         const Schedule &schedule, const Configuration &configuration,
                         const CycleConstants &constants) {
   CommandStream stream(configuration);
-  OperatorBuffers buffers = allocateBuffers(op, stream);
+  OperatorBuffers buffers = allocateOperands(op, stream);
   allocateConstants(op, shape, stages, false, stream, buffers);
   writeOperator(op, shape, stages, schedule, buffers, stream);
   Simulation simulation = estimate(stream.finish(), constants);

@@ -1,4 +1,4 @@
-// What a schedule of an operator takes, by the cycle model. Nothing is computed: cycles follow from
+// Cycles of an operator's schedule, by the cycle model. Nothing is computed: cycles follow from
 // the commands alone.
 #pragma once
 

@@ -6,6 +6,18 @@ namespace headrace::vta {
 
 namespace {
 
+// Of the values that the operator reads, by number: those of its stages after its own.
+std::vector<DType> inputTypes(const Operator &op) {
+  const auto *cells = std::get_if<Cells>(&op.core);
+  std::vector<DType> types = {cells ? cells->input : DType::I8};
+  for (const AluStage &stage : op.stages)
+    if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
+      types.resize(std::max(types.size(), image->input + 1), DType::I8);
+      types[image->input] = image->type;
+    }
+  return types;
+}
+
 // Channels of a group read the blocks that any channel of their block of output channels reads:
 // weights for channels of other groups are zeros.
 Tensor ungrouped(const Operator &op, const Convolution &convolution, const OperatorShape &shape,
@@ -58,6 +70,23 @@ void allocateNumbers(const Operator &op, const AluProgram &stages, bool withValu
 }
 
 } // namespace
+
+OperatorBuffers allocateOperands(const Operator &op, CommandStream &stream) {
+  auto allocate = [&](std::string name, Role role, DType type, const Image &image) {
+    return stream.allocate(std::move(name), role, type,
+                           {image.batch, image.channels, image.height, image.width},
+                           layoutOf(image, stream.configuration()));
+  };
+  OperatorBuffers buffers;
+  Image result = op.result();
+  for (DType type : inputTypes(op)) {
+    size_t i = buffers.inputs.size();
+    buffers.inputs.push_back(
+        allocate("input" + std::to_string(i), Role::Input, type, i == 0 ? op.input : result));
+  }
+  buffers.result = allocate("result", Role::Output, DType::I8, result);
+  return buffers;
+}
 
 void allocateConstants(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
                        bool withValues, CommandStream &stream, OperatorBuffers &buffers) {

@@ -14,6 +14,9 @@ struct OperatorBuffers {
   size_t constants = 0; ///< where its stages have constants of channels
 };
 
+/// Buffers of zeros for the values that the operator reads and writes.
+OperatorBuffers allocateOperands(const Operator &op, CommandStream &stream);
+
 /// Buffers of weights and constants; of zeros where their values are not wanted.
 void allocateConstants(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
                        bool withValues, CommandStream &stream, OperatorBuffers &buffers);

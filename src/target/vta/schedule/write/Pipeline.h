@@ -1,4 +1,4 @@
-// What the three modules do, and which of it waits for which: tokens follow from that.
+// Actions of the three modules and the dependences between them, from which tokens follow.
 #pragma once
 
 #include "runtime/vta/CommandStream.h"

@@ -1,4 +1,4 @@
-// What the slots of a memory hold, so that nothing is loaded that is there.
+// Contents of a memory's slots, so that nothing is loaded that is there.
 #pragma once
 
 #include "target/vta/schedule/ChipPlan.h"

@@ -1,7 +1,7 @@
 // Attention and MultiHeadAttention of com.microsoft.
 #include "frontend/common/Products.h"
-#include "frontend/onnx/import/ops/AttentionParts.h"
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 using namespace mlir;
 

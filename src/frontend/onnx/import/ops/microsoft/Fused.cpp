@@ -3,8 +3,8 @@
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/Convolution.h"
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/ops/windows/Convolution.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -107,15 +107,7 @@ static void importFusedGemm(NodeContext &c) {
 
 /// A convolution, a bias, another tensor, then an activation.
 static void importFusedConv(NodeContext &c) {
-  Value image = c.input(0, Accepts::Floats), filter = c.input(1);
-  c.checkSameType(0, 1);
-  ConvolutionAttributes conv = readConvolution(c, 1);
-  Value result = c.infer<hr::ConvOp>(image, filter, conv.strides, conv.dilations, conv.pads,
-                                     conv.groups, hr::ChannelLayout::First, TypeAttr());
-  if (c.has(2)) {
-    c.checkRank(2, 1);
-    result = add(c, result, perFeature(c, c.input(2, Accepts::Floats), c.rank(0) - 2));
-  }
+  Value result = convolution(c);
   if (c.has(3))
     result = add(c, result, c.input(3, Accepts::Floats));
   std::string activation = c.node.getString("activation", "");

@@ -1,7 +1,7 @@
 // GroupQueryAttention and RotaryEmbedding of com.microsoft, which the model builder writes.
-#include "frontend/onnx/import/ops/AttentionParts.h"
-#include "frontend/onnx/import/ops/Rotary.h"
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/ops/sequences/AttentionParts.h"
+#include "frontend/onnx/import/ops/sequences/Rotary.h"
 
 using namespace mlir;
 

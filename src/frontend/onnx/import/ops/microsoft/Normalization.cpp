@@ -1,5 +1,5 @@
 // Normalizations of com.microsoft, with the additions and embeddings before them.
-#include "frontend/onnx/import/ops/Normalization.h"
+#include "frontend/onnx/import/ops/reductions/Normalization.h"
 
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 
@@ -25,7 +25,8 @@ static void resultMore(NodeContext &c, const NormalizedSum &found, Type type) {
 /// Inputs 0 and 1 and a bias, added up in `inner`.
 static Value sumOf(NodeContext &c, size_t bias, Type inner) {
   if (c.rank(0) < 1 || c.rank(1) > c.rank(0))
-    c.fail(ErrorKind::ShapeMismatch, "expected a tensor and what is added to it, found {0} and {1}",
+    c.fail(ErrorKind::ShapeMismatch,
+           "expected a tensor and a residual of at most its rank, found {0} and {1}",
            c.text(c.shape(0)), c.text(c.shape(1)));
   Value sum = add(c, c.cast(c.input(0, Accepts::Floats), inner),
                   c.cast(c.input(1, Accepts::Floats), inner));

@@ -2,8 +2,8 @@
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/Quantization.h"
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/ops/products/Quantization.h"
 
 using namespace mlir;
 

@@ -1,4 +1,5 @@
-// What models of ai.onnx.ml share: rows of features on one side, scores and labels on the other.
+// Common parts of the models of ai.onnx.ml: rows of features on one side, scores and labels on the
+// other.
 #pragma once
 
 #include "frontend/onnx/import/NodeContext.h"

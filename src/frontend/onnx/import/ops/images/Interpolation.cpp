@@ -1,0 +1,232 @@
+// Every axis is resized by itself: each place of the result sums a few elements of the input, which
+// ones and with which weights being two small tables.
+#include "frontend/onnx/import/ops/images/Interpolation.h"
+
+#include "frontend/common/Compute.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+namespace {
+
+/// Where a place of the result lies in the input.
+class Coordinates {
+public:
+  Coordinates(PointMath &m, const ResizedAxis &axis, const Interpolation &how, Type wide)
+      : m(m), axis(axis), how(how), wide(wide) {}
+
+  Value source(Value place) {
+    Value at = m.convert(place, wide), half = number(0.5);
+    Value input = m.convert(m.size(axis.from), wide);
+    Value output =
+        axis.hasSize ? m.convert(m.size(axis.to), wide) : m.mul(number(*axis.scale), input);
+    // A quotient of sizes is multiplied first: places that meet an element do so exactly.
+    auto scaled = [&](Value place) {
+      return axis.hasSize ? m.div(m.mul(place, input), output) : m.div(place, number(*axis.scale));
+    };
+    auto centered = [&] { return m.sub(scaled(m.add(at, half)), half); };
+    auto between = [&](Value steps) { // 0 where there is one place alone
+      Value isOne = m.equal(output, number(1));
+      Value distance = m.select(isOne, number(1), m.sub(output, number(1)));
+      return m.select(isOne, number(0), m.div(m.mul(at, steps), distance));
+    };
+    Value last = m.sub(input, number(1));
+    if (how.coordinates == "align_corners")
+      return between(last);
+    if (how.coordinates == "asymmetric")
+      return scaled(at);
+    if (how.coordinates == "pytorch_half_pixel")
+      return m.select(m.equal(output, number(1)), number(-0.5), centered());
+    if (how.coordinates == "half_pixel_symmetric") {
+      Value whole = m.convert(m.size(axis.to), wide);
+      Value rest = m.sub(number(1), m.div(whole, output));
+      return m.add(m.mul(m.mul(input, half), rest), centered());
+    }
+    if (how.crops()) {
+      Value part = m.mul(number(axis.end - axis.begin), last);
+      Value middle = m.mul(part, half);
+      Value inside = m.select(m.equal(output, number(1)), middle, between(part));
+      return m.add(inside, m.mul(number(axis.begin), last));
+    }
+    return centered();
+  }
+
+private:
+  Value number(double value) { return m.numberOf(wide, value); }
+
+  PointMath &m;
+  const ResizedAxis &axis;
+  const Interpolation &how;
+  Type wide;
+};
+
+/// How many neighbours have a part in a result, and the first one's distance from it, rounded down.
+struct Taps {
+  int64_t count, first;
+  double stretch = 1; // how much wider than usual, where an image shrinks without aliasing
+};
+
+Taps tapsOf(NodeContext &c, const Interpolation &how, const ResizedAxis &axis) {
+  if (how.mode == "nearest")
+    return {1, 0};
+  double reach = how.mode == "linear" ? 1 : 2;
+  if (!how.antialias)
+    return {static_cast<int64_t>(2 * reach), static_cast<int64_t>(1 - reach)};
+  if (!axis.scale)
+    c.fail(ErrorKind::Unsupported, "antialias over the free size {0} is not supported",
+           c.text({axis.from}));
+  double scale = std::min(*axis.scale, 1.0);
+  double first = std::floor(-reach / scale) + 1;
+  if (!(first > -1e6))
+    c.fail(ErrorKind::Unsupported, "a scale of {0} is not supported", *axis.scale);
+  return {static_cast<int64_t>(2 - 2 * first), static_cast<int64_t>(first), scale};
+}
+
+/// The weight of a neighbour at a distance.
+Value weightAt(PointMath &m, const Interpolation &how, Value distance) {
+  auto number = [&](double value) { return m.number(distance, value); };
+  Value x = m.abs(distance), one = number(1);
+  if (how.mode == "linear")
+    return m.max(m.sub(one, x), number(0));
+  double a = how.cubicCoefficient;
+  Value square = m.mul(x, x), cube = m.mul(square, x);
+  Value inner = m.add(m.sub(m.mul(number(a + 2), cube), m.mul(number(a + 3), square)), one);
+  Value outer = m.add(m.sub(m.mul(number(a), cube), m.mul(number(5 * a), square)),
+                      m.sub(m.mul(number(8 * a), x), number(4 * a)));
+  Value beyond = m.select(m.less(x, number(2)), outer, number(0));
+  return m.select(m.compare(ScalarMath::Compare::LessOrEqual, x, one), inner, beyond);
+}
+
+class Resizer {
+public:
+  Resizer(NodeContext &c, Interpolation how) : c(c), how(std::move(how)) {}
+
+  Value run(Value input, ArrayRef<ResizedAxis> axes) {
+    Type type = cast<RankedTensorType>(input.getType()).getElementType();
+    if (how.mode == "nearest")
+      return extrapolated(picked(input, axes), axes);
+    Type computed = type.isF64() ? type : c.builder.getF32Type();
+    Value result = c.cast(input, computed);
+    for (const ResizedAxis &axis : axes)
+      result = blended(result, axis);
+    return c.cast(extrapolated(result, axes), type);
+  }
+
+private:
+  Type wide() { return c.builder.getF64Type(); }
+
+  Value nearestOf(PointMath &m, const ResizedAxis &axis, Value place) {
+    Value at = Coordinates(m, axis, how, wide()).source(place), half = m.number(at, 0.5);
+    if (how.nearest == "floor")
+      return m.toInteger(m.floor(at));
+    if (how.nearest == "ceil")
+      return m.toInteger(m.op<math::CeilOp>(at));
+    if (how.nearest == "round_prefer_ceil")
+      return m.toInteger(m.floor(m.add(at, half)));
+    return m.toInteger(m.op<math::CeilOp>(m.sub(at, half)));
+  }
+
+  /// All axes at once: nothing is computed.
+  Value picked(Value input, ArrayRef<ResizedAxis> axes) {
+    SymbolicShape domain = shapeOf(input);
+    Compute compute{domain, 0, {}, {}, {input}};
+    for (const ResizedAxis &axis : axes) {
+      Value table = writeCompute(c, {{axis.to}, 0, {}, {}, {}},
+                                 [&](PointMath &m) { return nearestOf(m, axis, m.position(0)); });
+      compute.domain[axis.axis] = axis.to;
+      compute.reads.push_back({table, {getAffineDimExpr(axis.axis, c.context)}});
+    }
+    return writeCompute(c, compute, [&](PointMath &m) {
+      SmallVector<Value> place;
+      for (size_t i = 0; i < domain.size(); ++i)
+        place.push_back(m.position(i));
+      for (auto [i, axis] : llvm::enumerate(axes))
+        place[axis.axis] = m.read(i);
+      return m.element(0, place);
+    });
+  }
+
+  /// The element that a tap reads; it may lie outside.
+  Value tapPlace(PointMath &m, const Taps &taps, Value source) {
+    Value first = m.add(m.toInteger(m.floor(source)), m.integer(taps.first));
+    return m.add(first, m.position(1));
+  }
+
+  Value weights(const ResizedAxis &axis, const Taps &taps, Type type) {
+    SymbolicShape shape{axis.to, c.dim(taps.count)};
+    Value raw = writeCompute(c, {shape, 0, {}, {}, {}}, [&](PointMath &m) {
+      Value source = Coordinates(m, axis, how, wide()).source(m.position(0));
+      Value place = tapPlace(m, taps, source);
+      Value distance = m.sub(m.convert(place, wide()), source);
+      Value weight = weightAt(m, how, m.mul(distance, m.number(distance, taps.stretch)));
+      if (how.excludesOutside)
+        weight = m.select(m.isInside(place, m.size(axis.from)), weight, m.number(weight, 0));
+      return weight;
+    });
+    if (how.excludesOutside || how.antialias) {
+      Value sum = c.reduce(hr::ReduceKind::Sum, raw, 1, /*keepDims=*/true);
+      raw = c.map({raw, sum}, [](ScalarMath &m, ValueRange x) {
+        Value isNone = m.compare(ScalarMath::Compare::Equal, x[1], m.number(x[1], 0));
+        return m.div(x[0], m.select(isNone, m.number(x[1], 1), x[1]));
+      });
+    }
+    return c.cast(raw, type);
+  }
+
+  Value blended(Value input, const ResizedAxis &axis) {
+    SymbolicShape domain = shapeOf(input);
+    auto rank = static_cast<unsigned>(domain.size());
+    Taps taps = tapsOf(c, how, axis);
+    SymbolicShape shape{axis.to, c.dim(taps.count)};
+    Value places = writeCompute(c, {shape, 0, {}, {}, {}}, [&](PointMath &m) {
+      return tapPlace(m, taps, Coordinates(m, axis, how, wide()).source(m.position(0)));
+    });
+    Type type = cast<RankedTensorType>(input.getType()).getElementType();
+    domain[axis.axis] = axis.to;
+    domain.push_back(c.dim(taps.count));
+    SmallVector<AffineExpr> at{getAffineDimExpr(axis.axis, c.context),
+                               getAffineDimExpr(rank, c.context)};
+    Compute compute{
+        domain, 1, hr::ReduceKind::Sum, {{places, at}, {weights(axis, taps, type), at}}, {input}};
+    return writeCompute(c, compute, [&](PointMath &m) {
+      SmallVector<Value> place;
+      for (unsigned i = 0; i < rank; ++i)
+        place.push_back(i == axis.axis ? m.read(0) : m.position(i));
+      return m.mul(m.element(0, place), m.read(1));
+    });
+  }
+
+  /// What lies outside of the input has a value of its own where a part is cropped.
+  Value extrapolated(Value result, ArrayRef<ResizedAxis> axes) {
+    if (!how.crops())
+      return result;
+    for (const ResizedAxis &axis : axes) {
+      SymbolicShape shape(shapeOf(result).size(), c.dim(1));
+      shape[axis.axis] = axis.to;
+      Value isOutside = writeCompute(c, {{axis.to}, 0, {}, {}, {}}, [&](PointMath &m) {
+        Value source = Coordinates(m, axis, how, wide()).source(m.position(0));
+        Value last = m.convert(m.sub(m.size(axis.from), m.integer(1)), wide());
+        return m.either(m.isNegative(source), m.less(last, source));
+      });
+      result = c.map({c.reshape(isOutside, shape), result}, [&](ScalarMath &m, ValueRange x) {
+        return m.select(x[0], m.number(x[1], how.extrapolated), x[1]);
+      });
+    }
+    return result;
+  }
+
+  NodeContext &c;
+  Interpolation how;
+};
+
+} // namespace
+
+Value interpolate(NodeContext &c, const Interpolation &how, Value input,
+                  ArrayRef<ResizedAxis> axes) {
+  return Resizer(c, how).run(input, axes);
+}
+
+} // namespace headrace::onnx

@@ -1,0 +1,459 @@
+// Recurrent layers: products with the inputs of all steps at once, then a recurrence over the
+// state.
+#include "frontend/common/Compute.h"
+#include "frontend/common/Products.h"
+#include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/products/Quantization.h"
+#include "frontend/onnx/import/ops/sequences/Recurrence.h"
+#include "frontend/onnx/import/ops/sequences/RecurrentActivations.h"
+#include "runtime/system/Text.h"
+
+using namespace mlir;
+
+namespace headrace::onnx {
+
+namespace {
+
+/// What one step computes: the next states of an element from its gates. Gates hold what the inputs
+/// give, `state` what the last step left.
+struct Cell {
+  int64_t gates, states;
+  SmallVector<StringRef> activations;
+};
+
+const Cell kRnn{1, 1, {"tanh"}}, kGru{3, 1, {"sigmoid", "tanh"}},
+    kLstm{4, 2, {"sigmoid", "tanh", "tanh"}};
+
+/// Weights as the standard has them, or of bytes: transposed, with scales and zero points at the
+/// end. What they are multiplied with is then rounded to bytes of its own range.
+enum class Weights { Plain, Bytes };
+
+class Layer {
+public:
+  Layer(NodeContext &c, const Cell &cell, Weights weights = Weights::Plain)
+      : c(c), cell(cell), hasBytes(weights == Weights::Bytes) {
+    type = c.type(0).getElementType();
+    wide = type.isF64() ? type : c.builder.getF32Type();
+    for (size_t i : {0, 1, 2})
+      c.checkRank(i, 3);
+    batchFirst = c.node.getInt("layout", 0) != 0;
+    input = ordered(floats(0));
+    steps = shapeOf(input)[0];
+    batch = shapeOf(input)[1];
+    hidden = c.shape(2)[hasBytes ? 1 : 2];
+    std::string direction = c.node.getString("direction", "forward");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+      c.fail(ErrorKind::InvalidModel,
+             "attribute 'direction': expected forward, reverse or bidirectional, found {0}",
+             inQuotes(direction));
+    directions = direction == "bidirectional" ? 2 : 1;
+    startsAtEnd = direction == "reverse";
+    check();
+    activations = readActivations(c, cell.activations, directions);
+    if (const Attribute *given = c.node.find("clip"))
+      clip = given->f;
+    c.requireNonNegative(steps - 1, "number of steps less 1");
+    if (c.has(4)) {
+      checkLengths();
+      Value given = c.cast(c.input(4, Accepts::Integers), c.builder.getI64Type());
+      lengths = c.checkedIndices(given, c.dim(0), steps + 1);
+    }
+  }
+
+  void run() {
+    SmallVector<Value> outputs, last[2];
+    for (int64_t i = 0; i < directions; ++i) {
+      bool isReverse = startsAtEnd || i == 1;
+      Value states = statesOf(i, isReverse);
+      SymbolicShape lastState{c.dim(1), c.dim(1), batch, hidden}, state = lastState;
+      state[0] = steps;
+      Value all = part(states, {c.dim(0), c.dim(0), c.dim(0), c.dim(0)}, state);
+      all = c.reshape(all, {steps, batch, hidden});
+      if (isReverse)
+        all = reversed(all);
+      outputs.push_back(c.reshape(withoutPadding(all), {steps, c.dim(1), batch, hidden}));
+      for (int64_t s = 0; s < cell.states; ++s) {
+        Value final = part(states, {steps - 1, c.dim(s), c.dim(0), c.dim(0)}, lastState);
+        last[s].push_back(c.reshape(final, {c.dim(1), batch, hidden}));
+      }
+    }
+    c.result(c.cast(batchFirst ? c.transpose(joined(outputs, 1), {2, 0, 1, 3}) : joined(outputs, 1),
+                    type));
+    for (int64_t s = 0; s < cell.states; ++s)
+      c.result(c.cast(ordered(joined(last[s], 0)), type), 1 + s);
+  }
+
+private:
+  size_t initialAt() const { return 5; }
+
+  Value floats(size_t i) {
+    c.checkSameType(0, i);
+    return c.cast(c.input(i, Accepts::Floats), wide);
+  }
+  /// Input 1 or 2: [directions, gates * hidden, what it is multiplied with].
+  Value weights(size_t i) {
+    if (!hasBytes)
+      return floats(i);
+    size_t scaleAt = i == 1 ? 8 : 10, zeroAt = scaleAt + 1;
+    SmallVector<Value> inputs{c.input(i, Accepts::Integers), perGate(scaleAt)};
+    if (c.has(zeroAt)) {
+      c.checkSameType(i, zeroAt);
+      inputs.push_back(perGate(zeroAt));
+    }
+    Value numbers = c.map(inputs, [&](ScalarMath &m, ValueRange x) {
+      Value number = m.convert(x[0], wide);
+      if (x.size() > 2)
+        number = m.sub(number, m.convert(x[2], wide));
+      return m.mul(number, m.convert(x[1], wide));
+    });
+    return c.transpose(numbers, {0, 2, 1});
+  }
+  /// A scale or zero point for each direction, or for each of its columns.
+  Value perGate(size_t i) {
+    AffineExpr columns = c.rank(i) == 1 ? c.dim(1) : hidden * cell.gates;
+    if (c.rank(i) == 1)
+      expectShape(i, {c.dim(directions)});
+    else
+      expectShape(i, {c.dim(directions), columns});
+    return c.reshape(c.input(i), {c.dim(directions), c.dim(1), columns});
+  }
+  /// Exchanges the first two dimensions where the batch comes first.
+  Value ordered(Value x) { return batchFirst ? c.transpose(x, {1, 0, 2}) : x; }
+
+  void check() {
+    SymbolicShape w{c.dim(directions), hidden * cell.gates, shapeOf(input)[2]};
+    SymbolicShape r{c.dim(directions), hidden * cell.gates, hidden};
+    for (SymbolicShape *shape : {&w, &r})
+      if (hasBytes)
+        std::swap((*shape)[1], (*shape)[2]);
+    expectShape(1, w);
+    expectShape(2, r);
+    if (c.has(3))
+      expectShape(3, {c.dim(directions), hidden * (2 * cell.gates)});
+    SymbolicShape initial{c.dim(directions), batch, hidden};
+    if (batchFirst)
+      std::swap(initial[0], initial[1]);
+    for (int64_t s = 0; s < cell.states; ++s)
+      if (c.has(initialAt() + s))
+        expectShape(initialAt() + s, initial);
+    if (cell.gates == 4 && c.has(7))
+      expectShape(7, {c.dim(directions), hidden * 3});
+  }
+
+  /// One for each sequence.
+  void checkLengths() {
+    c.checkRank(4, 1);
+    AffineExpr count = c.shape(4)[0];
+    if (constantValue(count) && constantValue(batch))
+      return expectShape(4, {batch});
+    c.requireNonNegative(count - batch, "lengths less sequences");
+    c.requireNonNegative(batch - count, "sequences less lengths");
+  }
+
+  void expectShape(size_t i, ArrayRef<AffineExpr> wanted) {
+    SymbolicShape found = c.shape(i);
+    bool fits = found.size() == wanted.size();
+    for (size_t d = 0; fits && d < found.size(); ++d)
+      fits = sameSize(found[d], wanted[d]);
+    if (!fits)
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(i),
+             c.text(wanted), c.text(found));
+  }
+
+  Value part(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes) {
+    return c.slice(x, starts, sizes, SmallVector<int64_t>(starts.size(), 1));
+  }
+  /// What belongs to a direction, without that dimension.
+  Value ofDirection(Value x, int64_t direction) {
+    SymbolicShape shape = shapeOf(x), starts(shape.size(), c.dim(0));
+    starts[0] = c.dim(direction);
+    shape[0] = c.dim(1);
+    return c.reshape(part(x, starts, shape), ArrayRef<AffineExpr>(shape).drop_front());
+  }
+  Value reversed(Value x) {
+    SymbolicShape shape = shapeOf(x), starts(shape.size(), c.dim(0));
+    SmallVector<int64_t> order(shape.size(), 1);
+    starts[0] = shape[0] - 1;
+    order[0] = -1;
+    return c.slice(x, starts, shape, order);
+  }
+  Value joined(ArrayRef<Value> parts, int64_t axis) {
+    return parts.size() == 1 ? parts.front() : c.infer<hr::ConcatOp>(ValueRange(parts), axis);
+  }
+
+  /// Results after the end of a sequence are 0.
+  Value withoutPadding(Value all) {
+    if (!lengths)
+      return all;
+    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
+    return writeCompute(c, {shapeOf(all), 0, {}, {{all, d}, {lengths, {d[1]}}}, {}},
+                        [&](PointMath &m) {
+                          Value isThere = m.less(m.position(0), m.read(1));
+                          return m.select(isThere, m.read(0), m.number(m.read(0), 0));
+                        });
+  }
+
+  /// The numbers of the steps in the order in which they are computed.
+  Value stepNumbers(bool isReverse) {
+    return writeCompute(c, {{steps}, 0, {}, {}, {}}, [&](PointMath &m) {
+      Value at = m.position(0);
+      return isReverse ? m.sub(m.sub(m.size(steps), m.integer(1)), at) : at;
+    });
+  }
+
+  Value initialState(int64_t direction) {
+    SmallVector<Value> states;
+    SymbolicShape shape{c.dim(1), batch, hidden};
+    for (int64_t s = 0; s < cell.states; ++s)
+      if (c.has(initialAt() + s))
+        states.push_back(
+            c.reshape(ofDirection(ordered(floats(initialAt() + s)), direction), shape));
+      else
+        states.push_back(c.broadcast(c.scalar(0, wide), shape));
+    return joined(states, 0);
+  }
+
+  /// The part of the bias at gate `first`, of `gates` gates.
+  Value biasPart(int64_t direction, int64_t first, int64_t gates) {
+    Value all = c.reshape(ofDirection(floats(3), direction), {c.dim(2 * cell.gates), hidden});
+    return part(all, {c.dim(first), c.dim(0)}, {c.dim(gates), hidden});
+  }
+
+  bool isLinearBeforeReset() const {
+    return cell.gates == 3 && c.node.getInt("linear_before_reset", 0) != 0;
+  }
+
+  /// [steps, batch, gates, hidden]: what the inputs and biases give, of all steps at once.
+  Value inputGates(int64_t direction, bool isReverse) {
+    Value x = isReverse ? reversed(input) : input;
+    if (hasBytes) {
+      Value least = c.reduce(hr::ReduceKind::Min, input, {0, 1, 2}, false);
+      Value greatest = c.reduce(hr::ReduceKind::Max, input, {0, 1, 2}, false);
+      x = c.map({x, least, greatest},
+                [](ScalarMath &m, ValueRange v) { return throughByte(m, v[0], v[1], v[2]); });
+    }
+    Value w = ofDirection(weights(1), direction);
+    Value product = contract(c, x, w, "tbi", "gi", "tbg");
+    Value gates = c.reshape(product, {steps, batch, c.dim(cell.gates), hidden});
+    if (!c.has(3))
+      return gates;
+    Value first = biasPart(direction, 0, cell.gates),
+          second = biasPart(direction, cell.gates, cell.gates);
+    // The bias of a gate that is reset goes with the state.
+    bool keepsLast = isLinearBeforeReset();
+    Value bias = writeCompute(
+        c,
+        {shapeOf(first), 0, {}, {{first, dimensions(c, 0, 2)}, {second, dimensions(c, 0, 2)}}, {}},
+        [&](PointMath &m) {
+          Value sum = m.add(m.read(0), m.read(1));
+          return keepsLast ? m.select(m.equal(m.position(0), m.integer(2)), m.read(0), sum) : sum;
+        });
+    return c.map({gates, bias}, [](ScalarMath &m, ValueRange v) { return m.add(v[0], v[1]); });
+  }
+
+  Value statesOf(int64_t direction, bool isReverse) {
+    SmallVector<Value> sequences{inputGates(direction, isReverse)}, constants;
+    if (lengths)
+      sequences.push_back(stepNumbers(isReverse));
+    constants.push_back(
+        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}));
+    if (lengths)
+      constants.push_back(lengths);
+    if (cell.gates == 4 && c.has(7))
+      constants.push_back(c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden}));
+    if (isLinearBeforeReset() && c.has(3))
+      constants.push_back(c.reshape(biasPart(direction, 5, 1), {hidden}));
+    size_t lengthsAt = 1, extraAt = lengths ? 2 : 1;
+    return writeRecurrence(
+        c, sequences, initialState(direction), constants, [&](const RecurrenceStep &step) {
+          Value extra = step.weights.size() > extraAt ? step.weights[extraAt] : Value();
+          Step now{step.state, step.now[0], step.weights[0], extra, direction};
+          if (lengths) {
+            now.number = step.now[1];
+            now.lengths = step.weights[lengthsAt];
+          }
+          return next(now);
+        });
+  }
+
+  /// The values of a step in the body of the recurrence.
+  struct Step {
+    Value state, gates, recurrent, extra;
+    int64_t direction;
+    Value number = {}, lengths = {};
+  };
+
+  Value activated(ScalarMath &m, int64_t direction, size_t function, Value x) const {
+    if (clip) {
+      Value limit = m.number(x, *clip);
+      x = m.max(m.min(x, limit), m.neg(limit));
+    }
+    return activations[direction * cell.activations.size() + function].apply(m, x);
+  }
+
+  /// [batch, gates, hidden]: the state's part of the gates.
+  Value stateGates(const Step &step) {
+    SmallVector<AffineExpr> d = dimensions(c, 0, 4);
+    Read state{step.state, {c.dim(0), d[0], d[3]}};
+    if (hasBytes)
+      state = {roundedState(step), {d[0], d[3]}};
+    Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
+                    1,
+                    hr::ReduceKind::Sum,
+                    {state, {step.recurrent, {d[1], d[2], d[3]}}},
+                    {}};
+    return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
+  }
+
+  /// [batch, hidden]: what remains of the state in bytes.
+  Value roundedState(const Step &step) {
+    SmallVector<AffineExpr> d = dimensions(c, 0, 2);
+    Read state{step.state, {c.dim(0), d[0], d[1]}};
+    auto bound = [&](hr::ReduceKind kind) {
+      return writeCompute(c, {{batch, hidden}, 2, kind, {state}, {}},
+                          [](PointMath &m) { return m.read(0); });
+    };
+    Value least = bound(hr::ReduceKind::Min), greatest = bound(hr::ReduceKind::Max);
+    return writeCompute(
+        c, {{batch, hidden}, 0, {}, {state, {least, {}}, {greatest, {}}}, {}},
+        [](PointMath &m) { return throughByte(m, m.read(0), m.read(1), m.read(2)); });
+  }
+
+  /// A compute over [states, batch, hidden] whose first reads are what inputs give to each gate,
+  /// what the state gives, and the states themselves.
+  Compute overStates(const Step &step, Value stateGates) {
+    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
+    Compute compute{{c.dim(cell.states), batch, hidden}, 0, {}, {}, {}};
+    for (Value gates : {step.gates, stateGates})
+      for (int64_t g = 0; g < cell.gates; ++g)
+        compute.reads.push_back({gates, {d[1], c.dim(g), d[2]}});
+    for (int64_t s = 0; s < cell.states; ++s)
+      compute.reads.push_back({step.state, {c.dim(s), d[1], d[2]}});
+    if (step.lengths) {
+      compute.reads.push_back({step.state, d});
+      compute.reads.push_back({step.number, {}});
+      compute.reads.push_back({step.lengths, {d[1]}});
+    }
+    return compute;
+  }
+  Value gate(PointMath &m, int64_t i) const { return m.add(m.read(i), m.read(cell.gates + i)); }
+  Value state(PointMath &m, int64_t i) const { return m.read(2 * cell.gates + i); }
+
+  /// A sequence that has ended keeps its state.
+  Value unlessEnded(PointMath &m, const Step &step, Value next) const {
+    if (!step.lengths)
+      return next;
+    size_t at = 2 * cell.gates + cell.states;
+    return m.select(m.less(m.read(at + 1), m.read(at + 2)), next, m.read(at));
+  }
+
+  Value next(const Step &step) {
+    Value fromState = stateGates(step);
+    if (cell.gates == 4)
+      return nextLstm(step, fromState);
+    if (cell.gates == 3)
+      return nextGru(step, fromState);
+    return writeCompute(c, overStates(step, fromState), [&](PointMath &m) {
+      return unlessEnded(m, step, activated(m, step.direction, 0, gate(m, 0)));
+    });
+  }
+
+  /// Gates: input, output, forget, cell. States: result, cell.
+  Value nextLstm(const Step &step, Value fromState) {
+    Compute compute = overStates(step, fromState);
+    size_t peepholes = compute.reads.size();
+    if (step.extra)
+      for (int64_t i = 0; i < 3; ++i)
+        compute.reads.push_back({step.extra, {c.dim(i), getAffineDimExpr(2, c.context)}});
+    bool forgetsWhatComes = c.node.getInt("input_forget", 0) != 0;
+    return writeCompute(c, compute, [&](PointMath &m) {
+      auto looking = [&](int64_t peephole, Value x, Value cellState) {
+        return step.extra ? m.add(x, m.mul(m.read(peepholes + peephole), cellState)) : x;
+      };
+      Value old = state(m, 1);
+      Value in = activated(m, step.direction, 0, looking(0, gate(m, 0), old));
+      Value forget = forgetsWhatComes
+                         ? m.sub(m.number(in, 1), in)
+                         : activated(m, step.direction, 0, looking(2, gate(m, 2), old));
+      Value fresh = activated(m, step.direction, 1, gate(m, 3));
+      Value kept = m.add(m.mul(forget, old), m.mul(in, fresh));
+      Value out = activated(m, step.direction, 0, looking(1, gate(m, 1), kept));
+      const Activation &last = activations[step.direction * 3 + 2];
+      Value result = m.mul(out, last.apply(m, kept));
+      Value isResult = m.equal(m.position(0), m.integer(0));
+      return unlessEnded(m, step, m.select(isResult, result, kept));
+    });
+  }
+
+  /// Gates: update, reset, hidden.
+  Value nextGru(const Step &step, Value fromState) {
+    Compute compute = overStates(step, fromState);
+    size_t further = compute.reads.size();
+    bool isLinear = isLinearBeforeReset();
+    if (isLinear && step.extra)
+      compute.reads.push_back({step.extra, {getAffineDimExpr(2, c.context)}});
+    if (!isLinear)
+      compute.reads.push_back({resetProduct(step, fromState), dimensions(c, 1, 3)});
+    return writeCompute(c, compute, [&](PointMath &m) {
+      Value update = activated(m, step.direction, 0, gate(m, 0)), fresh;
+      if (isLinear) {
+        Value reset = activated(m, step.direction, 0, gate(m, 1)), given = m.read(3 + 2);
+        Value inner = step.extra ? m.add(given, m.read(further)) : given;
+        fresh = m.add(m.read(2), m.mul(reset, inner));
+      } else {
+        fresh = m.add(m.read(2), m.read(further));
+      }
+      fresh = activated(m, step.direction, 1, fresh);
+      Value rest = m.sub(m.number(update, 1), update);
+      Value result = m.add(m.mul(rest, fresh), m.mul(update, state(m, 0)));
+      return unlessEnded(m, step, result);
+    });
+  }
+
+  /// [batch, hidden]: the hidden gate of the state once it is reset.
+  Value resetProduct(const Step &step, Value fromState) {
+    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
+    Compute reset{{batch, hidden}, 0, {}, {}, {}};
+    reset.reads = {{step.gates, {d[0], c.dim(1), d[1]}},
+                   {fromState, {d[0], c.dim(1), d[1]}},
+                   {step.state, {c.dim(0), d[0], d[1]}}};
+    Value kept = writeCompute(c, reset, [&](PointMath &m) {
+      Value open = activated(m, step.direction, 0, m.add(m.read(0), m.read(1)));
+      return m.mul(open, m.read(2));
+    });
+    Compute product{{batch, hidden, hidden}, 1, hr::ReduceKind::Sum, {}, {}};
+    product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[1], d[2]}}};
+    return writeCompute(c, product, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
+  }
+
+  NodeContext &c;
+  const Cell &cell;
+  const bool hasBytes;
+  Type type, wide; // of the node's numbers, and of those that are computed with
+  Value input;     // [steps, batch, features]
+  AffineExpr steps, batch, hidden;
+  int64_t directions = 1;
+  bool batchFirst = false, startsAtEnd = false;
+  SmallVector<Activation> activations;
+  std::optional<double> clip;
+  Value lengths; // null where all sequences are as long
+};
+
+} // namespace
+
+static void importRnn(NodeContext &c) { Layer(c, kRnn).run(); }
+static void importGru(NodeContext &c) { Layer(c, kGru).run(); }
+static void importLstm(NodeContext &c) { Layer(c, kLstm).run(); }
+
+void importDynamicQuantizeLstm(NodeContext &c) { Layer(c, kLstm, Weights::Bytes).run(); }
+
+OperatorFamily recurrentOperators() {
+  static const Operator table[] = {
+      {"RNN", 7, importRnn},
+      {"GRU", 7, importGru},
+      {"LSTM", 7, importLstm},
+  };
+  return table;
+}
+
+} // namespace headrace::onnx

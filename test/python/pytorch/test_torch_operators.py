@@ -1,0 +1,72 @@
+"""PyTorch's own samples of its operators: what is compiled has the results and gradients of eager
+mode, and the rest is left to PyTorch.
+
+`torch_operators.txt` says which is which; `python test/python/pytorch/test_torch_operators.py` writes it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("headrace")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import torch_opinfo  # noqa: E402
+
+TABLE = Path(__file__).with_name("torch_operators.txt")
+PARTS = 12
+large = pytest.mark.skipif(
+    not os.environ.get("HEADRACE_LARGE_TESTS"), reason="HEADRACE_LARGE_TESTS is not set"
+)
+
+
+def table() -> dict[str, str]:
+    lines = TABLE.read_text().splitlines()
+    return dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.fixture(scope="module")
+def operators() -> dict[str, object]:
+    return torch_opinfo.operators()
+
+
+def test_every_operator_is_listed(operators: dict[str, object]) -> None:
+    assert list(table()) == sorted(operators)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_operators_that_are_compiled(part: int, operators: dict[str, object]) -> None:
+    """One sample of each, many to a graph."""
+    names = [name for name, status in table().items() if status == "lowered"][part::PARTS]
+    cases = []
+    for name in names:
+        op = operators[name]
+        cases += torch_opinfo.cases(name, op, torch_opinfo.main_type(op), 1, gradients=True)
+    assert len(cases) >= len(names)
+    wrong, left = torch_opinfo.compare(cases)
+    assert not wrong and not left
+
+
+@large
+@pytest.mark.parametrize("name", table())
+def test_all_samples(name: str, operators: dict[str, object]) -> None:
+    op = operators[name]
+    for dtype, gradients in ((torch_opinfo.main_type(op), True), (torch.float32, False)):
+        assert not torch_opinfo.mistakes(torch_opinfo.cases(name, op, dtype, None, gradients))
+
+
+def write_table() -> None:
+    """From five samples of each operator."""
+    header = TABLE.read_text().partition("\n\n")[0]
+    lines = []
+    for name, op in sorted(torch_opinfo.operators().items()):
+        every = torch_opinfo.cases(name, op, torch_opinfo.main_type(op), 5, gradients=True)
+        lines.append(f"{name} {torch_opinfo.status(every)[0]}")
+    TABLE.write_text(f"{header}\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    write_table()

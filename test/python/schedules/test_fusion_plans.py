@@ -1,0 +1,61 @@
+"""Kernels as planned by predicted time: what planning finds, what recipes make of it, right results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import headrace as hr
+import numpy as np
+import pytest
+
+from cases.fusion import EXPRESSIONS, PROGRAMS, Program
+
+CHAIN = Program(
+    "chain",
+    """g (float[3000,40] X, float[3000,1] w, float[40,1] v) => (float[40,1] r) {
+      xv = MatMul(X, v)
+      wxv = Mul(w, xv)
+      xt = Transpose <perm=[1,0]> (X)
+      r = MatMul(xt, wxv)
+    }""",
+)
+
+
+def kernels(path: Path, recipe: str) -> list[str]:
+    """Without those that combine partial results."""
+    found = hr.load(path, recipe=recipe).explain()["recipe"].splitlines()
+    return [line for line in found if line.startswith("kernel ") and "/combine" not in line]
+
+
+def test_planning_reads_a_matrix_once_for_two_products_with_it(tmp_path: Path) -> None:
+    path = CHAIN.write(tmp_path)
+    assert len(kernels(path, "plan kernels greedily")) == 2
+    assert len(kernels(path, "plan kernels by-time")) == 1
+    assert kernels(path, "") == kernels(path, "plan kernels by-time")
+
+
+def test_plans_compute_the_same(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X, w, v = (random.standard_normal(shape, "f4") for shape in ((3000, 40), (3000, 1), (40, 1)))
+    path = CHAIN.write(tmp_path)
+    expected = X.T.astype("f8") @ (w * (X.astype("f8") @ v))
+    for recipe in ("plan kernels greedily", "plan kernels by-time"):
+        np.testing.assert_allclose(hr.load(path, recipe=recipe)(X, w, v), expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize("text", ["plan kernels quickly", "plan relu1 greedily"])
+def test_other_ways_to_plan_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(
+        hr.Error, match="expected 'plan kernels greedily' or 'plan kernels by-time'"
+    ):
+        hr.load(CHAIN.write(tmp_path), recipe=text).explain()
+
+
+@pytest.mark.parametrize("program", EXPRESSIONS + PROGRAMS, ids=lambda program: program.name)
+def test_planned_kernels_are_had_again_by_their_recipe(tmp_path: Path, program: Program) -> None:
+    path = program.write(tmp_path)
+    model = hr.load(path)
+    recipe = model.explain()["recipe"]
+    again = hr.load(path, recipe=recipe)
+    assert again.explain()["recipe"] == recipe
+    assert again.ir("schedule") == hr.load(path).ir("schedule")
