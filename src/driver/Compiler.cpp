@@ -194,8 +194,8 @@ LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
     if (modules.empty())
       continue;
     auto known = kept.find(target);
-    PackagedKernels compiled = known != kept.end() ? known->second->compileAhead(modules)
-                                                   : target->compileAhead(modules);
+    PackagedKernels compiled =
+        known != kept.end() ? known->second->compileAhead(modules) : target->compileAhead(modules);
     if (target->engine() != hostEngine) {
       for (DeviceImage &image : addImages(result.program, compiled.images))
         code.images.push_back(std::move(image));

@@ -54,7 +54,7 @@ struct PackagedKernels {
 /// Where code runs: in this process, or out of a package in any other.
 enum class CodeUse { Process, Package };
 
-/// Code of scheduled kernels, for one use, that earlier compilations left: those need not be lowered
+/// Code of scheduled kernels, for one use, that earlier compilations left: they need not be lowered
 /// any more.
 class KeptCode {
 public:
@@ -127,8 +127,8 @@ public:
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The same for a package.
   virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-  /// What is kept of the code of scheduled kernels. What lowering notes on kernels is noted on those
-  /// it has. Null where nothing is ever kept.
+  /// What is kept of the code of scheduled kernels. Those it has get the notes that lowering makes.
+  /// Null where nothing is ever kept.
   virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled,
                                              CodeUse use) const {
     (void)scheduled, (void)use;

@@ -38,8 +38,8 @@ const std::string &compilerBuild() {
 rewrite::Mapping search(Found &found, rewrite::TermId term, const rewrite::Accelerator &machine,
                         const std::string &description) {
   // Without a build ID nothing can be told apart from what another search found.
-  FileCache cache = compilerBuild().empty() ? FileCache(std::nullopt, "mapping")
-                                            : FileCache::user("mapping");
+  FileCache cache =
+      compilerBuild().empty() ? FileCache(std::nullopt, "mapping") : FileCache::user("mapping");
   std::string key =
       FileCache::key({compilerBuild(), description, rewrite::toText(found.terms, term)});
   if (std::optional<std::string> known = cache.find(key))

@@ -166,8 +166,7 @@ private:
   }
 
   void keep(ModuleOp kernel, const llvm::MemoryBuffer &object, std::string symbol) const {
-    Record record =
-        Record::of(kernel, object.getBufferIdentifier().str(), std::move(symbol));
+    Record record = Record::of(kernel, object.getBufferIdentifier().str(), std::move(symbol));
     records.store(entries.at(*kernel.getSymName()).key, record.text());
   }
 
