@@ -71,34 +71,34 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
   phaseMilliseconds = headrace::runPhases(compilerPhases(settings), program, modelName, last);
 }
 
-std::unique_ptr<KeptCode> Compiler::lowerUnknownKernels(ModuleOp program) {
+Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use) {
   std::vector<Phase> phases = compilerPhases(settings);
   auto isSchedule = [](const Phase &phase) { return phase.name == "schedule"; };
   ArrayRef<Phase> lowering(&*llvm::find_if(phases, isSchedule) + 1, phases.data() + phases.size());
   runPhases(program, "schedule");
-  std::unique_ptr<KeptCode> kept;
-  SmallVector<ModuleOp> kernels = targets.kernelsOf(program, targets.wanted);
-  if (targets.isOne())
-    kept = targets.wanted.keptCode(kernels);
-  if (!kept) {
-    headrace::runPhases(lowering, program, modelName);
-    return nullptr;
-  }
+  KeptByTarget kept;
+  for (const Target *target : targets.all())
+    if (auto code = target->keptCode(targets.kernelsOf(program, *target), use))
+      kept[target] = std::move(code);
+  auto isKept = [&](ModuleOp kernel) {
+    auto code = kept.find(&targets.of(kernel));
+    return code != kept.end() && code->second->has(*kernel.getSymName());
+  };
+  SmallVector<ModuleOp> kernels(program.getOps<ModuleOp>());
+  auto moveTo = [](ModuleOp kernel, ModuleOp place) {
+    kernel->moveBefore(place.getBody(), place.getBody()->end());
+  };
   // Launches of kernels that are elsewhere would be invalid: it is the others that move.
   OwningOpRef<ModuleOp> unknown = ModuleOp::create(program.getLoc());
   for (ModuleOp kernel : kernels)
-    if (!kept->has(*kernel.getSymName()))
-      kernel->moveBefore(unknown->getBody(), unknown->getBody()->end());
-  if (!unknown->getBody()->empty())
-    headrace::runPhases(lowering, *unknown, modelName);
-  for (Operation &kernel : llvm::make_early_inc_range(*unknown->getBody()))
-    kernel.moveBefore(program.getBody(), program.getBody()->end());
+    if (!isKept(kernel))
+      moveTo(kernel, *unknown);
+  for (auto &[name, milliseconds] : headrace::runPhases(lowering, *unknown, modelName))
+    phaseMilliseconds.emplace_back(name, milliseconds);
+  // In the order they had, whatever was known: a package has the same bytes each time.
+  for (ModuleOp kernel : kernels)
+    moveTo(kernel, program);
   return kept;
-}
-
-LoweredProgram Compiler::lower(ModuleOp program) {
-  runPhases(program);
-  return described(program);
 }
 
 LoweredProgram Compiler::described(ModuleOp program) {
@@ -160,7 +160,7 @@ std::vector<DeviceImage> addImages(Program &program, ArrayRef<KernelImage> kerne
 
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
   CompiledConstants constants(context.get());
-  std::unique_ptr<KeptCode> kept = lowerUnknownKernels(program);
+  KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Process);
   Program plan = described(program).program;
   ProgramCode code;
   // Constants may lie in the context's memory.
@@ -171,7 +171,9 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
     SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
     if (modules.empty())
       continue;
-    CompiledKernels compiled = kept ? kept->compile(modules) : target->compile(modules);
+    auto known = kept.find(target);
+    CompiledKernels compiled =
+        known != kept.end() ? known->second->compile(modules) : target->compile(modules);
     memory->push_back(compiled.code);
     if (target->engine() != hostEngine)
       code.images = addImages(plan, compiled.images);
@@ -184,13 +186,16 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
 
 LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
-  LoweredProgram result = lower(program);
+  KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Package);
+  LoweredProgram result = described(program);
   result.notes.before = before;
   for (const Target *target : targets.all()) {
     SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
     if (modules.empty())
       continue;
-    PackagedKernels compiled = target->compileAhead(modules);
+    auto known = kept.find(target);
+    PackagedKernels compiled =
+        known != kept.end() ? known->second->compileAhead(modules) : target->compileAhead(modules);
     if (target->engine() != hostEngine) {
       for (DeviceImage &image : addImages(result.program, compiled.images))
         code.images.push_back(std::move(image));
@@ -216,7 +221,8 @@ std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbol
 Explanation Compiler::explain(ModuleOp program) {
   MovementReport before = movementBefore(entryFunction(program));
   entryFunction(program)->setAttr(kExplainAttr, UnitAttr::get(program.getContext()));
-  LoweredProgram compiled = lower(program);
+  lowerUnknownKernels(program, CodeUse::Process);
+  LoweredProgram compiled = described(program);
   compiled.notes.before = before;
   compiled.notes.whyNot = reasonsOf(entryFunction(program));
   compiled.notes.planning = planningOf(entryFunction(program));

@@ -43,15 +43,13 @@ public:
   /// to `schedule`.
   std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
 
-  /// A report of what the compiler made of `program`; runs all phases.
+  /// A report of what the compiler made of `program`; lowers kernels as `compile` does.
   Explanation explain(mlir::ModuleOp program);
 
 private:
-  /// All phases, except those from `schedule` on for kernels whose code is kept; null where none
-  /// is.
-  std::unique_ptr<KeptCode> lowerUnknownKernels(mlir::ModuleOp program);
-  /// All phases.
-  LoweredProgram lower(mlir::ModuleOp program);
+  using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<KeptCode>, 2>;
+  /// All phases, except those from `schedule` on for kernels whose code is kept.
+  KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
   /// What the phases made; says nothing of what was before.
   LoweredProgram described(mlir::ModuleOp program);
 

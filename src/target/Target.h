@@ -38,16 +38,6 @@ struct CompiledKernels {
   std::shared_ptr<void> code;
 };
 
-/// Code of scheduled kernels that earlier compilations left, which need not be lowered any more.
-class KeptCode {
-public:
-  virtual ~KeptCode() = default;
-  virtual bool has(llvm::StringRef kernel) const = 0;
-  /// Code for this process, as Target::compile gives it, of kernels that it has and of others,
-  /// which were lowered since and are kept from now on.
-  virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-};
-
 /// A kernel as an object file, for linking into a package.
 struct KernelObject {
   std::string kernel; // the name of its module
@@ -59,6 +49,21 @@ struct KernelObject {
 struct PackagedKernels {
   std::vector<KernelObject> objects;
   std::vector<KernelImage> images;
+};
+
+/// Where code runs: in this process, or out of a package in any other.
+enum class CodeUse { Process, Package };
+
+/// Code of scheduled kernels, for one use, that earlier compilations left: they need not be lowered
+/// any more.
+class KeptCode {
+public:
+  virtual ~KeptCode() = default;
+  virtual bool has(llvm::StringRef kernel) const = 0;
+  /// As Target::compile or Target::compileAhead gives it, of kernels that it has and of others,
+  /// which were lowered since and are kept from now on.
+  virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+  virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
 };
 
 class Target {
@@ -122,10 +127,11 @@ public:
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The same for a package.
   virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-  /// What is kept of the code of scheduled kernels. Their workspaces are noted on those it has.
+  /// What is kept of the code of scheduled kernels. Those it has get the notes that lowering makes.
   /// Null where nothing is ever kept.
-  virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled) const {
-    (void)scheduled;
+  virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled,
+                                             CodeUse use) const {
+    (void)scheduled, (void)use;
     return nullptr;
   }
 };

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -113,9 +115,18 @@ def interrupted(folder: Path) -> Path:
     return written(folder / "interrupted.onnx", nodes, inputs, ["batch", 10], weights)
 
 
-def network(name: str, folder: Path, small: bool = True) -> Path:
+@functools.cache
+def exported(name: str, small: bool) -> bytes:
     maker = pytest.importorskip("bench.models.make")
-    return maker.make(maker.MODELS[name], folder, small=small)
+    with tempfile.TemporaryDirectory() as folder:
+        return maker.make(maker.MODELS[name], Path(folder), small=small).read_bytes()
+
+
+def network(name: str, folder: Path, small: bool = True) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.onnx"
+    path.write_bytes(exported(name, small))
+    return path
 
 
 def results(model: Path, folder: Path, *options: object) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Kernels that were compiled before are taken from the cache, whatever happened to it since."""
+"""Kernels and mappings that were found before are taken from the cache, whatever happened to it since."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from coarse_models import interrupted, machine
 
 HEADRACE = os.environ.get("HEADRACE_BIN", "build/release/bin/headrace")
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
@@ -84,3 +86,69 @@ def test_phases_are_shown_of_kernels_that_are_kept(cache: Path) -> None:
     shown = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     assert "llvm.func" in shown.stdout
     assert "linalg." not in shown.stdout
+
+
+def headrace(cache: Path | str, *words: object) -> str:
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache)}
+    command = [HEADRACE, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def packaged(cache: Path | str, folder: Path) -> bytes:
+    headrace(cache, "compile", DIGITS, "-o", folder / "digits.hrpkg")
+    return (folder / "digits.hrpkg").read_bytes()
+
+
+def test_packages_keep_kernels_and_have_the_same_bytes(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = packaged(cache, tmp_path)
+    records = files(cache, "kernel")
+    assert packaged(cache, tmp_path) == first == packaged("", tmp_path)
+    assert files(cache, "kernel") == records
+    # Where some are known and some are not, they stay in their order.
+    for path in list(records)[::2]:
+        path.unlink()
+    assert packaged(cache, tmp_path) == first
+    assert files(cache, "kernel").keys() == records.keys()
+
+
+def test_code_of_packages_and_of_processes_is_kept_apart(
+    cache: Path, first: np.ndarray, tmp_path: Path
+) -> None:
+    """Kernels have other names in packages."""
+    package, out = tmp_path / "digits.hrpkg", tmp_path / "out"
+    records = files(cache, "kernel").keys()
+    headrace(cache, "compile", DIGITS, "--target-cpu", "native", "-o", package)
+    assert records < files(cache, "kernel").keys()
+    headrace(cache, "run", package, "--random", 0, "--size", "batch=5", "--output", out)
+    np.testing.assert_allclose(np.load(out / "logits.npy"), first, rtol=1e-5, atol=1e-5)
+    assert (run(cache) == first).all()
+
+
+def test_reports_tell_of_kept_kernels_what_they_tell_of_others(cache: Path) -> None:
+    def told(cache: Path | str) -> tuple[list, list]:
+        report = json.loads(headrace(cache, "explain", "--json", DIGITS, "--size", "batch=5"))
+        return report["kernels"], [phase["name"] for phase in report["phases"]]
+
+    assert told(cache) == told("")
+
+
+def test_kernels_of_the_host_beside_an_accelerator_are_kept(tmp_path: Path) -> None:
+    model, file, cache = interrupted(tmp_path), machine(tmp_path, 16, 16), tmp_path / "cache"
+
+    def results(cache: Path | str, name: str) -> np.ndarray:
+        options = ["--random", 3, "--size", "batch=3", "--target", f"coarse:{file}"]
+        headrace(cache, "run", model, *options, "--output", tmp_path / name)
+        (path,) = (tmp_path / name).glob("*.npy")
+        return np.load(path)
+
+    first = results(cache, "first")
+    kept = {kind: files(cache, kind) for kind in ("kernel", "mapping")}
+    assert all(kept.values())
+    np.testing.assert_array_equal(results(cache, "second"), first)
+    assert {kind: files(cache, kind) for kind in kept} == kept
+    np.testing.assert_array_equal(results("", "without"), first)
+    for path in kept["mapping"]:
+        path.write_bytes(b"no mapping")
+    np.testing.assert_array_equal(results(cache, "damaged"), first)
+    assert all(path.read_bytes() != b"no mapping" for path in kept["mapping"])

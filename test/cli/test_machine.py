@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -54,18 +55,25 @@ def test_devices_have_rates() -> None:
     )
 
 
-def test_a_calibration_is_kept_and_used(tmp_path: Path) -> None:
-    measured = json.loads(headrace("machine", "--calibrate", "--json", cache=tmp_path).stdout)
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    """A cache after a calibration, and the rates that it found."""
+    cache = tmp_path_factory.mktemp("calibrated")
+    return cache, json.loads(headrace("machine", "--calibrate", "--json", cache=cache).stdout)
+
+
+def test_a_calibration_is_kept_and_used(calibrated: tuple[Path, dict]) -> None:
+    cache, measured = calibrated
     assert measured["measured"]
-    assert json.loads(headrace("machine", "--json", cache=tmp_path).stdout) == measured
+    assert json.loads(headrace("machine", "--json", cache=cache).stdout) == measured
     assert all(value > 0 for value in measured["speeds"]["f32"].values())
 
 
-def test_damaged_rates_are_not_used(tmp_path: Path) -> None:
-    headrace("machine", "--calibrate", cache=tmp_path)
-    (file,) = tmp_path.rglob("*.rates")
+def test_damaged_rates_are_not_used(calibrated: tuple[Path, dict], tmp_path: Path) -> None:
+    cache = shutil.copytree(calibrated[0], tmp_path / "cache")
+    (file,) = cache.rglob("*.rates")
     file.write_bytes(file.read_bytes()[:-20])
-    done = headrace("machine", "--json", cache=tmp_path)
+    done = headrace("machine", "--json", cache=cache)
     assert not json.loads(done.stdout)["measured"]
     assert done.stderr == "headrace: not used: the stored rates are damaged\n"
 

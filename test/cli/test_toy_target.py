@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from coarse_models import network
 
 BIN = os.environ.get("HEADRACE_BIN")
 TOY = BIN and Path(BIN).parents[1] / "test" / "target" / "toy" / "headrace-toy"
@@ -46,11 +47,6 @@ def good(program: Path | str, *arguments: object) -> str:
 
 def report(*arguments: object) -> list[dict]:
     return json.loads(good(TOY, "explain", "--json", *arguments))["kernels"]
-
-
-def network(name: str, folder: Path) -> Path:
-    maker = pytest.importorskip("bench.models.make")
-    return maker.make(maker.MODELS[name], folder, small=True)
 
 
 def same_results(model: Path, folder: Path, *options: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +34,6 @@ def programs(tmp_path_factory) -> list[Path]:
     return [folder / "c", folder / "cpp"]
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory) -> Path:
-    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
-    folder = tmp_path_factory.mktemp("models")
-    run(sys.executable, ROOT / "bench/models/make.py", "--small", "--out", folder)
-    return folder
-
-
 def check_everywhere(package: Path, inputs: dict[str, np.ndarray], output: str, programs) -> None:
     hr = pytest.importorskip("headrace")
     folder = package.parent
@@ -66,11 +57,11 @@ def check_everywhere(package: Path, inputs: dict[str, np.ndarray], output: str, 
 
 
 @pytest.mark.parametrize("name", ["resnet18", "bert_layer"])
-def test_models(models, programs, tmp_path, name) -> None:
+def test_models(small_models, programs, tmp_path, name) -> None:
     hr = pytest.importorskip("headrace")
     package = tmp_path / f"{name}.hrpkg"
-    run(BIN, "compile", models / f"{name}.onnx", "--target-cpu", "native", "-o", package)
-    original = hr.load(models / f"{name}.onnx")
+    run(BIN, "compile", small_models / f"{name}.onnx", "--target-cpu", "native", "-o", package)
+    original = hr.load(small_models / f"{name}.onnx")
     (spec,) = original.inputs
     shape = [2 if isinstance(size, str) else size for size in spec.shape]
     data = np.random.default_rng(0).standard_normal(shape).astype(spec.dtype)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,22 +31,6 @@ def digits(digits_path: Path):
 @pytest.fixture(scope="session")
 def images() -> np.ndarray:
     return np.load(DIGITS / "held_back_images.npy", allow_pickle=False)
-
-
-@pytest.fixture(scope="session")
-def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the benchmark models, small."""
-    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
-    folder = tmp_path_factory.mktemp("models")
-    make = ROOT / "bench" / "models" / "make.py"
-    done = subprocess.run(
-        [sys.executable, str(make), "--small", "--out", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 Write = Callable[..., Path]

@@ -201,14 +201,23 @@ struct CompiledPackage::Impl {
     for (DeviceImage &image : added.images)
       if (entry.known.insert(image.name).second)
         entry.code.images.push_back(std::move(image));
-    if (isGeneral)
+    if (isGeneral && keepsIr)
       ir += "// " + program.interface.name + " for " + contents.code[index].level + "\n" +
-            printed(*module) + "\n";
+            loweredText(source, sizes, settings) + "\n";
     program.versions.push_back(
         {index, sizes, std::move(compiled.program), std::move(compiled.notes)});
   }
 
+  /// All kernels of a version at the lowest level; those whose code is kept are not lowered for it.
+  static std::string loweredText(LevelOneProgram &source, const Sizes &sizes,
+                                 const Settings &settings) {
+    OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
+    Compiler(source.context, settings, source.name).runPhases(*module);
+    return printed(*module);
+  }
+
   PackageContents contents;
+  bool keepsIr = false;
   std::vector<Code> code;               // as contents.code
   std::vector<LevelOneProgram> sources; // own the constants
   std::string ir;
@@ -218,6 +227,7 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
                                          const PackageSettings &settings) {
   auto impl = std::make_unique<Impl>();
   impl->contents.producer = "headrace " HEADRACE_VERSION;
+  impl->keepsIr = settings.keepsIr;
   if (settings.target == "cpu")
     for (const std::string &processor : settings.processors)
       impl->addTarget("cpu:" + processor, settings);

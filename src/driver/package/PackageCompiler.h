@@ -28,6 +28,8 @@ struct PackageSettings {
   std::vector<std::pair<std::string, int64_t>> sizes;
   /// Arguments and inputs that scripts among the models are tried with.
   script::ScriptSample sample;
+  /// Whether `writeIr` will be called.
+  bool keepsIr = false;
   /// Called with a line on what is being compiled.
   std::function<void(const std::string &)> progress;
 };
@@ -55,7 +57,8 @@ public:
   /// The package as an object, a static library or a shared one, in which `symbol` is its image.
   enum class Image { Object, StaticLibrary, SharedObject };
   void writeImage(const std::filesystem::path &path, Image kind, const std::string &symbol) const;
-  /// The code of the general version of every program, for every processor, as LLVM dialect.
+  /// The code of the general version of every program, for every processor, as LLVM dialect; where
+  /// PackageSettings::keepsIr was set.
   void writeIr(const std::filesystem::path &path) const;
 
 private:

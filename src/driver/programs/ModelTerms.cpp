@@ -23,9 +23,10 @@ ModelMapping mapModel(const std::filesystem::path &path, const SizesFor &sizesFo
   OwningOpRef<ModuleOp> module = specializeProgram(*program.module, sizesFor(symbols));
   runPhases(compilerPhases(settings), *module, program.name, "simplify");
   coarse::Mappings mappings;
-  coarse::MappedProgram mapped =
-      coarse::mapProgram(entryFunction(*module), terms, machine, rules,
-                         coarse::Unmapped::StaysInPiece, options, mappings);
+  coarse::MappedProgram mapped = coarse::mapProgram(
+      entryFunction(*module), terms, machine, coarse::Unmapped::StaysInPiece,
+      [&](rewrite::TermId term) { return mapToMachine(terms, term, machine, rules, options); },
+      mappings);
   ModelMapping result;
   for (coarse::MappedPiece &piece : mapped.pieces) {
     ModelMapping::Piece &added = result.pieces.emplace_back();

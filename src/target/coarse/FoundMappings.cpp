@@ -1,7 +1,11 @@
 #include "target/coarse/FoundMappings.h"
 
+#include "rewrite/accelerator/MappingText.h"
 #include "rewrite/rules/ShippedRules.h"
+#include "runtime/system/BuildId.h"
+#include "runtime/system/FileCache.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Json.h"
 
 #include <mutex>
 
@@ -24,6 +28,30 @@ struct Found {
   std::map<std::string, Mappings> mappings; // by the text of the machine
 };
 
+/// Rules and search are part of the build.
+const std::string &compilerBuild() {
+  static const char here = 0;
+  static const std::string id = buildId(&here, {});
+  return id;
+}
+
+rewrite::Mapping search(Found &found, rewrite::TermId term, const rewrite::Accelerator &machine,
+                        const std::string &description) {
+  // Without a build ID nothing can be told apart from what another search found.
+  FileCache cache =
+      compilerBuild().empty() ? FileCache(std::nullopt, "mapping") : FileCache::user("mapping");
+  std::string key =
+      FileCache::key({compilerBuild(), description, rewrite::toText(found.terms, term)});
+  if (std::optional<std::string> known = cache.find(key))
+    try {
+      return rewrite::mappingFromText(*known, found.terms);
+    } catch (const JsonFault &) { // NOLINT(bugprone-empty-catch): not what was stored
+    }
+  rewrite::Mapping result = mapToMachine(found.terms, term, machine, found.rules, mapping);
+  cache.store(key, rewrite::toText(found.terms, result));
+  return result;
+}
+
 } // namespace
 
 void withMappedProgram(func::FuncOp entry, const rewrite::Accelerator &machine,
@@ -35,7 +63,8 @@ void withMappedProgram(func::FuncOp entry, const rewrite::Accelerator &machine,
   std::lock_guard lock(mutex);
   if (!found || found->terms.size() > mostTerms)
     found = std::make_unique<Found>();
-  use(mapProgram(entry, found->terms, machine, found->rules, Unmapped::EndsPiece, mapping,
+  auto searched = [&](rewrite::TermId term) { return search(*found, term, machine, description); };
+  use(mapProgram(entry, found->terms, machine, Unmapped::EndsPiece, searched,
                  found->mappings[description]),
       found->terms);
 }

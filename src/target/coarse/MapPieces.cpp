@@ -11,14 +11,14 @@ namespace {
 /// Maps terms, each once.
 class Mapper {
 public:
-  Mapper(rewrite::Terms &terms, const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-         const rewrite::MappingOptions &options, Mappings &mappings)
-      : terms(terms), machine(machine), rules(rules), options(options), mappings(mappings) {}
+  Mapper(rewrite::Terms &terms, const rewrite::Accelerator &machine, Search search,
+         Mappings &mappings)
+      : terms(terms), machine(machine), search(search), mappings(mappings) {}
 
   const rewrite::Mapping &map(rewrite::TermId term) {
     auto known = mappings.find(term);
     if (known == mappings.end())
-      known = mappings.emplace(term, mapToMachine(terms, term, machine, rules, options)).first;
+      known = mappings.emplace(term, search(term)).first;
     return known->second;
   }
 
@@ -33,8 +33,7 @@ public:
 private:
   rewrite::Terms &terms;
   const rewrite::Accelerator &machine;
-  const rewrite::RuleSet &rules;
-  const rewrite::MappingOptions &options;
+  Search search;
   Mappings &mappings;
 };
 
@@ -74,10 +73,9 @@ void divide(const Piece &piece, const BatchAxis &batch, Mapper &mapper, ViewOpti
 } // namespace
 
 MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
-                         const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-                         Unmapped unmapped, const rewrite::MappingOptions &options,
+                         const rewrite::Accelerator &machine, Unmapped unmapped, Search search,
                          Mappings &known) {
-  Mapper mapper(terms, machine, rules, options, known);
+  Mapper mapper(terms, machine, search, known);
   ViewOptions parts;
   if (unmapped == Unmapped::EndsPiece)
     blameMaps(viewOf(entry, terms, parts), mapper, parts);

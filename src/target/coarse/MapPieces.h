@@ -24,11 +24,12 @@ enum class Unmapped { StaysInPiece, EndsPiece };
 
 /// By their terms.
 using Mappings = std::unordered_map<rewrite::TermId, rewrite::Mapping>;
+/// Finds the mapping of a term.
+using Search = llvm::function_ref<rewrite::Mapping(rewrite::TermId)>;
 
 /// What is among `known` is not searched again; what is found joins it.
 MappedProgram mapProgram(mlir::func::FuncOp entry, rewrite::Terms &terms,
-                         const rewrite::Accelerator &machine, const rewrite::RuleSet &rules,
-                         Unmapped unmapped, const rewrite::MappingOptions &options,
+                         const rewrite::Accelerator &machine, Unmapped unmapped, Search search,
                          Mappings &known);
 
 /// Pieces for which something else was put into the program, one after the other in their order.

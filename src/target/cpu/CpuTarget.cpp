@@ -211,8 +211,8 @@ public:
   PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
     return {compileObjects(kernels, processor), {}};
   }
-  std::unique_ptr<KeptCode> keptCode(ArrayRef<ModuleOp> scheduled) const override {
-    return keptKernels(scheduled, processor);
+  std::unique_ptr<KeptCode> keptCode(ArrayRef<ModuleOp> scheduled, CodeUse use) const override {
+    return keptKernels(scheduled, processor, use);
   }
   ProcessorNeeds needs() const override { return processor.needs; }
 

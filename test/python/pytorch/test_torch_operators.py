@@ -6,6 +6,7 @@ mode, and the rest is left to PyTorch.
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
@@ -13,8 +14,6 @@ import pytest
 
 pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-import torch_opinfo  # noqa: E402
 
 TABLE = Path(__file__).with_name("torch_operators.txt")
 PARTS = 12
@@ -29,8 +28,14 @@ def table() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def operators() -> dict[str, object]:
-    return torch_opinfo.operators()
+def opinfo():
+    """Its import takes a second: not in every process that collects tests."""
+    return importlib.import_module("torch_opinfo")
+
+
+@pytest.fixture(scope="module")
+def operators(opinfo) -> dict[str, object]:
+    return opinfo.operators()
 
 
 def test_every_operator_is_listed(operators: dict[str, object]) -> None:
@@ -38,28 +43,30 @@ def test_every_operator_is_listed(operators: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_operators_that_are_compiled(part: int, operators: dict[str, object]) -> None:
+def test_operators_that_are_compiled(part: int, operators: dict[str, object], opinfo) -> None:
     """One sample of each, many to a graph."""
     names = [name for name, status in table().items() if status == "lowered"][part::PARTS]
     cases = []
     for name in names:
         op = operators[name]
-        cases += torch_opinfo.cases(name, op, torch_opinfo.main_type(op), 1, gradients=True)
+        cases += opinfo.cases(name, op, opinfo.main_type(op), 1, gradients=True)
     assert len(cases) >= len(names)
-    wrong, left = torch_opinfo.compare(cases)
+    wrong, left = opinfo.compare(cases)
     assert not wrong and not left
 
 
 @large
 @pytest.mark.parametrize("name", table())
-def test_all_samples(name: str, operators: dict[str, object]) -> None:
+def test_all_samples(name: str, operators: dict[str, object], opinfo) -> None:
     op = operators[name]
-    for dtype, gradients in ((torch_opinfo.main_type(op), True), (torch.float32, False)):
-        assert not torch_opinfo.mistakes(torch_opinfo.cases(name, op, dtype, None, gradients))
+    for dtype, gradients in ((opinfo.main_type(op), True), (torch.float32, False)):
+        assert not opinfo.mistakes(opinfo.cases(name, op, dtype, None, gradients))
 
 
 def write_table() -> None:
     """From five samples of each operator."""
+    import torch_opinfo
+
     header = TABLE.read_text().partition("\n\n")[0]
     lines = []
     for name, op in sorted(torch_opinfo.operators().items()):

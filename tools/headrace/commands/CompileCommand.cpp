@@ -121,6 +121,7 @@ int compileModels(CompileOptions options, const CLI::App &command) {
     refuseScriptOptions(command, options.models[0]);
   OutputPaths paths(options);
   options.settings.sizes = parseFixedSizes(options.sizes);
+  options.settings.keepsIr = std::ranges::count(options.emitted, "ir") > 0;
   if (!options.recipe.empty())
     options.settings.recipe = readText(options.recipe);
   options.settings.sample.arguments = options.arguments.values();

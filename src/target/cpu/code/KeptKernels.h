@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-/// Null where code is not kept: for processors that are not this machine's, for kernels that may
-/// call intrinsics of the user, and without build IDs.
+/// Null where code is not kept: in this process for processors that are not this machine's, for
+/// kernels that may call intrinsics of the user, and without build IDs.
 std::unique_ptr<KeptCode> keptKernels(llvm::ArrayRef<mlir::ModuleOp> scheduled,
-                                      const Processor &processor);
+                                      const Processor &processor, CodeUse use);
 
 } // namespace headrace

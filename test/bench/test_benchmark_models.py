@@ -16,21 +16,13 @@ from bench.run import MODEL_NAMES
 from cases.networks import MODELS
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    for model in MODELS.values():
-        maker.make(model, folder, small=True)
-    return folder
-
-
 def test_runner_knows_every_model() -> None:
     assert MODEL_NAMES == tuple(MODELS)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_file_is_valid_and_complete(folder: Path, name: str) -> None:
-    path = folder / f"{name}.onnx"
+def test_file_is_valid_and_complete(small_models: Path, name: str) -> None:
+    path = small_models / f"{name}.onnx"
     onnx.checker.check_model(str(path), full_check=True)
     model = onnx.load(str(path))
     assert [(opset.domain, opset.version) for opset in model.opset_import] == [("", 17)]
@@ -40,8 +32,8 @@ def test_file_is_valid_and_complete(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_batch_is_free_exactly_where_declared(folder: Path, name: str) -> None:
-    graph = onnx.load(str(folder / f"{name}.onnx")).graph
+def test_batch_is_free_exactly_where_declared(small_models: Path, name: str) -> None:
+    graph = onnx.load(str(small_models / f"{name}.onnx")).graph
     for value in (*graph.input, *graph.output):
         first, *others = value.type.tensor_type.shape.dim
         assert (first.dim_param == "batch") == MODELS[name].dynamic_batch
@@ -49,8 +41,8 @@ def test_batch_is_free_exactly_where_declared(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2"])
-def test_batch_norms_are_kept_and_distinct(folder: Path, name: str) -> None:
-    graph = onnx.load(str(folder / f"{name}.onnx")).graph
+def test_batch_norms_are_kept_and_distinct(small_models: Path, name: str) -> None:
+    graph = onnx.load(str(small_models / f"{name}.onnx")).graph
     weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     norms = [node for node in graph.node if node.op_type == "BatchNormalization"]
     assert len(norms) == sum(node.op_type == "Conv" for node in graph.node)

@@ -1,0 +1,16 @@
+// Mappings as text, for processes to come.
+#pragma once
+
+#include "rewrite/accelerator/Mapping.h"
+
+namespace headrace::rewrite {
+
+/// Of equal texts are equal terms.
+std::string toText(const Terms &terms, TermId term);
+
+/// What compiling takes: the chosen term, its operations, and what is left over.
+std::string toText(const Terms &terms, const Mapping &mapping);
+/// All else is as in a new Mapping. Throws JsonFault.
+Mapping mappingFromText(std::string_view text, Terms &terms);
+
+} // namespace headrace::rewrite

@@ -1,0 +1,51 @@
+"""What all folders of tests share: the benchmark models, and how the tests of each folder ended."""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAKE = Path(__file__).resolve().parents[1] / "bench" / "models" / "make.py"
+OUTCOMES = ("failed", "error", "passed", "skipped", "xfailed", "xpassed")
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the benchmark models, small. The processes of a run share it: exporting takes seconds."""
+    pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "small-models"
+    with open(shared / "small-models.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            made = folder.with_suffix(".made")
+            command = [sys.executable, str(MAKE), "--small", "--out", str(made)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            made.rename(folder)
+    return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--counts", type=Path, metavar="FILE", help="write lines 'FOLDER OUTCOME NUMBER' at the end"
+    )
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    if (path := config.getoption("--counts")) is None:
+        return
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    for outcome in OUTCOMES:
+        for report in terminalreporter.stats.get(outcome, []):
+            counts["/".join(report.nodeid.split("/")[:2]), outcome] += 1
+    lines = (f"{folder} {outcome} {number}\n" for (folder, outcome), number in counts.items())
+    path.write_text("".join(lines))
