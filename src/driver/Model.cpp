@@ -312,6 +312,12 @@ std::string Model::stagesText() const {
   return impl->staged ? impl->staged->text() : std::string();
 }
 
+std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs, int calls) {
+  if (!impl->staged)
+    throw Error(ErrorKind::Unsupported, impl->name + ": expected a model that runs in stages");
+  return impl->staged->profile(inputs, calls);
+}
+
 Explanation Model::explain(const Sizes &sizes) {
   if (impl->staged)
     return impl->staged->explain();
