@@ -59,3 +59,24 @@ def test_planned_kernels_are_had_again_by_their_recipe(tmp_path: Path, program: 
     again = hr.load(path, recipe=recipe)
     assert again.explain()["recipe"] == recipe
     assert again.ir("schedule") == hr.load(path).ir("schedule")
+
+
+@pytest.mark.parametrize("program", EXPRESSIONS + PROGRAMS, ids=lambda program: program.name)
+def test_what_planning_does_a_line_can_say(tmp_path: Path, program: Program) -> None:
+    """Each fusion of a plan alone, with producers joining their readers elsewhere."""
+    path = program.write(tmp_path)
+    planned = hr.load(path).explain()["recipe"].splitlines()
+    for line in (line for line in planned if line.startswith("fuse ")):
+        found = hr.load(path, recipe=f"plan kernels greedily\n{line}\n").explain()["recipe"]
+        assert line in found.splitlines()
+
+
+def test_operators_that_a_line_unites_compute_the_same(tmp_path: Path) -> None:
+    (program,) = (program for program in PROGRAMS if program.name == "kmeans_step")
+    path = program.write(tmp_path)
+    random = np.random.default_rng(0)
+    X, C = (random.standard_normal(shape, "f4") for shape in ((100000, 16), (32, 16)))
+    expected = hr.load(path)(X, C)
+    recipe = "plan kernels greedily\nfuse count into sums\n"
+    for one, other in zip(hr.load(path, recipe=recipe)(X, C), expected):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
