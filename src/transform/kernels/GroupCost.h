@@ -27,6 +27,7 @@ private:
               llvm::function_ref<bool(mlir::Operation *)> isInside);
   Work::Arithmetic productIn(const KernelGroup &group, hr::ContractOp op,
                              Work::Arithmetic product) const;
+  double rowsOfTile() const;
   void followInTiles(const KernelGroup &group, Work &work);
   double trafficOf(const KernelGroup &group);
   double bytesOf(mlir::Value value);
