@@ -149,11 +149,15 @@ void GroupCost::followInTiles(const KernelGroup &group, Work &work) {
       }
 }
 
-/// Loops that read by index have no vectors: all that they compute is done an element at a time.
+bool GroupCost::readsByIndex(const KernelGroup &group) {
+  return llvm::any_of(group.getOperators(), [&](hr::OperatorInterface op) {
+    return llvm::any_of(alone(op).arithmetic, [](const Work::Arithmetic &part) {
+      return part.kind == OperationKind::Scalar;
+    });
+  });
+}
+
 static void computeByElement(Work &work) {
-  auto isScalar = [](const Work::Arithmetic &part) { return part.kind == OperationKind::Scalar; };
-  if (llvm::none_of(work.arithmetic, isScalar))
-    return;
   for (Work::Arithmetic &part : work.arithmetic) {
     constexpr double ofDivision = 4, ofElementary = 12;
     part.operations *= part.kind == OperationKind::Division     ? ofDivision
@@ -175,7 +179,8 @@ double GroupCost::of(const KernelGroup &group) {
   }
   if (group.anchor() && !group.walkAxis())
     followInTiles(group, work);
-  computeByElement(work);
+  if (readsByIndex(group))
+    computeByElement(work);
   if (std::optional<int> walk = group.walkAxis()) {
     work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
     for (hr::OperatorInterface op : operators) {

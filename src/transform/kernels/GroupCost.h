@@ -19,6 +19,9 @@ public:
   /// The same of operators that may not be able to share loops.
   double ofSharingAll(llvm::ArrayRef<hr::OperatorInterface> operators);
 
+  /// Whether its loops find elements by numbers that they read, and so compute one at a time.
+  bool readsByIndex(const KernelGroup &group);
+
   /// Whether reading shared values once saves a good part of what the smaller kernel moves.
   bool isMergeWorthwhile(const KernelGroup &a, const KernelGroup &b);
 

@@ -249,7 +249,7 @@ TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
   for (unsigned seed = first; seed < first + programs; ++seed)
     for (KernelRules::Loops loops : {KernelRules::Loops::Shared, KernelRules::Loops::Whole}) {
       RandomProgram program(seed, 2 + static_cast<int>(seed % (mostOperators - 1)));
-      SCOPED_TRACE(program.text);
+      SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.text);
       auto module = parseSourceString<ModuleOp>(program.text, &context);
       ASSERT_TRUE(module);
       func::FuncOp function = *module->getOps<func::FuncOp>().begin();
