@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the kernels that are planned by predicted time against those of fusing greedily, and their neighbours.
 
-    ./dev bench fusion [NAME ...] [--neighbours] [--threads 1] [--seconds 2]
+    ./dev bench fusion [NAME ...] [--neighbours] [--target cpu] [--threads 1] [--seconds 2]
 
 The programs are the benchmark models, expressions of linear algebra, and parts of models and training
 loops as users write them. Both plans, and with --neighbours every plan that differs from the chosen one
@@ -80,7 +80,7 @@ def compare(name: str, path: Path, options: argparse.Namespace) -> Comparison:
     calls: dict[str, Callable[[], object]] = {}
 
     def add(recipe: str) -> hr.Model:
-        model = hr.load(path, recipe=recipe)
+        model = hr.load(path, recipe=recipe, target=options.target)
         model(*feeds)
         calls[recipe] = lambda: model(*feeds)
         return model
@@ -170,6 +170,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
     parser.add_argument("--neighbours", action="store_true", help="time neighbouring plans, too")
     parser.add_argument("--most", type=int, default=40, help="neighbours of a plan (default: 40)")
+    parser.add_argument("--target", default="cpu", help="such as cpu:x86-64-v3 (default: cpu)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--loads", type=int, default=3, help="of each program (default: 3)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of two plans (default: 2)")

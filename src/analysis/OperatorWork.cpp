@@ -26,10 +26,13 @@ int64_t nominal(AffineExpr size, const NominalSizes &sizes) {
   }
 }
 
+static double elementBytes(Value value) {
+  return std::max(1.0, cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8.0);
+}
+
 double nominalBytes(Value value, const NominalSizes &sizes) {
-  auto type = cast<RankedTensorType>(value.getType());
-  double bytes = std::max(1.0, type.getElementTypeBitWidth() / 8.0);
-  for (AffineExpr size : shapeOf(type))
+  double bytes = elementBytes(value);
+  for (AffineExpr size : shapeOf(value))
     bytes *= static_cast<double>(nominal(size, sizes));
   return bytes;
 }
@@ -105,21 +108,15 @@ OperationKind kindOf(Operation *op) {
   return isa<hr::PoolOp, hr::ConvFilterOp>(op) ? OperationKind::Window : OperationKind::Simple;
 }
 
+/// Whether loops over the operator's domain find elements of the operand by numbers they read.
+bool readsByIndex(const Movement &movement, size_t operand) {
+  return operand + 1 < movement.maps.size() && !movement.maps[operand];
+}
+
 } // namespace
 
 Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
   Work work;
-  double total = nominalBytes(op->getResult(0), sizes);
-  llvm::SmallDenseSet<Value> seen;
-  work.streams.push_back({total, 0, static_cast<int>(op->getNumOperands())});
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (seen.insert(operand).second) {
-      double bytes = nominalBytes(operand, sizes);
-      total += bytes;
-      work.streams.push_back({bytes, 0, static_cast<int>(i)});
-    }
-  for (Work::Stream &stream : work.streams)
-    stream.workingSet = total;
   Movement movement = op.getMovement();
   double points = 1, results = 1;
   for (auto [size, kind] : llvm::zip(movement.domain, movement.iterators)) {
@@ -127,6 +124,20 @@ Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
     if (kind == utils::IteratorType::parallel)
       results *= static_cast<double>(nominal(size, sizes));
   }
+  double total = nominalBytes(op->getResult(0), sizes);
+  llvm::SmallDenseSet<Value> seen;
+  work.streams.push_back({total, 0, static_cast<int>(op->getNumOperands())});
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (seen.insert(operand).second) {
+      double bytes = nominalBytes(operand, sizes);
+      // Of a table an element is read at each point, whatever else there is in it.
+      if (readsByIndex(movement, i))
+        bytes = std::min(bytes, points * elementBytes(operand));
+      total += bytes;
+      work.streams.push_back({bytes, 0, static_cast<int>(i)});
+    }
+  for (Work::Stream &stream : work.streams)
+    stream.workingSet = total;
   work.parts = results;
   DType type = rateType(op->getResult(0).getType());
   auto add = [&](OperationKind kind, double each) {
@@ -141,6 +152,9 @@ Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
   } else {
     add(kindOf(op), static_cast<double>(movement.operationsPerPoint));
   }
+  for (size_t i = 0; i < op->getNumOperands(); ++i)
+    if (readsByIndex(movement, i))
+      add(OperationKind::Scalar, 1);
   return work;
 }
 

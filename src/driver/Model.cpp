@@ -147,22 +147,32 @@ std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
   return symbols;
 }
 
-static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source, Settings settings,
-                                                        const Sizes &key) {
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
-  bool isGeneral = llvm::none_of(key, [](auto size) { return size.has_value(); });
+/// Gives the program of these sizes to `use`, with a compiler that follows the recipe. That speaks
+/// of sizes of 2 or more: loops over one element or none are others. A program for those follows it
+/// as far as it can, once it is right for the others.
+template <class Use>
+static auto withCompiler(LevelOneProgram &source, const Settings &settings, const Sizes &sizes,
+                         Use use) {
+  Sizes larger = sizes;
+  for (std::optional<int64_t> &size : larger)
+    if (size && *size < 2)
+      size.reset();
+  auto compile = [&](const Settings &given) {
+    OwningOpRef<ModuleOp> program = specializeProgram(*source.module, sizes);
+    Compiler compiler(source.context, given, source.name);
+    return use(compiler, *program);
+  };
+  if (settings.recipe.empty() || larger == sizes)
+    return compile(settings);
   try {
-    return Compiler(source.context, settings, source.name).compile(*program);
+    return compile(settings);
   } catch (const Error &) {
-    if (isGeneral || settings.recipe.empty())
-      throw;
+    OwningOpRef<ModuleOp> program = specializeProgram(*source.module, larger);
+    Compiler(source.context, settings, source.name).runPhases(*program, "schedule");
   }
-  // A recipe speaks of sizes of 2 or more: loops over one element or none are others. For those it
-  // must be right, though.
-  program = specializeProgram(*source.module, Sizes(key.size()));
-  Compiler(source.context, settings, source.name).runPhases(*program, "schedule");
-  settings.recipe.clear();
-  return compileVersion(source, settings, key);
+  Settings lenient = settings;
+  lenient.recipe = followedWherePossible(settings.recipe);
+  return compile(lenient);
 }
 
 /// Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
@@ -186,7 +196,9 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     return known;
   LevelOneProgram &source = impl->sourceFor("its program");
   CompilerSection section;
-  auto executable = compileVersion(source, impl->settings, key);
+  auto executable = withCompiler(source, impl->settings, key, [](Compiler &compiler, ModuleOp p) {
+    return compiler.compile(p);
+  });
   for (const auto &file : source.files)
     file->forgetPages(); // weights that were folded or packed are not read again
   impl->plans.keep(key, executable, impl->settings.planCacheSize);
@@ -250,15 +262,17 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   if (impl->gradientIr)
     if (auto text = impl->gradientIr(phase))
       return *text;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
-  Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
-  std::string text = printed(*program);
-  Targets targets = targetsOf(impl->settings);
-  if (!targets.isOne() && phase == targets.wanted.phases().back().name)
-    for (const KernelImage &kernel :
-         targets.wanted.compile(targets.kernelsOf(*program, targets.wanted)).images)
-      text += "\n// " + kernel.kernel + ", as the engine reads it:\n" + kernel.image.text;
-  return text;
+  return withCompiler(
+      source, impl->settings, impl->checked(sizes), [&](Compiler &compiler, ModuleOp program) {
+        compiler.runPhases(program, phase);
+        std::string text = printed(program);
+        Targets targets = targetsOf(impl->settings);
+        if (!targets.isOne() && phase == targets.wanted.phases().back().name)
+          for (const KernelImage &kernel :
+               targets.wanted.compile(targets.kernelsOf(program, targets.wanted)).images)
+            text += "\n// " + kernel.kernel + ", as the engine reads it:\n" + kernel.image.text;
+        return text;
+      });
 }
 
 ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
@@ -266,9 +280,11 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
   LevelOneProgram &source = impl->sourceFor("its phases");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
-  Compiler(source.context, impl->settings, impl->name).runPhases(*program, phase);
-  ProgramGraph graph = graphOf(*program, targetsOf(impl->settings));
+  ProgramGraph graph = withCompiler(source, impl->settings, impl->checked(sizes),
+                                    [&](Compiler &compiler, ModuleOp program) {
+                                      compiler.runPhases(program, phase);
+                                      return graphOf(program, targetsOf(impl->settings));
+                                    });
   graph.model = impl->name;
   graph.phase = phase;
   return graph;
@@ -304,12 +320,19 @@ std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) 
       open.push_back(symbols[i]);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, key);
-  return Compiler(source.context, impl->settings, impl->name).predict(*program, open, threads);
+  return withCompiler(source, impl->settings, key, [&](Compiler &compiler, ModuleOp program) {
+    return compiler.predict(program, open, threads);
+  });
 }
 
 std::string Model::stagesText() const {
   return impl->staged ? impl->staged->text() : std::string();
+}
+
+std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs, int calls) {
+  if (!impl->staged)
+    throw Error(ErrorKind::Unsupported, impl->name + ": expected a model that runs in stages");
+  return impl->staged->profile(inputs, calls);
 }
 
 Explanation Model::explain(const Sizes &sizes) {
@@ -320,8 +343,9 @@ Explanation Model::explain(const Sizes &sizes) {
   LevelOneProgram &source = impl->sourceFor("its kernels");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, impl->checked(sizes));
-  return Compiler(source.context, impl->settings, impl->name).explain(*program);
+  return withCompiler(
+      source, impl->settings, impl->checked(sizes),
+      [](Compiler &compiler, ModuleOp program) { return compiler.explain(program); });
 }
 
 size_t Model::compiledVersions() const {

@@ -64,6 +64,22 @@ struct KeptTensor {
 
 struct ForwardBackward;
 
+/// What one call of a model in stages spends on a step: a kernel or routine of a program, or a node
+/// that runs between programs.
+struct StageStep {
+  std::string name;
+  std::vector<std::string> operators;
+  std::string routine; // of a library; empty for generated code
+  std::string engine;
+  bool isBetween = false; // a node on the host
+  int64_t runs = 0;       // in the call
+  // Of all runs:
+  double microseconds = 0; // without what runs inside of it
+  /// By the cost model; nothing for nodes on the host.
+  std::optional<double> predicted;
+  int64_t bytes = 0, operations = 0;
+};
+
 class Model {
 public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
@@ -94,6 +110,9 @@ public:
   bool isStaged() const;
   /// Of a model in stages: what is compiled and what runs between, line by line.
   std::string stagesText() const;
+  /// Of a model in stages: the steps of a call, as they were met, with the median of each over so
+  /// many calls. Throws Error for every other model.
+  std::vector<StageStep> profileStages(std::span<const RuntimeValue> inputs, int calls);
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 

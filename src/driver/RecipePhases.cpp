@@ -61,29 +61,53 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
   std::string stages = ProgramRecipe::parse(settings.recipe).stages;
   if (stages.empty())
     return;
-  target.attachRecipe(entryFunction(program), stages);
+  func::FuncOp entry = entryFunction(program);
+  try {
+    target.attachRecipe(entry, stages);
+  } catch (const Error &error) {
+    if (!followsWherePossible(entry))
+      throw;
+    noteWhyNot(entry, "lines on stages", error.what());
+  }
+}
+
+/// Kernels and calls whose schedule was refused have the compiler's own: that is a fault of the
+/// recipe's, unless it is followed where that is possible.
+static void refuseSchedule(func::FuncOp entry, const std::string &kernel,
+                           const std::string &message) {
+  if (!followsWherePossible(entry))
+    throw Error(ErrorKind::InvalidArgument, "recipe, " + message);
+  noteWhyNot(entry, "kernel " + kernel, message);
 }
 
 void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
   if (settings.recipe.empty() || shapesLoops(program))
     return;
-  for (auto call : entryFunction(program).getOps<hr::LibraryOp>())
-    if (auto refused = call->getAttrOfType<StringAttr>(kRecipeRefusedAttr))
-      throw Error(ErrorKind::InvalidArgument,
-                  "recipe, kernel '" + kernelNameOf(call) + "': " + refused.str());
+  func::FuncOp entry = entryFunction(program);
+  for (auto call : entry.getOps<hr::LibraryOp>())
+    if (auto refused = call->getAttrOfType<StringAttr>(kRecipeRefusedAttr)) {
+      refuseSchedule(entry, kernelNameOf(call),
+                     "kernel '" + kernelNameOf(call) + "': " + refused.str());
+      call->removeAttr(kRecipeRefusedAttr);
+    }
   KernelNames names;
-  for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
+  for (auto launch : entry.getOps<hr::LaunchOp>()) {
     std::string name = names.next(launch.getName());
     auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
     std::string refused = textAttribute(kernel, kRecipeRefusedAttr);
     if (refused.empty() || kernel->hasAttr(kRecipeChosenAttr))
       continue;
-    throw Error(ErrorKind::InvalidArgument,
-                kernel->hasAttr(kRootStageAttr)
-                    ? "recipe, '" +
-                          namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))
-                    : "recipe, kernel '" + kernelNameOf(launch) + "': " + refused);
+    refuseSchedule(entry, kernelNameOf(launch),
+                   kernel->hasAttr(kRootStageAttr)
+                       ? "'" + namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))
+                       : "kernel '" + kernelNameOf(launch) + "': " + refused);
+    kernel->setAttr(kRecipeChosenAttr, UnitAttr::get(program.getContext()));
   }
+  // Several launches may share a kernel.
+  for (auto launch : entry.getOps<hr::LaunchOp>())
+    if (auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
+        followsWherePossible(entry))
+      kernel->removeAttr(kRecipeRefusedAttr);
 }
 
 void requireChoices(ModuleOp program) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -74,6 +75,38 @@ def test_packages_are_refused_in_one_sentence(write, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "runs in stages" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_bench_times_programs_and_what_runs_between_them(write) -> None:
+    given = ("--seconds", "0.05", "--rounds", "1", "--profile", "--json")
+    done = headrace("bench", write(RESHAPE), "--input", "s=2xi64=3,2", *given)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["systems"][0]["calls"] > 0
+    assert found["bytes_moved"] > 0
+    (exp,) = [kernel for kernel in found["kernels"] if "Exp" in str(kernel)]
+    assert exp["name"].startswith("stage 1: ")
+    assert exp["predicted_us"] > 0
+
+    loop = """m (float[4] x, int64 n) => (float[4] y) <bool go = {1}> {
+      y = Loop (n, go, x) <body = b (int64 i, bool c, float[4] s) => (bool k, float[4] t) {
+        k = Identity(c)
+        t = Sin(s)
+      }>
+    }"""
+    done = headrace("bench", write(loop), "--input", "n=i64=5", *given)
+    assert (done.returncode, done.stderr) == (0, "")
+    kernels = json.loads(done.stdout)["kernels"]
+    assert any("between programs" in kernel["notes"] for kernel in kernels)
+    assert any("5 times" in kernel["notes"] for kernel in kernels)
+
+
+def test_bench_times_models_of_sequences(write) -> None:
+    given = ("--input", "xs=2xf32=1,2", "--input", "xs=1xf32=3", "--seconds", "0.05")
+    done = headrace("bench", write(LENGTH), *given, "--against", "onnxruntime")
+    assert done.returncode == 0, done.stderr
+    assert "on xs a sequence of 2" in done.stdout
+    assert "left out: peers are given and asked for tensors of numbers only" in done.stdout
 
 
 def test_maps_are_shown_and_given_as_keys_and_values(tmp_path: Path) -> None:

@@ -27,4 +27,8 @@ private:
   double efficiencyOf(int64_t columns) const;
 };
 
+/// Rows that a kernel walks at a time: as many as have an accumulator each in a register, with room
+/// for what is read.
+inline int64_t rowsOfWalk(int64_t registers) { return registers / 4; }
+
 } // namespace headrace

@@ -12,6 +12,7 @@
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 #include "target/link/Link.h"
+#include "transform/choices/ProgramRecipe.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -171,11 +172,19 @@ struct CompiledPackage::Impl {
 
   void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
                   const Sizes &sizes, bool isGeneral) {
-    addVersion(program, source, index, sizes, isGeneral, code[index].settings);
+    if (tryVersion(program, source, index, sizes, isGeneral, code[index].settings))
+      return;
+    // A recipe speaks of sizes of 2 or more; others follow it as far as they can.
+    Settings lenient = code[index].settings;
+    lenient.recipe = followedWherePossible(lenient.recipe);
+    if (!code[index].settings.recipe.empty())
+      (void)tryVersion(program, source, index, sizes, isGeneral, lenient);
   }
 
-  void addVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
-                  const Sizes &sizes, bool isGeneral, Settings settings) {
+  /// False for sizes that a model cannot have, such as no tokens at all, which are an error of the
+  /// call, or that cannot follow the recipe. The program for all sizes throws.
+  bool tryVersion(PackagedProgram &program, LevelOneProgram &source, size_t index,
+                  const Sizes &sizes, bool isGeneral, const Settings &settings) {
     CompiledConstants constants(source.context.get());
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
     AheadCode added;
@@ -185,11 +194,7 @@ struct CompiledPackage::Impl {
     } catch (const Error &) {
       if (isGeneral)
         throw;
-      // Sizes that a model cannot have, such as no tokens at all, are an error of the call.
-      if (settings.recipe.empty())
-        return;
-      settings.recipe.clear();
-      return addVersion(program, source, index, sizes, isGeneral, settings);
+      return false;
     }
     compiled.program.name = program.interface.name;
     Code &entry = code[index];
@@ -206,6 +211,7 @@ struct CompiledPackage::Impl {
             loweredText(source, sizes, settings) + "\n";
     program.versions.push_back(
         {index, sizes, std::move(compiled.program), std::move(compiled.notes)});
+    return true;
   }
 
   /// All kernels of a version at the lowest level; those whose code is kept are not lowered for it.

@@ -1,6 +1,7 @@
 // The run of a graph in stages.
 #include "driver/staged/GraphPlan.h"
 #include "driver/staged/StageBuilder.h"
+#include "driver/staged/StageProfile.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
@@ -108,7 +109,9 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
                     std::to_string(body->second->inputs.size()));
     return body->second->run(inputs, &frame, call);
   };
-  std::vector<RuntimeValue> results = planned.host(host);
+  std::vector<RuntimeValue> results =
+      call.profile ? call.profile->timed(node, [&] { return planned.host(host); })
+                   : planned.host(host);
   for (size_t i = 0; i < planned.outputs.size(); ++i) {
     if (planned.outputs[i] < 0)
       continue;
@@ -126,8 +129,9 @@ void GraphPlan::runStage(Frame &frame, Call &call) {
   if (!stage)
     return;
   std::vector<Tensor> tensors = frame.inputsOf(*stage);
-  std::vector<Tensor> results = call.how == Evaluation::Compiled ? stage->model->run(tensors)
-                                                                 : stage->model->reference(tensors);
+  std::vector<Tensor> results = call.how == Evaluation::Reference ? stage->model->reference(tensors)
+                                : call.profile ? call.profile->timed(stage, tensors)
+                                               : stage->model->run(tensors);
   for (size_t i = 0; i < results.size(); ++i)
     frame.values[stage->outputs[i]] = std::move(results[i]);
   for (size_t node : stage->nodes)

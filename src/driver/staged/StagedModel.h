@@ -18,11 +18,15 @@ struct StagedModel {
 /// How the programs of stages are run: compiled, or operator by operator in double precision.
 enum class Evaluation { Compiled, Reference };
 
+class StageProfile;
+
 /// One run of a model.
 struct Call {
   Evaluation how;
   /// How many more times bodies of loops may run: against loops without end.
   int64_t iterationsLeft;
+  /// Who wants to know what its steps take; null: nobody.
+  StageProfile *profile = nullptr;
 };
 
 } // namespace headrace::staged

@@ -1,5 +1,6 @@
 #include "driver/staged/StagedProgram.h"
 
+#include "driver/staged/StageProfile.h"
 #include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/import/StageImporter.h"
@@ -247,8 +248,22 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
 }
 
 std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how) {
+  return run(inputs, how, nullptr);
+}
+
+std::vector<StageStep> StagedProgram::profile(std::span<const RuntimeValue> inputs, int calls) {
+  StageProfile profile;
+  for (int i = 0; i < std::max(calls, 1); ++i) {
+    profile.beginCall();
+    run(inputs, Evaluation::Compiled, &profile);
+  }
+  return profile.steps();
+}
+
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                             StageProfile *profile) {
   bind(inputs);
-  Call call{how, mostIterations(model.settings)};
+  Call call{how, mostIterations(model.settings), profile};
   std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call);
   for (size_t i = 0; i < results.size(); ++i) {
     const onnx::ValueInfo &declared = outputs()[i];

@@ -27,6 +27,8 @@ public:
 
   /// Throws Error where inputs are not what is declared.
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how);
+  /// The steps of such a run, each with its median over so many.
+  std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
   std::vector<int64_t> bind(std::span<const RuntimeValue> inputs) const;
 
@@ -39,6 +41,8 @@ public:
   std::string text() const;
 
 private:
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                StageProfile *profile);
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
   StagedModel model;

@@ -1,6 +1,7 @@
 // The CPU as a target: its passes, in order.
 #include "target/cpu/CpuTarget.h"
 
+#include "analysis/cost/FeatureTiles.h"
 #include "runtime/system/Sanitized.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/calls/CallSchedule.h"
@@ -56,8 +57,7 @@ namespace {
 
 void addTilePasses(OpPassManager &manager, const Target &target) {
   CpuWalkRowsPassOptions walk;
-  // As many rows as have an accumulator each in a register, with room for what is read.
-  walk.rows = target.machine().vectorRegisters / 4;
+  walk.rows = rowsOfWalk(target.machine().vectorRegisters);
   walk.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
   manager.addPass(createCpuApplyRecipePass());

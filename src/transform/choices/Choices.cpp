@@ -1,11 +1,14 @@
 #include "transform/choices/Choices.h"
 
+#include "runtime/system/Error.h"
+
 using namespace mlir;
 
 namespace headrace {
 namespace {
 
 constexpr StringLiteral kGivenAttr = "hr.given", kGivenKernelsAttr = "hr.given_kernels";
+constexpr StringLiteral kWherePossibleAttr = "hr.where_possible";
 
 // [line, verb, subject, object] each; kernels have [line, name, schedule].
 Attribute asAttribute(Builder &b, int line, ArrayRef<StringRef> words) {
@@ -52,9 +55,26 @@ void writeKernels(func::FuncOp program, ArrayRef<ProgramRecipe::Kernel> kernels)
 } // namespace
 
 void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
-  writeSteps(program, recipe.steps);
+  std::vector<ProgramStep> steps;
+  for (const ProgramStep &step : recipe.steps) {
+    if (step.verb != "follow") {
+      steps.push_back(step);
+      continue;
+    }
+    if (step.subject != "recipe" || (step.object != "strictly" && step.object != "where-possible"))
+      throw Error(ErrorKind::InvalidArgument,
+                  "recipe, line " + std::to_string(step.line) + ": '" + step.text() +
+                      "': expected 'follow recipe strictly' or 'follow recipe where-possible'");
+    if (step.object == "where-possible")
+      program->setAttr(kWherePossibleAttr, UnitAttr::get(program.getContext()));
+    else
+      program->removeAttr(kWherePossibleAttr);
+  }
+  writeSteps(program, steps);
   writeKernels(program, recipe.kernels);
 }
+
+bool followsWherePossible(func::FuncOp program) { return program->hasAttr(kWherePossibleAttr); }
 
 Choices::Choices(func::FuncOp program)
     : program(program), names(program.getBody().front()), explains(program->hasAttr(kExplainAttr)) {
@@ -145,14 +165,16 @@ void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
 }
 
 void Choices::refuse(const ProgramStep &step, const Twine &reason) {
-  refuse(step.line, "'" + step.text() + "': " + reason);
+  refuse(step.line, step.text(), "'" + step.text() + "': ", reason);
 }
 
-void Choices::refuse(int line, const Twine &reason) {
-  if (!program->hasAttr(kRefusedStepAttr))
-    program->setAttr(
-        kRefusedStepAttr,
-        StringAttr::get(program.getContext(), "recipe, line " + Twine(line) + ": " + reason));
+void Choices::refuse(int line, const Twine &step, const Twine &before, const Twine &reason) {
+  if (followsWherePossible(program))
+    noteWhyNot(program, step.str(), reason);
+  else if (!program->hasAttr(kRefusedStepAttr))
+    program->setAttr(kRefusedStepAttr,
+                     StringAttr::get(program.getContext(),
+                                     "recipe, line " + Twine(line) + ": " + before + reason));
 }
 
 void Choices::finish(ArrayRef<StringLiteral> verbs) {
@@ -172,7 +194,7 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
 void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
   for (const ProgramRecipe::Kernel &kernel : kernels)
     if (!exists(kernel.name))
-      refuse(kernel.line,
+      refuse(kernel.line, "kernel " + kernel.name, "",
              names.isKnown(kernel.name)
                  ? "no kernel is called '" + kernel.name + "': it is computed in another"
                  : "there is no operator '" + kernel.name + "'; there are " +
@@ -188,6 +210,13 @@ void Choices::notePlanning(StringRef text) {
 std::string planningOf(func::FuncOp program) {
   auto text = program->getAttrOfType<StringAttr>(kPlanningAttr);
   return text ? text.str() : "";
+}
+
+void noteWhyNot(func::FuncOp program, StringRef step, const Twine &reason) {
+  Builder b(program.getContext());
+  if (program->hasAttr(kExplainAttr))
+    append(program, kWhyNotAttr,
+           b.getArrayAttr({b.getStringAttr(step), b.getStringAttr(reason)}));
 }
 
 std::vector<WhyNot> reasonsOf(func::FuncOp program) {

@@ -27,8 +27,11 @@ inline constexpr llvm::StringLiteral kPlanningAttr = "hr.planning";
 /// On a kernel and its launch: the operator that it is called after in recipes.
 inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 
-/// Puts what a recipe says on the program, for the passes to follow.
+/// Puts what a recipe says on the program, for the passes to follow. Throws Error where it says
+/// neither 'follow recipe strictly' nor 'where-possible' but something like it.
 void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
+/// Whether steps that cannot be followed are passed over.
+bool followsWherePossible(mlir::func::FuncOp program);
 
 class Choices {
 public:
@@ -71,7 +74,8 @@ private:
     bool followed = false;
   };
   Given *find(llvm::StringRef verb, mlir::Operation *op);
-  void refuse(int line, const llvm::Twine &reason);
+  void refuse(int line, const llvm::Twine &step, const llvm::Twine &before,
+              const llvm::Twine &reason);
 
   mlir::func::FuncOp program;
   OperatorNames names;
@@ -83,6 +87,8 @@ private:
   llvm::SmallVector<mlir::Attribute> reasons;
 };
 
+/// Notes on the program what was not chosen and why, where someone wants to know.
+void noteWhyNot(mlir::func::FuncOp program, llvm::StringRef step, const llvm::Twine &reason);
 /// What the program knows of choices that were not made.
 std::vector<WhyNot> reasonsOf(mlir::func::FuncOp program);
 /// How its kernels were planned.

@@ -17,7 +17,8 @@ constexpr Verb kVerbs[] = {
     {"fold", "into", true},  {"leave", "", false},    {"layout", "", true},
     {"expand", "as", true},  {"fuse", "into", true},  {"separate", "", false},
     {"walk", "along", true}, {"merge", "into", true}, {"plan", "", true},
-    {"pack", "by", true},    {"keep", "", false},     {"recompute", "", false}};
+    {"pack", "by", true},    {"keep", "", false},     {"recompute", "", false},
+    {"follow", "", true}};
 
 const Verb *findVerb(std::string_view name) {
   for (const Verb &verb : kVerbs)
@@ -136,6 +137,10 @@ GradientRecipe GradientRecipe::of(std::string_view text) {
       *each += (each == part && !isHead ? line : "") + "\n";
   }
   return recipe;
+}
+
+std::string followedWherePossible(std::string_view recipe) {
+  return std::string(recipe) + "\nfollow recipe where-possible\n";
 }
 
 std::string ProgramRecipe::text() const {

@@ -9,6 +9,7 @@
 //   merge mean1 into sum1        # one kernel in place of two
 //   plan kernels greedily        # producers join their readers; else "by-time"
 //   pack gemm1 by 32             # constant weights in tiles of so many columns ("by 1")
+//   follow recipe where-possible # what cannot be followed is passed over; else "strictly"
 //   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
 //     conv: parallel d0          # one that the compiler chooses where none is given
 //
@@ -49,6 +50,9 @@ struct ProgramRecipe {
   /// read by those who follow them.
   static ProgramRecipe parse(std::string_view text);
 };
+
+/// The text with a last line by which what cannot be followed is passed over.
+std::string followedWherePossible(std::string_view recipe);
 
 /// The recipe of a program and its gradient:
 ///

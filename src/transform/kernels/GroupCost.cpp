@@ -1,15 +1,16 @@
 #include "transform/kernels/GroupCost.h"
 
+#include "analysis/cost/FeatureTiles.h"
+
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 
 namespace headrace {
 
-/// Blocks of rows that a walking kernel is about cut into, where something is combined over them.
-static constexpr double kBlocks = 32;
-/// Rows that it goes through at a time.
-static constexpr double kRowsOfWalk = 8;
+/// A tile has as many rows of so many vectors as registers hold.
+static constexpr int64_t kVectorsOfTile = 2;
 
 GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machine &machine)
     : machine(machine), sizes(rules.sizes) {
@@ -42,18 +43,22 @@ Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
   work.parts = alone(operators.front()).parts;
   double total = 0;
   llvm::SmallDenseSet<Value, 8> read;
-  auto move = [&](Value value, bool isFar) {
-    work.move(bytesOf(value), isFar ? programBytes : 0);
-    total += bytesOf(value);
+  auto move = [&](double bytes, bool isFar) {
+    work.move(bytes, isFar ? programBytes : 0);
+    total += bytes;
   };
   for (hr::OperatorInterface op : operators) {
     for (Value result : op->getResults())
       if (!llvm::all_of(result.getUsers(), isInside))
-        move(result, /*isFar=*/false);
-    for (Value operand : op->getOperands()) {
+        move(bytesOf(result), /*isFar=*/false);
+    // As the operator alone touches them: of tables, what it picks.
+    for (const Work::Stream &stream : alone(op).streams) {
+      if (stream.operand < 0 || stream.operand >= static_cast<int>(op->getNumOperands()))
+        continue;
+      Value operand = op->getOperand(stream.operand);
       Operation *producer = operand.getDefiningOp();
       if ((!producer || !isInside(producer)) && read.insert(operand).second)
-        move(operand, !producer || isa<hr::ConstantOp>(producer));
+        move(stream.bytes, !producer || isa<hr::ConstantOp>(producer));
     }
     llvm::append_range(work.arithmetic, alone(op).arithmetic);
   }
@@ -63,8 +68,8 @@ Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
   return work;
 }
 
-/// Sums of products in register tiles. In a walk they have the rows that are walked at a time, and
-/// find weights as they lie, not packed; a product that combines rows keeps nothing in registers.
+/// Sums of products in register tiles. A walk has a vector of each of its rows in registers, and
+/// finds weights as they lie, not packed; a product that combines rows keeps nothing there.
 Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp op,
                                       Work::Arithmetic product) const {
   SymbolicShape result = shapeOf(op.getResult());
@@ -80,32 +85,47 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   for (auto [size, kind] : llvm::zip(m.domain, m.iterators))
     if (kind == utils::IteratorType::reduction)
       depth *= static_cast<double>(nominal(size, sizes));
-  // Two vectors of columns; a single column is a sum of vectors along its depth.
-  constexpr double rowsOfTile = 13, ofColumn = 0.2;
-  double columns = std::min(width, 2 * lanes);
   bool walks = group.walkAxis().has_value();
-  RegisterTile tile{walks ? kRowsOfWalk : rowsOfTile, width > 1 ? columns : lanes, depth, lanes};
-  product.efficiency = tile.efficiency() * (width > 1 ? 1 : ofColumn);
-  // A first operand that is summed over its rows: each element of a tile's column is on a line of
-  // its own.
-  constexpr double fewRows = 0.85, unpacked = 0.8, strided = 0.5;
+  double rows = walks ? static_cast<double>(rowsOfWalk(machine.vectorRegisters)) : rowsOfTile();
+  double most = walks ? lanes : kVectorsOfTile * lanes;
   AffineMap first = m.maps.front();
   auto isParallel = [&](AffineExpr expr) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     return dim && m.iterators[dim.getPosition()] == utils::IteratorType::parallel;
   };
   bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
-  product.efficiency *= walks ? fewRows : isStrided ? strided : 1;
+  RegisterTile tile{rows, std::min(width, most), depth, lanes};
+  // The vectors of a single column lie along what is summed up, a row at a time outside of a walk;
+  // where that is strided, along the rows.
+  if (width == 1 && isStrided && !walks)
+    tile = {1, most, depth, lanes};
+  else if (width == 1)
+    tile = {walks ? rows : 1, walks ? lanes : 4 * lanes, depth / lanes, lanes};
+  product.efficiency = tile.efficiency();
+  // What is left over of the columns fills a part of the last tile.
+  if (width > most)
+    product.efficiency *= width / (std::ceil(width / most) * most);
+  // A first operand that is summed over its rows: each element of a tile's column is on a line of
+  // its own.
+  constexpr double unpacked = 0.8, strided = 0.5;
+  if (!walks && isStrided)
+    product.efficiency *= strided;
   if (walks && isa_and_nonnull<hr::ConstantOp>(op.getRhs().getDefiningOp()))
     product.efficiency *= unpacked;
   return product;
 }
 
-/// What follows a product in its tiles is written out for each of their vectors: registers are
-/// short, and functions of many operations lose by it. Operands are read a few elements of many
-/// rows at a time: no prefetching follows that, and no arithmetic of the tile runs meanwhile.
+double GroupCost::rowsOfTile() const {
+  return static_cast<double>(FeatureTiles::mostRows(machine.vectorRegisters, kVectorsOfTile));
+}
+
+/// What follows a product in its tiles is written out for each of their vectors: the more there
+/// are, the more of them are stored and loaded again around a function of many operations.
+/// Operands are read a few elements of many rows at a time: no prefetching follows that, so that
+/// lines come from beyond the core's caches, and no arithmetic of the tile runs meanwhile.
 void GroupCost::followInTiles(const KernelGroup &group, Work &work) {
-  constexpr double efficiency = 0.6, operationsOfRead = 8;
+  constexpr double vectorsAtHalfSpeed = 40;
+  double efficiency = vectorsAtHalfSpeed / (vectorsAtHalfSpeed + rowsOfTile() * kVectorsOfTile);
   for (Work::Arithmetic &part : work.arithmetic)
     if (part.kind == OperationKind::Elementary || part.kind == OperationKind::Division)
       part.efficiency *= efficiency;
@@ -113,8 +133,11 @@ void GroupCost::followInTiles(const KernelGroup &group, Work &work) {
     return llvm::count_if(shapeOf(value),
                           [](AffineExpr size) { return constantValue(size) != 1; }) > 1;
   };
+  const Rates &rates = machine.rates;
   DType type = rateType(group.anchor()->getResult(0).getType());
-  double elements = bytesOf(group.anchor()->getResult(0)) / static_cast<double>(sizeOf(type));
+  double beyond = rates.bytesPerMicrosecond(4 * rates.coreCacheBytes);
+  double operationsOfByte = rates.operationsPerMicrosecond(OperationKind::Simple, type) / beyond;
+  double bytes = bytesOf(group.anchor()->getResult(0));
   llvm::SmallDenseSet<Value, 4> seen;
   for (hr::OperatorInterface op : group.getOperators())
     if (op != group.anchor())
@@ -122,8 +145,27 @@ void GroupCost::followInTiles(const KernelGroup &group, Work &work) {
         Operation *producer = operand.getDefiningOp();
         bool isInside = producer && group.contains(producer);
         if (!isInside && isMatrix(operand) && seen.insert(operand).second)
-          work.arithmetic.push_back({OperationKind::Simple, type, operationsOfRead * elements});
+          work.arithmetic.push_back({OperationKind::Simple, type, operationsOfByte * bytes});
       }
+}
+
+bool GroupCost::readsByIndex(const KernelGroup &group) {
+  return llvm::any_of(group.getOperators(), [&](hr::OperatorInterface op) {
+    return llvm::any_of(alone(op).arithmetic, [](const Work::Arithmetic &part) {
+      return part.kind == OperationKind::Scalar;
+    });
+  });
+}
+
+static void computeByElement(Work &work) {
+  for (Work::Arithmetic &part : work.arithmetic) {
+    constexpr double ofDivision = 4, ofElementary = 12;
+    part.operations *= part.kind == OperationKind::Division     ? ofDivision
+                       : part.kind == OperationKind::Elementary ? ofElementary
+                                                                : 1;
+    part.kind = OperationKind::Scalar;
+    part.efficiency = 1;
+  }
 }
 
 double GroupCost::of(const KernelGroup &group) {
@@ -137,6 +179,8 @@ double GroupCost::of(const KernelGroup &group) {
   }
   if (group.anchor() && !group.walkAxis())
     followInTiles(group, work);
+  if (readsByIndex(group))
+    computeByElement(work);
   if (std::optional<int> walk = group.walkAxis()) {
     work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
     for (hr::OperatorInterface op : operators) {
@@ -144,11 +188,13 @@ double GroupCost::of(const KernelGroup &group) {
       if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation());
           contract && !group.accumulates(op)) {
         double weights = std::min(bytesOf(contract.getLhs()), bytesOf(contract.getRhs()));
-        work.move(weights * work.parts / kRowsOfWalk, weights);
+        double rows = static_cast<double>(rowsOfWalk(machine.vectorRegisters));
+        work.move(weights * work.parts / rows, weights);
       }
       // Each block of rows leaves a partial result, and one more kernel combines them.
       if (group.accumulates(op)) {
-        double cells = bytesOf(op->getResult(0)) * std::min(work.parts, kBlocks);
+        auto blocks = static_cast<double>(group.walkBlocks());
+        double cells = bytesOf(op->getResult(0)) * std::min(work.parts, blocks);
         work.move(2 * cells, cells);
         work.kernelCalls += 1;
       }

@@ -19,6 +19,9 @@ public:
   /// The same of operators that may not be able to share loops.
   double ofSharingAll(llvm::ArrayRef<hr::OperatorInterface> operators);
 
+  /// Whether its loops find elements by numbers that they read, and so compute one at a time.
+  bool readsByIndex(const KernelGroup &group);
+
   /// Whether reading shared values once saves a good part of what the smaller kernel moves.
   bool isMergeWorthwhile(const KernelGroup &a, const KernelGroup &b);
 
@@ -27,6 +30,7 @@ private:
               llvm::function_ref<bool(mlir::Operation *)> isInside);
   Work::Arithmetic productIn(const KernelGroup &group, hr::ContractOp op,
                              Work::Arithmetic product) const;
+  double rowsOfTile() const;
   void followInTiles(const KernelGroup &group, Work &work);
   double trafficOf(const KernelGroup &group);
   double bytesOf(mlir::Value value);

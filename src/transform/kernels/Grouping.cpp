@@ -79,22 +79,80 @@ Verdict Grouping::tryMerge(size_t group, size_t other) {
   return verdict;
 }
 
+/// The last of the program first.
+static SmallVector<hr::OperatorInterface> backwards(SmallVector<hr::OperatorInterface> operators) {
+  llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
+    return b->isBeforeInBlock(a);
+  });
+  return operators;
+}
+
 Verdict Grouping::tryAssemble(size_t group, size_t other) {
   if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
     return Verdict::no(kWaitsForItself);
   KernelGroup both = groups[group];
   if (Verdict verdict = both.tryMerge(groups[other]); !verdict)
     return verdict;
-  SmallVector<hr::OperatorInterface> operators(both.getOperators());
-  llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
-    return b->isBeforeInBlock(a);
-  });
+  SmallVector<hr::OperatorInterface> operators =
+      backwards(SmallVector<hr::OperatorInterface>(both.getOperators()));
   std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
   if (!assembled)
     return Verdict::no("together they fit only in an order that no recipe tells");
   assembled->goByThumb(true);
   takeOver(group, other, std::move(*assembled));
   return Verdict::yes();
+}
+
+Verdict Grouping::tryUnite(ArrayRef<size_t> united) {
+  SmallVector<hr::OperatorInterface> operators;
+  for (size_t group : united) {
+    if (!groups[group].isStructured() || groups[group].keepsAxes() || groups[group].border())
+      return Verdict::no("the movement of one is irregular, or its loops are as a recipe says");
+    llvm::append_range(operators, groups[group].getOperators());
+  }
+  operators = backwards(std::move(operators));
+  SmallVector<std::optional<KernelGroup::Walk>> walks{std::nullopt};
+  if (rules.loops == KernelRules::Loops::Shared)
+    for (unsigned dim = 0; dim < rules.movementOf(operators.front()).domain.size(); ++dim)
+      walks.push_back(KernelGroup::Walk{dim});
+  for (std::optional<KernelGroup::Walk> walk : walks) {
+    std::optional<KernelGroup> group = assembleGroup(operators, rules, walk);
+    if (!group)
+      continue;
+    if (!order.tryRegroup({SmallVector<Operation *>(operators.begin(), operators.end())}))
+      return Verdict::no(kWaitsForItself);
+    size_t into = *llvm::min_element(united);
+    groups[into] = std::move(*group);
+    for (hr::OperatorInterface op : operators)
+      groupOf[op] = into;
+    return Verdict::yes();
+  }
+  return Verdict::no("no loops, and no walk along rows, can hold them together");
+}
+
+SmallVector<size_t> Grouping::withThoseBetween(ArrayRef<size_t> some) const {
+  llvm::DenseSet<Operation *> behind, before;
+  auto visit = [&](llvm::DenseSet<Operation *> &found, auto next) {
+    SmallVector<Operation *> pending;
+    for (size_t group : some)
+      llvm::append_range(pending, groups[group].getOperators());
+    while (!pending.empty())
+      next(pending.pop_back_val(), [&](Operation *op) {
+        if (op && found.insert(op).second)
+          pending.push_back(op);
+      });
+  };
+  visit(behind, [](Operation *op, auto add) { llvm::for_each(op->getUsers(), add); });
+  visit(before, [](Operation *op, auto add) {
+    for (Value operand : op->getOperands())
+      add(operand.getDefiningOp());
+  });
+  llvm::SmallSetVector<size_t, 4> result(some.begin(), some.end());
+  for (Operation &op : body)
+    if (behind.contains(&op) && before.contains(&op))
+      if (std::optional<size_t> group = find(&op))
+        result.insert(*group);
+  return result.takeVector();
 }
 
 Verdict Grouping::tryBorder(hr::PadOp pad) {

@@ -21,6 +21,11 @@ public:
   Verdict tryMerge(size_t group, size_t other);
   /// The same, with the group as a recipe that names its operators gives it.
   Verdict tryAssemble(size_t group, size_t other);
+  /// Puts the operators of all these groups into the first of the program's order that is among
+  /// them, in whatever way one kernel can hold them: whether that pays is not asked.
+  Verdict tryUnite(llvm::ArrayRef<size_t> united);
+  /// These groups, and those that wait for one of them while another waits for them.
+  llvm::SmallVector<size_t> withThoseBetween(llvm::ArrayRef<size_t> some) const;
   /// Lets the group that computes what is padded write the padding, where it can.
   Verdict tryBorder(hr::PadOp pad);
   /// Puts an operator into a group without asking.

@@ -216,7 +216,8 @@ std::optional<SmallVector<KernelGroup>> PartPlan::assembled() {
 }
 
 std::optional<SmallVector<KernelGroup>> PartPlan::fasterThan(double microseconds) {
-  if (!findCandidates())
+  tooLarge = !findCandidates();
+  if (tooLarge)
     return std::nullopt;
   for (SmallVector<Candidate> &same : candidates)
     llvm::sort(same, [](const Candidate &a, const Candidate &b) {

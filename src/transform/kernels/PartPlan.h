@@ -42,6 +42,8 @@ public:
   /// The kernels of a plan that takes less than so many microseconds, or nothing where there is
   /// none, or there are too many candidates to tell.
   std::optional<llvm::SmallVector<KernelGroup>> fasterThan(double microseconds);
+  /// Whether that found too many candidates.
+  bool isTooLarge() const { return tooLarge; }
 
 private:
   using Set = uint32_t; // bit i: operator i
@@ -72,6 +74,7 @@ private:
   llvm::SmallVector<const Candidate *> chosen, best;
   double bestMicroseconds = 0;
   size_t visited = 0;
+  bool tooLarge = false;
 };
 
 } // namespace headrace

@@ -64,6 +64,7 @@ public:
       choices.notePlanning(planned.text());
     }
     takeBorders();
+    checkWalks();
     noteKernels();
     noteRefusals();
     choices.finish({"fuse", "separate", "walk"});
@@ -109,6 +110,8 @@ private:
     std::optional<KernelGroup::Walk> walk = givenWalk(op);
     if (walk)
       given.insert(op);
+    if (walk && walk->dim)
+      walks.push_back(op);
     grouping.start(KernelGroup(op, rules, walk));
   }
 
@@ -140,11 +143,8 @@ private:
     for (auto &[op, fusion] : fusions)
       kernels[fusion.into].insert(*grouping.find(op));
     for (auto &[name, groups] : kernels) {
-      for (size_t group = 0; group < grouping.size(); ++group)
-        if (grouping.isAlive(group) && llvm::any_of(grouping[group].getOperators(), [&](auto op) {
-              return choices.operators().means(name, op);
-            }))
-          groups.insert(group);
+      for (size_t group : groupsOf(name))
+        groups.insert(group);
       SmallVector<size_t> waiting(groups.begin(), groups.end());
       llvm::sort(waiting);
       size_t whole = waiting.front();
@@ -158,17 +158,54 @@ private:
         waiting.erase(next);
       }
     }
+    for (auto &[op, fusion] : fusions)
+      if (!holds(*grouping.find(op), fusion.into))
+        for (size_t group : groupsOf(fusion.into))
+          if (unite(*grouping.find(op), group, fusion.verdict))
+            break;
+  }
+
+  /// Whether the group has an operator of that name.
+  bool holds(size_t group, StringRef name) const {
+    return llvm::any_of(grouping[group].getOperators(), [&](Operation *op) {
+      return choices.operators().means(name, op);
+    });
+  }
+
+  SmallVector<size_t> groupsOf(StringRef name) const {
+    SmallVector<size_t> found;
+    for (size_t group = 0; group < grouping.size(); ++group)
+      if (grouping.isAlive(group) && holds(group, name))
+        found.push_back(group);
+    return found;
+  }
+
+  /// Makes one kernel of two that rules of thumb kept apart, as planning by time could: with what
+  /// stands between them, unless the recipe has other plans for that.
+  bool unite(size_t a, size_t b, Verdict &verdict) {
+    SmallVector<size_t> united = grouping.withThoseBetween({a, b});
+    bool areLinked = united.size() > 2 || grouping.neighbours(a).contains(b);
+    if (!areLinked || llvm::any_of(united, [&](size_t group) {
+          bool isBetween = group != a && group != b;
+          return (isBetween && choices.isKernel(grouping[group].namesake())) ||
+                 llvm::any_of(grouping[group].getOperators(),
+                              [&](Operation *op) { return given.contains(op); });
+        }))
+      return false;
+    Verdict found = grouping.tryUnite(united);
+    if (!found && grouping.neighbours(a).contains(b))
+      verdict = found;
+    return static_cast<bool>(found);
   }
 
   void checkFusions() {
     const OperatorNames &names = choices.operators();
     for (auto &[op, fusion] : fusions) {
-      auto isMeant = [&](Operation *other) { return names.means(fusion.into, other); };
       if (!names.isKnown(fusion.into))
         choices.refuse("fuse", op,
                        "there is no operator '" + fusion.into + "' at that point; there are " +
                            names.similarTo(fusion.into));
-      else if (llvm::none_of(grouping[*grouping.find(op)].getOperators(), isMeant))
+      else if (!holds(*grouping.find(op), fusion.into))
         choices.refuse("fuse", op, fusion.verdict.reason());
     }
   }
@@ -274,6 +311,14 @@ private:
     return std::nullopt;
   }
 
+  void checkWalks() {
+    for (Operation *op : walks)
+      if (!grouping[*grouping.find(op)].walkAxis())
+        choices.refuse("walk", op,
+                       "its kernel holds nothing that gains by going through rows along that axis, "
+                       "or something that cannot");
+  }
+
   /// Kernels write the padding of their results, where they can.
   void takeBorders() {
     for (Operation *op : borders) {
@@ -349,6 +394,7 @@ private:
     Verdict verdict;
   };
   llvm::DenseSet<Operation *> given;
+  SmallVector<Operation *> walks; // that are to go through rows
   llvm::MapVector<Operation *, Fusion> fusions;
   SmallVector<FusionRefusal> refusals;
 };

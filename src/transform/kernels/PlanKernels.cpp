@@ -26,13 +26,18 @@ public:
 
   PlanCounts run(llvm::function_ref<bool(size_t)> isFixed) {
     for (const auto &[leader, groups] : parts(isFixed))
-      if (groups.size() > 1)
+      if (groups.size() > 1 || mayBeBetterApart(groups.front()))
         plan(groups);
     return counts;
   }
 
 private:
   using Groups = SmallVector<size_t>;
+
+  /// Functions in one kernel with reads by index have no vectors.
+  bool mayBeBetterApart(size_t group) {
+    return grouping[group].getOperators().size() > 1 && cost.readsByIndex(grouping[group]);
+  }
 
   /// Groups with operators that could share kernels.
   llvm::MapVector<size_t, Groups> parts(llvm::function_ref<bool(size_t)> isFixed) {
@@ -96,24 +101,31 @@ private:
     ++counts.parts;
     double before = microsecondsOf(groups);
     counts.before += before;
-    double saved = operatorsOf(groups).size() <= PartPlan::kMostOperators ? replan(groups).saved
-                                                                          : improve(groups);
+    double saved = 0;
+    if (operatorsOf(groups).size() > PartPlan::kMostOperators)
+      saved = improve(groups);
+    else if (Replanned whole = replan(groups); whole.isTooLarge && groups.size() > 1)
+      saved = improve(groups);
+    else
+      saved = whole.saved;
     counts.after += before - saved;
   }
 
   struct Replanned {
     double saved = 0;
     Groups groups; // that stand for the old ones
+    bool isTooLarge = false;
   };
   Replanned replan(ArrayRef<size_t> groups) {
     SmallVector<hr::OperatorInterface> operators = operatorsOf(groups);
     double before = microsecondsOf(groups);
-    std::optional<SmallVector<KernelGroup>> faster =
-        PartPlan(operators, rules, cost, links, counts, isAllowed).fasterThan(before * kClearly);
+    PartPlan part(operators, rules, cost, links, counts, isAllowed);
+    std::optional<SmallVector<KernelGroup>> faster = part.fasterThan(before * kClearly);
     size_t first = grouping.size();
-    if (!faster || !grouping.tryReplace(std::move(*faster)))
-      return {};
     Replanned result;
+    result.isTooLarge = part.isTooLarge();
+    if (!faster || !grouping.tryReplace(std::move(*faster)))
+      return result;
     for (size_t i = first; i < grouping.size(); ++i)
       result.groups.push_back(i);
     result.saved = before - microsecondsOf(result.groups);

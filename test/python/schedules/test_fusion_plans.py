@@ -59,3 +59,56 @@ def test_planned_kernels_are_had_again_by_their_recipe(tmp_path: Path, program: 
     again = hr.load(path, recipe=recipe)
     assert again.explain()["recipe"] == recipe
     assert again.ir("schedule") == hr.load(path).ir("schedule")
+
+
+@pytest.mark.parametrize("program", EXPRESSIONS + PROGRAMS, ids=lambda program: program.name)
+def test_what_planning_does_a_line_can_say(tmp_path: Path, program: Program) -> None:
+    """Each fusion of a plan alone, with producers joining their readers elsewhere."""
+    path = program.write(tmp_path)
+    planned = hr.load(path).explain()["recipe"].splitlines()
+    for line in (line for line in planned if line.startswith("fuse ")):
+        found = hr.load(path, recipe=f"plan kernels greedily\n{line}\n").explain()["recipe"]
+        assert line in found.splitlines()
+
+
+def test_operators_that_a_line_unites_compute_the_same(tmp_path: Path) -> None:
+    (program,) = (program for program in PROGRAMS if program.name == "kmeans_step")
+    path = program.write(tmp_path)
+    random = np.random.default_rng(0)
+    X, C = (random.standard_normal(shape, "f4") for shape in ((100000, 16), (32, 16)))
+    expected = hr.load(path)(X, C)
+    recipe = "plan kernels greedily\nfuse count into sums\n"
+    for one, other in zip(hr.load(path, recipe=recipe)(X, C), expected):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
+
+
+GATHER = Program(
+    "gather",
+    """g (float[256,64] x, int64[256,64] i) => (float[256,64] r) {
+      e = GatherElements <axis=1> (x, i)
+      q = Exp(e)
+      r = Tanh(q)
+    }""",
+)
+
+
+def test_functions_are_planned_apart_from_reads_by_index(tmp_path: Path) -> None:
+    """Together with those they would be computed an element at a time."""
+    path = GATHER.write(tmp_path)
+    assert len(kernels(path, "plan kernels greedily")) == 1
+    assert len(kernels(path, "")) == 2
+    random = np.random.default_rng(0)
+    x, i = random.standard_normal((256, 64), "f4"), random.integers(0, 64, (256, 64))
+    expected = np.tanh(np.exp(np.take_along_axis(x, i, 1)))
+    np.testing.assert_allclose(hr.load(path)(x, i), expected, rtol=1e-5)
+
+
+def test_a_product_walks_rows_only_where_registers_hold_enough_of_them(tmp_path: Path) -> None:
+    (program,) = (program for program in PROGRAMS if program.name == "pairwise_kernel")
+    path = program.write(tmp_path)
+
+    def walks(target: str) -> bool:
+        return "\nwalk r along" in hr.load(path, target=target).explain()["recipe"]
+
+    assert walks("cpu:x86-64-v4")
+    assert not walks("cpu:x86-64-v3")

@@ -223,6 +223,46 @@ def test_sizes_of_one_and_none_are_compiled_without_what_does_not_fit_them(
         assert model(images[:count]).shape[0] == count
 
 
+def test_a_program_for_one_follows_what_it_can_of_a_recipe_for_all(
+    digits_path: Path, images: np.ndarray
+) -> None:
+    conv = "/features/features.3/Conv"
+    whole = hr.load(digits_path, recipe=f"expand {conv} as openblas\n").explain()["recipe"]
+    with pytest.raises(hr.InvalidArgumentError, match="there is no operator 'nobody'"):
+        hr.load(digits_path, recipe=whole + "separate nobody\n")(images[:1])
+    model = hr.load(digits_path, recipe=whole)
+    for sizes in ({}, {"batch": 1}):
+        kinds = {kernel["name"]: kernel["kind"] for kernel in model.explain(sizes)["kernels"]}
+        assert "openblas.sgemm" in kinds.values(), (sizes, kinds)
+    expected = hr.load(digits_path)(images[:1])
+    np.testing.assert_allclose(model(images[:1]), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_cannot_be_followed_is_passed_over_where_the_recipe_says_so(
+    digits_path: Path, images: np.ndarray
+) -> None:
+    pool = "/features/features.2/MaxPool"
+    gemm = "/classifier/classifier.1/Gemm"
+    lines = ["fold nobody into no-one", f"pack {CONV}/conv by 7", "kernel nobody:"]
+    lines += [f"kernel {pool}:", "  pool: vectorize d9", f"expand {gemm} as openblas"]
+    strict = "\n".join(lines)
+    with pytest.raises(hr.InvalidArgumentError, match="recipe, line"):
+        hr.load(digits_path, recipe=strict).explain()
+    model = hr.load(digits_path, recipe=strict + "\nfollow recipe where-possible\n")
+    report = model.explain()
+    assert "openblas.sgemm" in [kernel["kind"] for kernel in report["kernels"]]
+    reasons = {why["step"]: why["reason"] for why in report["why_not"]}
+    assert "which is no multiple" in reasons[f"pack {CONV}/conv by 7"]
+    assert "there is no operator 'nobody'" in reasons["kernel nobody"]
+    assert "vectorize d9" in reasons[f"kernel {pool}"]
+    # Its loops are those that it has without a recipe.
+    own = {kernel["name"]: kernel["recipe"] for kernel in hr.load(digits_path).explain()["kernels"]}
+    assert own[pool] == next(k["recipe"] for k in report["kernels"] if k["name"] == pool)
+    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+    with pytest.raises(hr.InvalidArgumentError, match="expected 'follow recipe strictly' or"):
+        hr.load(digits_path, recipe="follow recipe loosely\n").explain()
+
+
 def as_list(results: object) -> list:
     return list(results) if isinstance(results, (tuple, list)) else [results]
 

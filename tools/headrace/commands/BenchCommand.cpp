@@ -70,7 +70,9 @@ public:
     for (const Contestant &contestant : contestants)
       addResult(contestant);
     // Measured last: reading the clock between kernels costs time.
-    if (options.profile)
+    if (options.profile && model->isStaged())
+      profileStages();
+    else if (options.profile)
       profile();
     return std::move(result);
   }
@@ -80,40 +82,81 @@ private:
     Stopwatch load;
     model = loadModel(options.model);
     ours.load = load.microseconds();
-    inputs = gatherInputs(*model, options.inputs);
+    inputs = model->isStaged() ? gatherValues(*model, options.inputs)
+                               : asValues(gatherInputs(*model, options.inputs));
     outputs = firstAnswer(*model, ours);
-    executable = model->compile(inputs); // known by now
-    // The device is timed, not the copies to it.
-    timedInputs = inputs;
-    if (Place place = executable->place(); !place.onHost())
-      for (Tensor &input : timedInputs)
-        input = devices::toDevice(input, place.device);
     ours.name = "headrace";
     ours.version = HEADRACE_VERSION;
     if (const std::string &file = options.model.settings.accelerator; !file.empty())
       ours.name += ", mapped to " + std::filesystem::path(file).stem().string();
 
     result.model = options.model.path;
-    result.inputSpecs = model->inputs();
-    result.inputs = inputs;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      result.inputs.emplace_back(model->inputs()[i].name, inputs[i]);
     result.threads = ThreadPool::global().threads();
     result.rounds = options.rounds;
     result.seconds = options.seconds;
-    sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
+    if (model->isStaged())
+      countStages();
+    else
+      countSteps();
+  }
+
+  // What a call moves and computes.
+  void countSteps() {
+    std::vector<Tensor> tensors = *asTensors(inputs);
+    executable = model->compile(tensors); // known by now
+    // The device is timed, not the copies to it.
+    timedInputs = tensors;
+    if (Place place = executable->place(); !place.onHost())
+      for (Tensor &input : timedInputs)
+        input = devices::toDevice(input, place.device);
+    sizes = executable->bind(tensors).value_or(std::vector<int64_t>());
     for (const Step &step : executable->program().steps) {
       result.bytesMoved += bytesOf(step);
       result.operations += step.cost.operations.evaluate(sizes);
     }
   }
 
-  std::vector<Tensor> firstAnswer(Model &of, SystemResult &system) const {
+  void countStages() {
+    for (const StageStep &step : model->profileStages(inputs, 1)) {
+      result.bytesMoved += step.bytes;
+      result.operations += step.operations;
+    }
+  }
+
+  static std::vector<RuntimeValue> asValues(const std::vector<Tensor> &tensors) {
+    return {tensors.begin(), tensors.end()};
+  }
+
+  // Nothing where one is no tensor of numbers.
+  static std::optional<std::vector<Tensor>> asTensors(const std::vector<RuntimeValue> &values) {
+    std::vector<Tensor> tensors;
+    for (const RuntimeValue &value : values) {
+      if (!value.tensor())
+        return std::nullopt;
+      tensors.push_back(*value.tensor());
+    }
+    return tensors;
+  }
+
+  // The programs of a model in stages are compiled while it runs.
+  std::vector<RuntimeValue> firstAnswer(Model &of, SystemResult &system) const {
     Stopwatch compile;
-    compileModel(of, inputs);
-    system.compile = compile.microseconds();
+    if (!of.isStaged())
+      compileModel(of, *asTensors(inputs));
+    system.compile = of.isStaged() ? 0 : compile.microseconds();
     Stopwatch firstRun;
-    std::vector<Tensor> answer = of.run(inputs);
+    std::vector<RuntimeValue> answer = of.runValues(inputs);
     system.firstRun = firstRun.microseconds();
     return answer;
+  }
+
+  void call(Model &of) const {
+    if (of.isStaged())
+      (void)of.runValues(inputs);
+    else
+      (void)of.run(timedInputs);
   }
 
   void prepareDirect() {
@@ -125,7 +168,9 @@ private:
     Stopwatch load;
     direct->model = loadModel(given);
     direct->result.load = load.microseconds();
-    direct->result.maxAbsoluteError = largestError(firstAnswer(*direct->model, direct->result));
+    std::vector<RuntimeValue> answer = firstAnswer(*direct->model, direct->result);
+    if (std::optional<std::vector<Tensor>> tensors = asTensors(answer))
+      direct->result.maxAbsoluteError = largestError(*tensors);
   }
 
   int64_t bytesOf(const Step &step) const {
@@ -135,11 +180,14 @@ private:
   void startPeer(const std::string &name) {
     Progress progress("loading in " + name);
     try {
-      Contestant contestant{
-          name,
-          std::make_unique<Peer>(name, options.model.path, model->inputs(), inputs, result.threads),
-          {},
-          {}};
+      std::optional<std::vector<Tensor>> tensors = asTensors(inputs);
+      if (!tensors || !asTensors(outputs))
+        throw PeerError("peers are given and asked for tensors of numbers only");
+      Contestant contestant{name,
+                            std::make_unique<Peer>(name, options.model.path, model->inputs(),
+                                                   *tensors, result.threads),
+                            {},
+                            {}};
       contestant.maxAbsoluteError = largestError(contestant.peer->outputs());
       contestants.push_back(std::move(contestant));
     } catch (const PeerError &error) {
@@ -149,20 +197,21 @@ private:
 
   double largestError(const std::vector<Tensor> &theirs) const {
     auto sameShape = [](const Tensor &a, const Tensor &b) { return a.shape() == b.shape(); };
-    if (!std::equal(theirs.begin(), theirs.end(), outputs.begin(), outputs.end(), sameShape))
+    std::vector<Tensor> own = *asTensors(outputs);
+    if (!std::equal(theirs.begin(), theirs.end(), own.begin(), own.end(), sameShape))
       throw PeerError("its outputs have other shapes than ours");
     double largest = 0;
     for (size_t i = 0; i < theirs.size(); ++i)
-      largest = std::max(largest, compare(outputs[i], theirs[i], {}).maxAbsoluteError);
+      largest = std::max(largest, compare(own[i], theirs[i], {}).maxAbsoluteError);
     return largest;
   }
 
   void takeTurns() {
     double turn = options.seconds / options.rounds;
-    std::vector<double> ourTurn = timedTurn(turn, [this] { model->run(timedInputs); });
+    std::vector<double> ourTurn = timedTurn(turn, [this] { call(*model); });
     times.insert(times.end(), ourTurn.begin(), ourTurn.end());
     if (direct) {
-      std::vector<double> turns = timedTurn(turn, [this] { direct->model->run(timedInputs); });
+      std::vector<double> turns = timedTurn(turn, [this] { call(*direct->model); });
       direct->times.insert(direct->times.end(), turns.begin(), turns.end());
     }
     for (auto contestant = contestants.begin(); contestant != contestants.end();) {
@@ -202,7 +251,7 @@ private:
     notes.resize(steps.size());
     std::vector<std::optional<double>> predicted(steps.size());
     if (!Package::isNamedLikeOne(options.model.path))
-      std::ranges::copy(model->predict(inputs, result.threads), predicted.begin());
+      std::ranges::copy(model->predict(*asTensors(inputs), result.threads), predicted.begin());
     for (size_t s = 0; s < steps.size(); ++s)
       result.kernels.push_back({steps[s].name, steps[s].operators,
                                 steps[s].kind == Step::Kind::Library ? steps[s].symbol : "",
@@ -211,10 +260,24 @@ private:
                                 bytesOf(steps[s]), steps[s].cost.operations.evaluate(sizes)});
   }
 
+  // The same of the programs, and of the nodes on the host between them.
+  void profileStages() {
+    double calls = 1e6 * options.seconds / 4 / std::max(ours.times.median, 1.0);
+    for (const StageStep &step :
+         model->profileStages(inputs, static_cast<int>(std::clamp(calls, 1.0, 1000.0)))) {
+      std::string notes = step.isBetween ? "between programs" : "";
+      if (step.runs != 1)
+        notes += fmt::format("{}{} times", notes.empty() ? "" : ", ", step.runs);
+      result.kernels.push_back({step.name, step.operators, step.routine, notes, step.engine,
+                                step.microseconds, step.predicted, step.bytes, step.operations});
+    }
+  }
+
   const BenchOptions &options;
   std::shared_ptr<Model> model;
-  std::shared_ptr<const Executable> executable;
-  std::vector<Tensor> inputs, timedInputs, outputs;
+  std::shared_ptr<const Executable> executable; // null for a model in stages
+  std::vector<RuntimeValue> inputs, outputs;
+  std::vector<Tensor> timedInputs;
   std::vector<int64_t> sizes;
   std::vector<double> times;
   std::optional<Direct> direct;

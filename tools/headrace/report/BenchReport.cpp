@@ -104,8 +104,9 @@ std::optional<double> medianError(const std::vector<KernelTiming> &kernels) {
 void printTables(const BenchResult &result) {
   std::vector<std::string> inputs;
   inputs.reserve(result.inputs.size());
-  for (size_t i = 0; i < result.inputs.size(); ++i)
-    inputs.push_back(printable(result.inputSpecs[i].name) + " " + typeText(result.inputs[i]));
+  for (const auto &[name, value] : result.inputs)
+    inputs.push_back(printable(name) + " " +
+                     (value.tensor() ? typeText(*value.tensor()) : describe(value)));
   fmt::print("{} on {}; threads: {}; rounds: {} of {:.3g} s\n\n", result.model,
              inputs.empty() ? "no inputs" : fmt::format("{}", fmt::join(inputs, ", ")),
              result.threads, result.rounds, result.seconds / result.rounds);
@@ -132,10 +133,12 @@ void printTables(const BenchResult &result) {
 
 void printJson(const BenchResult &result) {
   json inputs = json::array(), systems = json::array(), missing = json::array();
-  for (size_t i = 0; i < result.inputs.size(); ++i)
-    inputs.push_back({{"name", result.inputSpecs[i].name},
-                      {"dtype", nameOf(result.inputs[i].dtype())},
-                      {"shape", result.inputs[i].shape()}});
+  for (const auto &[name, value] : result.inputs)
+    if (const Tensor *tensor = value.tensor())
+      inputs.push_back(
+          {{"name", name}, {"dtype", nameOf(tensor->dtype())}, {"shape", tensor->shape()}});
+    else
+      inputs.push_back({{"name", name}, {"value", describe(value)}});
   for (const SystemResult &system : result.systems) {
     systems.push_back({{"name", system.name},
                        {"version", system.version},

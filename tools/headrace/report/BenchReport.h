@@ -40,8 +40,7 @@ struct KernelTiming {
 
 struct BenchResult {
   std::string model;
-  std::vector<TensorSpec> inputSpecs;
-  std::vector<Tensor> inputs;
+  std::vector<std::pair<std::string, RuntimeValue>> inputs; // by name
   int threads = 1, rounds = 1;
   double seconds = 0;
   int64_t bytesMoved = 0, operations = 0;

@@ -50,6 +50,16 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
   }
 }
 
+/// Why the steps cannot be carried out on the kernel's loops; empty where they can.
+std::string refusalOf(StringRef steps, func::FuncOp kernel) {
+  try {
+    modelOfKernel(kernel).apply(Recipe::parse(steps));
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
 struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> {
   using CpuAttachRecipePassBase::CpuAttachRecipePassBase;
 
@@ -66,37 +76,36 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     CpuSchedule schedule = scheduler.propose();
     auto given = module->getAttrOfType<StringAttr>(kRecipeAttr);
     bool givesSchedule = given && beginsWithSchedule(given, CpuSchedule::kindNames());
-    if (givesSchedule) {
-      std::string refused = take(given, scheduler, schedule);
-      if (!refused.empty()) {
-        module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
-        return;
-      }
-    }
+    std::string refused = givesSchedule ? take(given, scheduler, schedule) : "";
     if (schedule.kind == CpuSchedule::Kind::Walk) {
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
-      bool isRefused = given && !givesSchedule;
-      if (isRefused)
-        module->setAttr(kRecipeRefusedAttr,
-                        b.getStringAttr("it walks blocks of rows: expected a line such as '" +
-                                        lineOf(scheduler, schedule) + "'"));
+      if (given && !givesSchedule)
+        refused = "it walks blocks of rows: expected a line such as '" +
+                  lineOf(scheduler, schedule) + "'";
+      if (!refused.empty())
+        module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
       // One whose operators cancelled each other copies blocks: no stage is left to have a line.
       bool onlyCopies = scheduler.stage().empty();
       module->setAttr(kRecipeAttr,
                       b.getStringAttr(onlyCopies ? "" : lineOf(scheduler, schedule) + "\n"));
-      if (!isRefused && schedule == scheduler.propose())
+      if (refused.empty() && schedule == scheduler.propose())
         module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
       module->setAttr(kKindAttr, b.getStringAttr("walk"));
       module->setAttr(kLoopsAttr, b.getStringAttr("blocks of rows"));
       return;
     }
     auto chosen = b.getStringAttr(scheduler.write(scheduler.propose()).text());
-    if (!given)
+    if (given && !givesSchedule)
+      refused = refusalOf(given.getValue(), kernel);
+    // A schedule that is refused is the user's fault, and the compiler's own stands in for it.
+    if (!refused.empty())
+      module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
+    if (!given || !refused.empty())
       module->setAttr(kRecipeAttr, chosen);
     else if (givesSchedule)
       module->setAttr(kRecipeAttr, b.getStringAttr(scheduler.write(schedule).text()));
     // One that was written by the compiler before is its choice still.
-    if (module->getAttr(kRecipeAttr) == chosen)
+    if (refused.empty() && module->getAttr(kRecipeAttr) == chosen)
       module->setAttr(kRecipeChosenAttr, b.getUnitAttr());
     LoopModel model = modelOfKernel(kernel);
     try {

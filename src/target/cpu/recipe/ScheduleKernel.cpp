@@ -326,8 +326,7 @@ CpuSchedule KernelScheduler::propose(Kind kind) const {
       return TileScheduler(loops).propose();
     return schedule;
   case Kind::Walk:
-    // As many rows as have an accumulator each in a register, with room for what is read.
-    schedule.rows = loops.machine.vectorRegisters / 4;
+    schedule.rows = rowsOfWalk(loops.machine.vectorRegisters);
     schedule.prefetch = 1;
     schedule.blocks = loops.form.walk.blocks;
     schedule.block = loops.form.walk.block;
