@@ -440,7 +440,7 @@ def test_many_weights_are_read_once_for_all_rows(tmp_path: Path) -> None:
     np.testing.assert_allclose(by_features(*inputs), by_rows(*inputs), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("channels", [40, 88, 104, 200])
+@pytest.mark.parametrize("channels", [32, 40, 88, 104, 192, 200])
 def test_windows_of_each_channel_take_full_vectors_with_something_left_over(
     tmp_path: Path, channels: int
 ) -> None:

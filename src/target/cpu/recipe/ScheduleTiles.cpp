@@ -72,10 +72,14 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
     tiles.rows = loops.ranges[*rows];
   int64_t columns = tiles.propose();
   // Full vectors with something left over beat a divisor that leaves lanes idle: products take two,
-  // which share what they broadcast; windows of each channel, which share nothing, take one.
+  // which share what they broadcast. Windows of each channel share nothing and take one, of as many
+  // rows as it takes until a sum is there again; those without rows have only their vectors.
   bool sharesNothing =
       linalg::GenericOp(anchor).getIndexingMapsArray().front().isFunctionOfDim(parallel.back());
-  if (sharesNothing && columns % loops.lanes() != 0 && tiles.features > loops.lanes())
+  constexpr int64_t rowsOfLatency = 4;
+  bool hasRows = isContraction(anchor) &&
+                 (!rows || loops.isOpen(*rows) || loops.ranges[*rows] >= rowsOfLatency);
+  if (sharesNothing && (hasRows || columns % loops.lanes() != 0) && tiles.features > loops.lanes())
     return loops.lanes();
   return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
 }
