@@ -3,22 +3,21 @@
 #include "analysis/cost/CostModel.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace headrace {
 
-int64_t FeatureTiles::mostRows(int64_t registers, int64_t vectors) {
-  return std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 14);
+int64_t FeatureTiles::mostRows(int64_t registers, int64_t lanes, int64_t columns) {
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  // Of whole vectors and a rest, the code generator keeps more than one pair at hand.
+  int64_t others = columns > lanes && columns % lanes != 0 ? 3 : 1;
+  return std::clamp<int64_t>((registers - others - vectors) / vectors, 1, 14);
 }
 
 double FeatureTiles::efficiencyOf(int64_t columns) const {
-  // The code generator pads a row of a tile to the next power of two.
-  int64_t padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(columns)));
-  int64_t vectors = (padded + lanes - 1) / lanes;
   // A single row is computed for several tiles of columns at once.
   int64_t sharing = rows == 1 ? features / columns : rows;
   RegisterTile tile;
-  tile.rows = static_cast<double>(std::min(mostRows(registers, vectors), sharing));
+  tile.rows = static_cast<double>(std::min(mostRows(registers, lanes, columns), sharing));
   tile.width = static_cast<double>(columns);
   tile.lanes = static_cast<double>(lanes);
   return tile.efficiency();
@@ -31,14 +30,10 @@ int64_t FeatureTiles::propose() const {
   if (features <= 2 * lanes)
     candidates.push_back(features);
   else if (std::ranges::none_of(candidates, isTile))
-    // More than half of two vectors in use is better than half of one. Of four, only where nothing
-    // else is: the code generator takes some of those apart into single elements.
-    for (int64_t most : {2 * lanes, 4 * lanes}) {
+    // Whole vectors and a rest: most lanes are in use, the more so the more vectors there are.
+    for (int64_t most : {2 * lanes, 4 * lanes})
       for (int64_t tile = most - 1; tile > most / 2; --tile)
         candidates.push_back(tile);
-      if (std::ranges::any_of(candidates, isTile))
-        break;
-    }
   candidates.insert(candidates.end(), {lanes / 2, lanes / 4});
   std::erase_if(candidates, [&](int64_t tile) { return !isTile(tile) && tile != features; });
   int64_t best = 0;

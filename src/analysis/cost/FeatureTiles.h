@@ -21,7 +21,7 @@ struct FeatureTiles {
   std::string refusalOf(int64_t columns) const;
 
   /// Accumulators of so many rows fit in registers beside what they are computed from.
-  static int64_t mostRows(int64_t registers, int64_t vectors);
+  static int64_t mostRows(int64_t registers, int64_t lanes, int64_t columns);
 
 private:
   double efficiencyOf(int64_t columns) const;

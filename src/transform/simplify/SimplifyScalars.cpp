@@ -10,7 +10,8 @@
 //
 // Only in a fused body do the functions of several operators meet. Here: the hyperbolic tangent of
 // a softplus (the Mish activation) needs one exponential and one division, where the three
-// functions take three polynomials; both branches are accurate, since nothing cancels.
+// functions take three polynomials; both branches are accurate, since nothing cancels. And a product
+// with a reciprocal, as in x * sigmoid(x), is a quotient.
 #include "dialect/scalar/Formulas.h"
 #include "dialect/scalar/ScalarPatterns.h"
 #include "transform/Passes.h"
@@ -80,11 +81,53 @@ struct TanhOfSoftplus : OpRewritePattern<math::TanhOp> {
   }
 };
 
+/// x * (1 / d) = x / d, which rounds once: the last step of x * sigmoid(x). Only where d changes
+/// whenever x does; the reciprocal of a row's sum is computed once for the row.
+struct MultiplyByReciprocal : OpRewritePattern<arith::MulFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::MulFOp op, PatternRewriter &rewriter) const override {
+    for (auto [factor, other] :
+         {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto reciprocal = factor.getDefiningOp<arith::DivFOp>();
+      if (!reciprocal || !reciprocal->hasOneUse() ||
+          !matchPattern(reciprocal.getLhs(), m_OneFloat()))
+        continue;
+      llvm::SmallDenseSet<Value> ofDivisor = elementsIn(reciprocal.getRhs());
+      if (!llvm::all_of(elementsIn(other), [&](Value x) { return ofDivisor.contains(x); }))
+        continue;
+      rewriter.replaceOpWithNewOp<arith::DivFOp>(op, other, reciprocal.getRhs());
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no factor is the reciprocal of what changes with x");
+  }
+
+private:
+  /// What a value is computed from: arguments of the body, and all that is no arithmetic.
+  static llvm::SmallDenseSet<Value> elementsIn(Value value) {
+    llvm::SmallDenseSet<Value> elements, seen;
+    SmallVector<Value> waiting{value};
+    while (!waiting.empty()) {
+      Value next = waiting.pop_back_val();
+      if (!seen.insert(next).second)
+        continue;
+      Operation *op = next.getDefiningOp();
+      bool isComputed = op && op->getNumRegions() == 0 && isPure(op) &&
+                        (op->getNumOperands() > 0 || op->hasTrait<OpTrait::ConstantLike>());
+      if (isComputed)
+        llvm::append_range(waiting, op->getOperands());
+      else
+        elements.insert(next);
+    }
+    return elements;
+  }
+};
+
 struct SimplifyScalarsPass : impl::SimplifyScalarsPassBase<SimplifyScalarsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SoftplusOfExponential<math::LogOp>, SoftplusOfExponential<math::Log1pOp>,
-                 TanhOfSoftplus>(&getContext());
+                 TanhOfSoftplus, MultiplyByReciprocal>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -18,14 +18,18 @@ TEST(FeatureTilesTest, FewFeaturesAreOneTile) {
     EXPECT_EQ(wide(features).propose(), features);
 }
 
-TEST(FeatureTilesTest, MostOfTwoVectorsWhereNoneDivides) {
+TEST(FeatureTilesTest, WholeVectorsAndARestWhereNoneDivides) {
   EXPECT_EQ(wide(120).propose(), 30);
-  EXPECT_EQ(wide(40).propose(), 20);
-  EXPECT_EQ((FeatureTiles{.features = 20, .lanes = 8, .registers = 32}.propose()), 10);
+  EXPECT_EQ(wide(40).propose(), 40);
+  EXPECT_EQ(wide(37).propose(), 37);
+  EXPECT_EQ((FeatureTiles{.features = 20, .lanes = 8, .registers = 32}.propose()), 20);
 }
 
-TEST(FeatureTilesTest, MostOfFourVectorsWhereNothingElseDivides) {
-  EXPECT_EQ(wide(37).propose(), 37);
+TEST(FeatureTilesTest, RowsLeaveRegistersForWhatTheyAreComputedFrom) {
+  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 32), 14);
+  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 30), 13);
+  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 40), 8);
+  EXPECT_EQ(FeatureTiles::mostRows(16, 8, 16), 6);
 }
 
 TEST(FeatureTilesTest, ManyFeaturesThatNoVectorDividesAreNotPacked) {

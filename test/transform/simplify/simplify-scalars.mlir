@@ -64,6 +64,59 @@ func.func @softplus(%x: tensor<64xf32>) -> tensor<64xf32> {
   return %0 : tensor<64xf32>
 }
 
+// A product with a reciprocal is a quotient, unless others need the reciprocal or it is the same for
+// other elements, too.
+// CHECK-LABEL: func @swish
+// CHECK-SAME: tensor<64xf32>
+// CHECK: ^bb0(%[[X:.*]]: f32):
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: %[[Y:.*]] = arith.divf %[[X]], %[[SUM]]
+// CHECK: hr.yield %[[Y]]
+func.func @swish(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %one = arith.constant 1.0 : f32
+    %negative = arith.negf %a : f32
+    %e = math.exp %negative : f32
+    %sum = arith.addf %one, %e : f32
+    %sigmoid = arith.divf %one, %sum : f32
+    %y = arith.mulf %a, %sigmoid : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
+
+// CHECK-LABEL: func @reciprocal_twice
+// CHECK: %[[R:.*]] = arith.divf
+// CHECK: %[[P:.*]] = arith.mulf %{{.*}}, %[[R]]
+// CHECK: arith.addf %[[P]], %[[R]]
+func.func @reciprocal_twice(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = hr.map(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: f32):
+    %one = arith.constant 1.0 : f32
+    %r = arith.divf %one, %a : f32
+    %s = math.sqrt %a : f32
+    %p = arith.mulf %s, %r : f32
+    %y = arith.addf %p, %r : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<64xf32>
+}
+
+// CHECK-LABEL: func @reciprocal_of_rows
+// CHECK: %[[R:.*]] = arith.divf
+// CHECK: arith.mulf %{{.*}}, %[[R]]
+func.func @reciprocal_of_rows(%x: tensor<4x64xf32>, %sum: tensor<4x1xf32>) -> tensor<4x64xf32> {
+  %0 = hr.map(%x, %sum) : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32> {
+  ^bb0(%a: f32, %s: f32):
+    %one = arith.constant 1.0 : f32
+    %r = arith.divf %one, %s : f32
+    %y = arith.mulf %a, %r : f32
+    hr.yield %y : f32
+  }
+  return %0 : tensor<4x64xf32>
+}
+
 // A tangent of anything else stays.
 // CHECK-LABEL: func @other
 // CHECK: math.tanh

@@ -12,6 +12,7 @@
 #include "target/cpu/Passes.h"
 #include "target/cpu/lower/CheckedAccesses.h"
 #include "target/cpu/lower/OddVectors.h"
+#include "target/cpu/lower/SplitVectors.h"
 #include "transform/recipe/Intrinsic.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -97,6 +98,10 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
   for (llvm::Function &function : *code) {
+    if (function.isDeclaration())
+      continue;
+    splitTiles(function);
+    splitLongVectors(function, host.vectorBytes);
     if (host.vectorBytes >= 64)
       loadUnderMasks(function);
     widenOddVectors(function);
@@ -109,7 +114,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
 /// The cache key of an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
-  constexpr std::string_view generator = "3";
+  constexpr std::string_view generator = "4";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 

@@ -25,6 +25,42 @@ namespace headrace {
 
 namespace {
 
+/// What a reduction computes at one of its positions has that dimension of one element last, where
+/// it would keep all others out of the machine's vectors.
+///   math.exp %x : vector<32x1xf32>
+///   -> shape_cast (math.exp (shape_cast %x) : vector<32xf32>)
+struct ComputeWithoutLastUnits : RewritePattern {
+  explicit ComputeWithoutLastUnits(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1)
+      return failure();
+    auto wide = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (!wide || wide.getRank() < 2 || wide.isScalable() || wide.getShape().back() != 1 ||
+        llvm::any_of(op->getOperandTypes(), [&](Type type) {
+          auto vector = dyn_cast<VectorType>(type);
+          return !vector || vector.getShape() != wide.getShape();
+        }))
+      return failure();
+    ArrayRef<int64_t> shape = wide.getShape().drop_back();
+    while (shape.size() > 1 && shape.back() == 1)
+      shape = shape.drop_back();
+    auto cast = [&](Value value, VectorType type) -> Value {
+      return rewriter.create<vector::ShapeCastOp>(op->getLoc(), type, value);
+    };
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(cast(
+          operand, VectorType::get(shape, getElementTypeOrSelf(operand.getType()))));
+    Operation *narrow =
+        rewriter.create(op->getLoc(), op->getName().getIdentifier(), operands,
+                        VectorType::get(shape, wide.getElementType()), op->getAttrs());
+    rewriter.replaceOp(op, cast(narrow->getResult(0), wide));
+    return success();
+  }
+};
+
 /// A product summed over a single position, one operand of which has all the result's dimensions,
 /// is a multiplication. Lowered as a sum it would fall apart into scalars.
 struct MultiplyWhatIsNotSummed : OpRewritePattern<vector::ContractionOp> {
@@ -37,8 +73,8 @@ struct MultiplyWhatIsNotSummed : OpRewritePattern<vector::ContractionOp> {
         op.getKind() != vector::CombiningKind::ADD || op.getAcc().getType() != type)
       return failure();
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    auto left = lastDims(op, op.getLhsType(), maps[0], maps[2]);
-    auto right = lastDims(op, op.getRhsType(), maps[1], maps[2]);
+    auto left = lastDims(op.getLhsType(), maps[0], maps[2]);
+    auto right = lastDims(op.getRhsType(), maps[1], maps[2]);
     if (!left || !right || std::max(*left, *right) < type.getRank())
       return failure();
     Value lhs = spread(rewriter, op.getLhs(), *left, type);
@@ -49,27 +85,32 @@ struct MultiplyWhatIsNotSummed : OpRewritePattern<vector::ContractionOp> {
 
 private:
   /// How many dimensions the operand has in common with the result, where these are the last ones
-  /// of both and those before them have one position.
-  static std::optional<int64_t> lastDims(vector::ContractionOp op, VectorType type, AffineMap map,
-                                         AffineMap result) {
-    int64_t common = 0, most = std::min(map.getNumResults(), result.getNumResults());
-    ArrayRef<AffineExpr> dims = map.getResults(), wanted = result.getResults();
-    while (common < most && dims[dims.size() - 1 - common] == wanted[wanted.size() - 1 - common])
-      ++common;
-    for (int64_t i = 0; i < type.getRank() - common; ++i)
-      if (type.getDimSize(i) != 1 || llvm::is_contained(wanted, dims[i]))
+  /// of the result and all others of the operand have one position, which is summed over.
+  static std::optional<int64_t> lastDims(VectorType type, AffineMap map, AffineMap result) {
+    ArrayRef<AffineExpr> wanted = result.getResults();
+    SmallVector<AffineExpr> dims;
+    for (auto [size, dim] : llvm::zip(type.getShape(), map.getResults())) {
+      if (llvm::is_contained(wanted, dim))
+        dims.push_back(dim);
+      else if (size != 1)
         return std::nullopt;
-    return common;
+    }
+    if (dims.size() > wanted.size() || ArrayRef(dims) != wanted.take_back(dims.size()))
+      return std::nullopt;
+    return dims.size();
   }
 
   static Value spread(OpBuilder &b, Value operand, int64_t common, VectorType type) {
     auto own = cast<VectorType>(operand.getType());
-    SmallVector<int64_t> first(own.getRank() - common, 0);
-    if (!first.empty())
-      operand = b.create<vector::ExtractOp>(operand.getLoc(), operand, first);
-    return operand.getType() == type
-               ? operand
-               : b.create<vector::BroadcastOp>(operand.getLoc(), type, operand);
+    Location loc = operand.getLoc();
+    ArrayRef<int64_t> kept = type.getShape().take_back(common);
+    if (own.getRank() > common && own.getShape().take_back(common) == kept)
+      operand = b.create<vector::ExtractOp>(loc, operand,
+                                            SmallVector<int64_t>(own.getRank() - common, 0));
+    else if (own.getRank() > common)
+      operand = b.create<vector::ShapeCastOp>(loc, VectorType::get(kept, own.getElementType()),
+                                              operand);
+    return operand.getType() == type ? operand : b.create<vector::BroadcastOp>(loc, type, operand);
   }
 };
 
@@ -81,7 +122,8 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
 
   void runOnOperation() override {
     apply("multiply what is not summed", [](RewritePatternSet &products) {
-      products.add<MultiplyWhatIsNotSummed>(products.getContext());
+      products.add<ComputeWithoutLastUnits, MultiplyWhatIsNotSummed>(products.getContext());
+      vector::ShapeCastOp::getCanonicalizationPatterns(products, products.getContext());
       vector::populateVectorTransferPermutationMapLoweringPatterns(products);
     });
     apply("lower contractions", [](RewritePatternSet &contractions) {

@@ -105,16 +105,6 @@ void splitPhi(PHINode *phi, ArrayType *type) {
   phi->eraseFromParent();
 }
 
-void splitPhis(Function &function) {
-  SmallVector<PHINode *> tiles;
-  for (Instruction &each : instructions(function))
-    if (auto *type = dyn_cast<ArrayType>(each.getType());
-        type && isa<PHINode>(each) && widened(type->getElementType()))
-      tiles.push_back(cast<PHINode>(&each));
-  for (PHINode *phi : tiles)
-    splitPhi(phi, cast<ArrayType>(phi->getType()));
-}
-
 /// Whether every element of the result depends on the same element of all operands, and computing
 /// one more does no harm.
 bool isElementwise(Instruction &each) {
@@ -174,8 +164,17 @@ SmallVector<std::pair<Kind *, FixedVectorType *>> oddOnes(Function &function) {
 
 } // namespace
 
+void splitTiles(Function &function) {
+  SmallVector<PHINode *> tiles;
+  for (Instruction &each : instructions(function))
+    if (auto *type = dyn_cast<ArrayType>(each.getType());
+        type && isa<PHINode>(each) && widened(type->getElementType()))
+      tiles.push_back(cast<PHINode>(&each));
+  for (PHINode *phi : tiles)
+    splitPhi(phi, cast<ArrayType>(phi->getType()));
+}
+
 void widenOddVectors(Function &function) {
-  splitPhis(function);
   SmallVector<std::pair<PHINode *, PHINode *>> phis;
   for (auto [phi, type] : oddOnes<PHINode>(function))
     phis.emplace_back(startWidePhi(phi, type), phi);

@@ -8,6 +8,9 @@ class Function;
 
 namespace headrace {
 
+/// Tiles of them are handed from block to block as one value per vector.
+void splitTiles(llvm::Function &function);
+
 /// Computes with them, and hands them from block to block, at the next power of two.
 void widenOddVectors(llvm::Function &function);
 

@@ -28,13 +28,16 @@ struct Exponential {
   Value fraction; // exp(r) - 1 for |r| <= ln(2) / 2
 };
 
-Exponential splitExponential(FloatBuilder &f, Value x) {
-  Value rounded = f.fma(x, std::numbers::log2e, f.constant(f.rounder()));
-  Value k = f.sub(rounded, f.rounder());
-  Value r = f.fma(k, -kLn2Low, f.fma(k, -kLn2High, x));
+/// Of x, or of -x, with an exponent that is larger by so much: neither costs anything.
+Exponential splitExponential(FloatBuilder &f, Value x, bool ofNegative = false, double more = 0) {
+  double rounder = f.rounder() + more, sign = ofNegative ? -1 : 1;
+  Value rounded = f.fma(x, sign * std::numbers::log2e, f.constant(rounder));
+  Value k = f.sub(rounded, rounder);
+  Value argument = ofNegative ? f.op<arith::NegFOp>(x) : x;
+  Value r = f.fma(k, -kLn2Low, f.fma(k, -kLn2High, argument));
   // The best approximation to (exp(r) - 1 - r) / r^2.
   Value series =
-      f.polynomial(r, {0x1.0p-1, 0x1.55548cp-3, 0x1.55545cp-5, 0x1.123d14p-7, 0x1.6db67ep-10});
+      f.horner(r, {0x1.0p-1, 0x1.55548cp-3, 0x1.55545cp-5, 0x1.123d14p-7, 0x1.6db67ep-10});
   return {f.shiftLeft(f.bits(rounded), 23), f.fma(f.mul(r, r), series, r)};
 }
 
@@ -53,6 +56,32 @@ Value buildExp(FloatBuilder &f, Value x) {
   result = f.select(isSmall, f.mul(result, 0x1p-64), result);
   return withOverflow(f, x, result);
 }
+
+/// Where only 1 + exp(x) is wanted, as in a sigmoid, small exponentials need no digits, and those
+/// whose 2^k is infinite are so themselves.
+///   exp ; addf 1 -> fma 2^k, exp(r), 1
+struct OnePlusExp : OpRewritePattern<math::ExpOp> {
+  explicit OnePlusExp(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    auto sum = op->hasOneUse() ? dyn_cast<arith::AddFOp>(*op->user_begin()) : arith::AddFOp();
+    if (!getElementTypeOrSelf(op.getType()).isF32() || !sum ||
+        !(matchPattern(sum.getLhs(), m_OneFloat()) || matchPattern(sum.getRhs(), m_OneFloat())))
+      return rewriter.notifyMatchFailure(op, "no sum of 1 and an exponential of single precision");
+    rewriter.setInsertionPoint(sum);
+    FloatBuilder f(rewriter, op.getLoc(), op.getType());
+    // 2^k is a normal number from here, and up to here an exponent at least.
+    constexpr double low = -86, high = 89, bias = 127;
+    auto negative = op.getOperand().getDefiningOp<arith::NegFOp>();
+    Value x = negative ? f.clamp(negative.getOperand(), -high, -low)
+                       : f.clamp(op.getOperand(), low, high);
+    auto [exponent, fraction] =
+        splitExponential(f, x, /*ofNegative=*/static_cast<bool>(negative), /*more=*/bias);
+    rewriter.replaceOp(sum, f.fma(f.fromBits(exponent), f.add(fraction, 1), f.constant(1)));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 
 Value buildExpM1(FloatBuilder &f, Value x) {
   auto [exponent, fraction] = splitExponential(f, f.atLeast(x, -18));
@@ -183,7 +212,7 @@ using Write = WriteFunction<Op, Float32Type, build>;
 } // namespace
 
 void populateSingleMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<Write<math::ExpOp, buildExp>, Write<math::ExpM1Op, buildExpM1>,
+  patterns.add<OnePlusExp, Write<math::ExpOp, buildExp>, Write<math::ExpM1Op, buildExpM1>,
                Write<math::TanhOp, buildTanh>, Write<math::ErfOp, buildErf>,
                Write<math::LogOp, buildLog<kNatural>>, Write<math::Log2Op, buildLog<kTwo>>,
                Write<math::Log10Op, buildLog<kTen>>, Write<math::Log1pOp, buildLog1p>>(

@@ -27,21 +27,20 @@ bool TileScheduler::applies() const {
   return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
 }
 
-/// Registers that a row of a tile takes: the code generator pads it to the next power of two.
+/// Registers that a row of a tile takes.
 int64_t TileScheduler::vectorsOf(int64_t columns) const {
-  int64_t padded = llvm::bit_ceil(static_cast<uint64_t>(columns));
-  return (padded + loops.lanes() - 1) / loops.lanes();
+  return (columns + loops.lanes() - 1) / loops.lanes();
 }
 
 /// Accumulators of so many rows fit in registers beside what they are computed from.
-int64_t TileScheduler::rowsInRegisters(int64_t vectors) const {
+int64_t TileScheduler::rowsInRegisters(int64_t columns) const {
   int64_t registers = loops.machine.vectorRegisters;
-  return isContraction(anchor) ? FeatureTiles::mostRows(registers, vectors)
-                               : std::max<int64_t>(1, registers / (4 * vectors));
+  return isContraction(anchor) ? FeatureTiles::mostRows(registers, loops.lanes(), columns)
+                               : std::max<int64_t>(1, registers / (4 * vectorsOf(columns)));
 }
 
-int64_t TileScheduler::mostRows(int64_t vectors) const {
-  return std::min(rowsInRegisters(vectors),
+int64_t TileScheduler::mostRows(int64_t columns) const {
+  return std::min(rowsInRegisters(columns),
                   rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
 }
 
@@ -50,7 +49,7 @@ CpuSchedule TileScheduler::propose() const {
   schedule.kind = CpuSchedule::Kind::Tiles;
   schedule.cells = kWantedCells;
   schedule.columns = proposeColumns(row);
-  schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(vectorsOf(schedule.columns)),
+  schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(schedule.columns),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
   schedule.features = featuresComeFirst(schedule);
@@ -72,10 +71,14 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
     tiles.rows = loops.ranges[*rows];
   int64_t columns = tiles.propose();
   // Full vectors with something left over beat a divisor that leaves lanes idle: products take two,
-  // which share what they broadcast; windows of each channel, which share nothing, take one.
+  // which share what they broadcast. Windows of each channel share nothing and take one, of as many
+  // rows as it takes until a sum is there again; those without rows have only their vectors.
   bool sharesNothing =
       linalg::GenericOp(anchor).getIndexingMapsArray().front().isFunctionOfDim(parallel.back());
-  if (sharesNothing && columns % loops.lanes() != 0 && tiles.features > loops.lanes())
+  constexpr int64_t rowsOfLatency = 4;
+  bool hasRows = isContraction(anchor) &&
+                 (!rows || loops.isOpen(*rows) || loops.ranges[*rows] >= rowsOfLatency);
+  if (sharesNothing && (hasRows || columns % loops.lanes() != 0) && tiles.features > loops.lanes())
     return loops.lanes();
   return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
 }
@@ -342,7 +345,7 @@ std::optional<int64_t> TileScheduler::findRow() const {
     return std::nullopt;
   };
   if (isContraction(anchor)) {
-    int64_t many = (rowsInRegisters(vectorsOf(proposeColumns(std::nullopt))) + 1) / 2;
+    int64_t many = (rowsInRegisters(proposeColumns(std::nullopt)) + 1) / 2;
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };

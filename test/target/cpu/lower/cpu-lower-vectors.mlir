@@ -33,3 +33,20 @@ func.func @store(%v: vector<2x16xf32>, %out: memref<2x16xf32>) {
   vector.transfer_write %v, %out[%c0, %c0] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
   return
 }
+
+// A reduction's dimension of one element, last in what it computes, keeps nothing out of vectors.
+// CHECK-LABEL: func.func @sum_of_products
+// CHECK: %[[E:.*]] = math.exp %{{.*}} : vector<16xf32>
+// CHECK: vector.fma %{{.*}}, %{{.*}}, %arg2 : vector<16xf32>
+// CHECK-NOT: vector<16x1xf32>
+// CHECK: return
+#both = affine_map<(n, k) -> (n, k)>
+#sum = affine_map<(n, k) -> (n)>
+func.func @sum_of_products(%x: vector<16xf32>, %y: vector<16xf32>, %acc: vector<16xf32>) -> vector<16xf32> {
+  %a = vector.shape_cast %x : vector<16xf32> to vector<16x1xf32>
+  %b = vector.shape_cast %y : vector<16xf32> to vector<16x1xf32>
+  %e = math.exp %b : vector<16x1xf32>
+  %0 = vector.contract {indexing_maps = [#both, #both, #sum], iterator_types = ["parallel", "reduction"], kind = #vector.kind<add>} %a, %e, %acc
+      : vector<16x1xf32>, vector<16x1xf32> into vector<16xf32>
+  return %0 : vector<16xf32>
+}

@@ -12,6 +12,23 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   return %0 : vector<8xf32>
 }
 
+// One more than an exponential needs none of the steps for results that are no normal numbers: two
+// limits are its only comparisons, and the sign of a sigmoid's argument goes into products.
+// CHECK-LABEL: func.func @one_plus_exp
+// CHECK-COUNT-2: arith.cmpf
+// CHECK-NOT: arith.cmpf
+// CHECK-NOT: math.exp
+// CHECK: arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK: math.fma
+// CHECK-NEXT: return
+func.func @one_plus_exp(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %negative = arith.negf %x : vector<8xf32>
+  %e = math.exp %negative : vector<8xf32>
+  %0 = arith.addf %e, %one : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
 // Double precision has polynomials of its own.
 // CHECK-LABEL: func.func @double
 // CHECK-NOT: math.exp
