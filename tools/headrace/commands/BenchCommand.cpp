@@ -82,7 +82,7 @@ private:
     ours.load = load.microseconds();
     inputs = gatherInputs(*model, options.inputs);
     outputs = firstAnswer(*model, ours);
-    executable = model->compile(inputs); // known by now
+    useExecutable();
     // The device is timed, not the copies to it.
     timedInputs = inputs;
     if (Place place = executable->place(); !place.onHost())
@@ -99,11 +99,16 @@ private:
     result.threads = ThreadPool::global().threads();
     result.rounds = options.rounds;
     result.seconds = options.seconds;
-    sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
     for (const Step &step : executable->program().steps) {
       result.bytesMoved += bytesOf(step);
       result.operations += step.cost.operations.evaluate(sizes);
     }
+  }
+
+  // The one that serves the inputs now: it may be another one after many calls.
+  void useExecutable() {
+    executable = model->compile(inputs); // known by now
+    sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
   }
 
   std::vector<Tensor> firstAnswer(Model &of, SystemResult &system) const {
@@ -190,6 +195,8 @@ private:
 
   // The median time of every step over some calls.
   void profile() {
+    model->finishCompiling();
+    useExecutable();
     const std::vector<Step> &steps = executable->program().steps;
     std::vector<std::vector<double>> stepTimes(steps.size());
     timedTurn(options.seconds / 4, [&] {
