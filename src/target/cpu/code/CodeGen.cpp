@@ -109,7 +109,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
 /// The cache key of an object: the code it was made from, and for which processor.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
-  constexpr std::string_view generator = "3";
+  constexpr std::string_view generator = "4";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 

@@ -24,7 +24,7 @@ TileScheduler::TileScheduler(const KernelLoops &loops)
 }
 
 bool TileScheduler::applies() const {
-  return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
+  return !parallel.empty() && readsAlong(anchor, parallel.back());
 }
 
 /// Registers that a row of a tile takes: the code generator pads it to the next power of two.
@@ -77,7 +77,9 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
       linalg::GenericOp(anchor).getIndexingMapsArray().front().isFunctionOfDim(parallel.back());
   if (sharesNothing && columns % loops.lanes() != 0 && tiles.features > loops.lanes())
     return loops.lanes();
-  return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
+  bool leavesRest = (columns < loops.lanes() && tiles.features > twoVectors) ||
+                    (isContraction(anchor) && tiles.restPays());
+  return leavesRest ? twoVectors : columns;
 }
 
 /// Whether the weights come from memory, where panels of them can be fetched ahead of their use.
