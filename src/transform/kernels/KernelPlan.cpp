@@ -229,11 +229,11 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   if (packing.tile && !packing.wanted && tiles.refusalOf(*packing.tile).empty())
     return *packing.tile;
   // Weights need not lie in the order of tiles where those of a tile stay in the nearest cache, and
-  // all addresses are at hand.
+  // all of them in the core's.
   double bytes = nominalBytes(rhs.value, nominalSizes(group.anchor()));
   double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
   bool areNear = ofTile <= machine.rates.nearCacheBytes / 2 &&
-                 bytes <= static_cast<double>(machine.translatedBytes);
+                 bytes <= machine.rates.coreCacheBytes / 2;
   return areNear && tiles.restPays() ? 1 : std::max<int64_t>(tiles.propose(), 1);
 }
 
