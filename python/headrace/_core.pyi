@@ -109,6 +109,7 @@ class Settings:
         recipe: str = "",
         accelerator: str | os.PathLike[str] = "",
         program: str = "",
+        specialize: str = "auto",
     ) -> None: ...
 
 class Package: ...

@@ -372,6 +372,7 @@ def compile(
     target: str = "cpu",
     expansion: str = "auto",
     plan_cache_size: int = 16,
+    specialize: str = "auto",
     recipe: str | Schedule | LaunchSchedule = "",
     accelerator: str | os.PathLike[str] = "",
 ) -> Model:
@@ -397,6 +398,7 @@ def compile(
         target=target,
         expansion=expansion,
         plan_cache_size=plan_cache_size,
+        specialize=specialize,
         recipe=text,
         accelerator=accelerator,
     )

@@ -65,6 +65,7 @@ def load(
     target: str = "cpu",
     expansion: str = "auto",
     plan_cache_size: int = 16,
+    specialize: str = "auto",
     program: str = "",
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
@@ -75,9 +76,12 @@ def load(
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
-    `plan_cache_size` bounds the versions kept for different sizes. `recipe` is the text of one:
-    choices of the compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine
-    with coarse operators: the program is compiled as it was mapped to it (docs/rewriting.md).
+    `plan_cache_size` bounds the versions kept for different sizes. `specialize` says when a program
+    with open sizes gets a version for exact ones, which is faster: "auto" in the background, once
+    calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
+    without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
+    compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
+    operators: the program is compiled as it was mapped to it (docs/rewriting.md).
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -92,6 +96,7 @@ def load(
         target=target,
         expansion=expansion,
         plan_cache_size=plan_cache_size,
+        specialize=specialize,
         recipe=recipe,
         accelerator=accelerator,
         program=program,

@@ -16,7 +16,8 @@ void registerSettings(nb::module_ &module) {
           "__init__",
           [](Settings *settings, const std::string &target, const std::string &expansion,
              size_t planCacheSize, const std::string &recipe,
-             const std::filesystem::path &accelerator, const std::string &program) {
+             const std::filesystem::path &accelerator, const std::string &program,
+             const std::string &specialize) {
             new (settings) Settings;
             settings->target = target;
             settings->expansion = expansion;
@@ -24,11 +25,13 @@ void registerSettings(nb::module_ &module) {
             settings->recipe = recipe;
             settings->accelerator = accelerator.string();
             settings->program = program;
+            settings->specialize = specialize;
           },
           nb::kw_only(), nb::arg("target") = defaults.target,
           nb::arg("expansion") = defaults.expansion,
           nb::arg("plan_cache_size") = defaults.planCacheSize, nb::arg("recipe") = defaults.recipe,
-          nb::arg("accelerator") = defaults.accelerator, nb::arg("program") = defaults.program);
+          nb::arg("accelerator") = defaults.accelerator, nb::arg("program") = defaults.program,
+          nb::arg("specialize") = defaults.specialize);
 }
 
 } // namespace headrace::python

@@ -1,4 +1,5 @@
 #include "dialect/reference/Evaluator.h"
+#include "driver/BackgroundWork.h"
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
 #include "driver/GraphOfProgram.h"
@@ -10,8 +11,10 @@
 #include "driver/programs/ModelFile.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Interruption.h"
 #include "transform/choices/ProgramRecipe.h"
 
+#include <chrono>
 #include <mutex>
 
 using namespace mlir;
@@ -56,6 +59,10 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
     throw Error(ErrorKind::InvalidArgument,
                 name + ": expected no target, no expansion, no accelerator and no recipe for a "
                        "package, which is compiled already");
+  if (settings.specialize == "always")
+    throw Error(ErrorKind::InvalidArgument,
+                name + ": expected a model to compile for exact sizes, got a package, which holds "
+                       "compiled code only");
   auto impl = std::make_unique<Impl>(name);
   impl->settings = settings;
   impl->packaged = package.program(settings.program);
@@ -72,6 +79,13 @@ Model::Model(LevelOneProgram program, const Settings &settings)
   impl->settings = settings;
   impl->setInterface(program.interface());
   impl->source = std::move(program);
+  // A recipe and a mapping are of the program that they were made for.
+  bool isAsWritten = settings.recipe.empty() && settings.accelerator.empty();
+  if (settings.specialize == "auto" && settings.planCacheSize > 0 && !impl->symbols.empty() &&
+      isAsWritten && engine() == hostEngine)
+    impl->fixed = std::make_unique<FixedVersions>(
+        settings.planCacheSize,
+        [made = impl.get()](const Sizes &key) { return made->compileFixed(key); });
 }
 
 Model::Model(std::shared_ptr<staged::StagedProgram> program)
@@ -175,12 +189,59 @@ static auto withCompiler(LevelOneProgram &source, const Settings &settings, cons
   return compile(lenient);
 }
 
+static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source,
+                                                        const Settings &settings,
+                                                        const Sizes &key) {
+  return withCompiler(source, settings, key,
+                      [](Compiler &compiler, ModuleOp program) { return compiler.compile(program); });
+}
+
+using Clock = std::chrono::steady_clock;
+
+static double microsecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
 /// Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
-static Sizes versionFor(std::span<const int64_t> symbols) {
+static Sizes openVersionFor(std::span<const int64_t> symbols) {
   Sizes key;
   for (int64_t size : symbols)
     key.push_back(size < 2 ? std::optional(size) : std::nullopt);
   return key;
+}
+
+Sizes Model::Impl::versionFor(std::span<const int64_t> sizes) const {
+  bool isExact = settings.specialize == "always" || (fixed && fixed->find(sizes));
+  return isExact ? Sizes(sizes.begin(), sizes.end()) : openVersionFor(sizes);
+}
+
+CompiledVersion Model::Impl::compiled(const Sizes &key) {
+  if (CompiledVersion known = plans.find(key); known.executable)
+    return known;
+  std::lock_guard lock(*compileLock);
+  if (CompiledVersion known = plans.find(key); known.executable)
+    return known;
+  auto start = Clock::now();
+  LevelOneProgram &program = sourceFor("its program");
+  CompilerSection section;
+  CompiledVersion made{compileVersion(program, settings, key)};
+  for (const auto &file : program.files)
+    file->forgetPages(); // weights that were folded or packed are not read again
+  made.microseconds = microsecondsSince(start);
+  plans.keep(key, made, settings.planCacheSize);
+  return made;
+}
+
+std::shared_ptr<const Executable> Model::Impl::compileFixed(const Sizes &key) {
+  // Whoever waits for the compiler comes first.
+  InterruptionSource others([&] { return background::isUnwanted() || compileLock->isAwaited(); });
+  std::lock_guard lock(*compileLock);
+  LevelOneProgram &program = sourceFor("its program");
+  CompilerSection section;
+  auto executable = compileVersion(program, settings, key);
+  for (const auto &file : program.files)
+    file->forgetPages();
+  return executable;
 }
 
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
@@ -188,27 +249,29 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
     (void)impl->sourceFor("its executable");
   if (impl->packaged)
     return impl->packaged->find(inputs);
-  Sizes key = versionFor(bind(inputs));
-  if (auto known = impl->plans.find(key))
-    return known;
-  std::lock_guard lock(*impl->compileLock);
-  if (auto known = impl->plans.find(key))
-    return known;
-  LevelOneProgram &source = impl->sourceFor("its program");
-  CompilerSection section;
-  auto executable = withCompiler(source, impl->settings, key, [](Compiler &compiler, ModuleOp p) {
-    return compiler.compile(p);
-  });
-  for (const auto &file : source.files)
-    file->forgetPages(); // weights that were folded or packed are not read again
-  impl->plans.keep(key, executable, impl->settings.planCacheSize);
-  return executable;
+  std::vector<int64_t> sizes = bind(inputs);
+  if (impl->fixed)
+    if (auto known = impl->fixed->find(sizes))
+      return known;
+  return impl->compiled(impl->versionFor(sizes)).executable;
 }
 
 std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
   if (impl->staged)
     return asTensors(runValues(asValues(inputs)), outputs(), "output");
-  return compile(inputs)->run(inputs);
+  if (!impl->fixed)
+    return compile(inputs)->run(inputs);
+  std::vector<int64_t> sizes = bind(inputs);
+  if (auto known = impl->fixed->find(sizes))
+    return known->run(inputs);
+  Sizes key = openVersionFor(sizes);
+  CompiledVersion version = impl->compiled(key);
+  auto start = Clock::now();
+  std::vector<Tensor> results = version.executable->run(inputs);
+  if (llvm::is_contained(key, std::nullopt))
+    impl->fixed->addCall(sizes, microsecondsSince(start),
+                         impl->settings.specializeAfter * version.microseconds);
+  return results;
 }
 
 std::vector<RuntimeValue> Model::runValues(std::span<const RuntimeValue> inputs) {
@@ -314,7 +377,7 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
 std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
   LevelOneProgram &source = impl->sourceFor("times that are expected");
   std::vector<int64_t> symbols = bind(inputs), open;
-  Sizes key = versionFor(symbols);
+  Sizes key = impl->versionFor(symbols);
   for (size_t i = 0; i < symbols.size(); ++i)
     if (!key[i])
       open.push_back(symbols[i]);
@@ -353,7 +416,15 @@ size_t Model::compiledVersions() const {
     return impl->staged->compiledVersions();
   if (impl->packaged)
     return impl->packaged->versionCount();
-  return impl->plans.size();
+  return impl->plans.size() + (impl->fixed ? impl->fixed->count() : 0);
+}
+
+void Model::finishCompiling() const {
+  if (impl->staged)
+    for (const auto &stage : impl->staged->stages())
+      stage->model->finishCompiling();
+  if (impl->fixed)
+    impl->fixed->finish();
 }
 
 std::string Model::engine() const {

@@ -169,6 +169,8 @@ public:
   std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
   /// How many versions are compiled now.
   size_t compiledVersions() const;
+  /// Waits for versions that are being compiled in the background (Settings::specialize).
+  void finishCompiling() const;
 
 private:
   struct Impl;

@@ -1,6 +1,7 @@
 // The parts of a model, for the files that implement it.
 #pragma once
 
+#include "driver/FixedVersions.h"
 #include "driver/Model.h"
 #include "driver/PlanCache.h"
 #include "driver/programs/LevelOneProgram.h"
@@ -28,6 +29,9 @@ struct Model::Impl {
   PlanCache plans;
   /// One compilation at a time in a context, which the models of gradients share.
   std::shared_ptr<LongLock> compileLock;
+  /// Where sizes that are used a lot get versions of their own; the last member, because its
+  /// destructor waits for a compilation that uses the others.
+  std::unique_ptr<FixedVersions> fixed;
 
   explicit Impl(std::string givenName)
       : name(std::move(givenName)),
@@ -64,6 +68,12 @@ struct Model::Impl {
     return *source;
   }
 
+  /// The sizes that the version for these symbols was compiled for, or is to be.
+  Sizes versionFor(std::span<const int64_t> symbols) const;
+  /// Compiles the version unless it is there.
+  CompiledVersion compiled(const Sizes &key);
+  /// The same for exact sizes, in the background.
+  std::shared_ptr<const Executable> compileFixed(const Sizes &key);
   void requirePhase(const std::string &phase, bool hasGradient) const;
   /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it
   /// readable under the lock; nothing where the phase comes after those.

@@ -11,23 +11,30 @@
 
 namespace headrace {
 
+/// A version, and how long it took to compile it.
+struct CompiledVersion {
+  std::shared_ptr<const Executable> executable;
+  double microseconds = 0;
+};
+
 /// Safe from any thread.
 class PlanCache {
 public:
-  std::shared_ptr<const Executable> find(const Sizes &key) {
+  /// One without executable where there is none.
+  CompiledVersion find(const Sizes &key) {
     std::lock_guard lock(mutex);
     for (auto it = versions.begin(); it != versions.end(); ++it)
       if (it->first == key) {
         versions.splice(versions.begin(), versions, it);
         return it->second;
       }
-    return nullptr;
+    return {};
   }
 
-  void keep(const Sizes &key, const std::shared_ptr<const Executable> &executable, size_t most) {
+  void keep(const Sizes &key, const CompiledVersion &version, size_t most) {
     decltype(versions) dropped; // outside the lock
     std::lock_guard lock(mutex);
-    versions.emplace_front(key, executable);
+    versions.emplace_front(key, version);
     while (versions.size() > most)
       dropped.splice(dropped.begin(), versions, std::prev(versions.end()));
   }
@@ -39,7 +46,7 @@ public:
 
 private:
   /// Most recently used first.
-  std::list<std::pair<Sizes, std::shared_ptr<const Executable>>> versions;
+  std::list<std::pair<Sizes, CompiledVersion>> versions;
   mutable ForkSafeMutex mutex;
 };
 

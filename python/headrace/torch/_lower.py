@@ -20,7 +20,7 @@ from headrace.torch._numbers import Number, Place, find_symbols
 from headrace.torch._results import Result, example
 
 # Options of `torch.compile` that are settings of the compiler as they are.
-SETTINGS = ("expansion", "plan_cache_size", "accelerator")
+SETTINGS = ("expansion", "plan_cache_size", "specialize", "accelerator")
 
 
 @dataclass

@@ -43,6 +43,16 @@ int64_t FeatureTiles::propose() const {
   return best;
 }
 
+bool FeatureTiles::restPays() const {
+  int64_t tile = propose(), whole = 2 * lanes;
+  // Few rows wait for their sums unless they are computed for several tiles at once.
+  if (features <= whole || rows < mostRows(registers, 2) / 2)
+    return false;
+  auto vectors = [&](int64_t columns) { return (columns + lanes - 1) / lanes; };
+  return tile == 0 ||
+         features / whole * 2 + vectors(features % whole) < features / tile * vectors(tile);
+}
+
 std::string FeatureTiles::refusalOf(int64_t columns) const {
   if (columns < 1 || features % columns != 0)
     return "there are " + std::to_string(features) + " columns, which is no multiple";

@@ -17,6 +17,9 @@ struct FeatureTiles {
 
   /// The tile whose products take the least time; 0 where none makes good vectors.
   int64_t propose() const;
+  /// Whether two full vectors at a time, and something left over, are fewer vectors than those of
+  /// that tile, some of whose lanes are idle; weights are not packed for them.
+  bool restPays() const;
   /// Why weights cannot be packed in tiles of so many columns; empty where they can.
   std::string refusalOf(int64_t columns) const;
 

@@ -7,6 +7,7 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Listing.h"
+#include "runtime/system/Text.h"
 
 using namespace mlir;
 
@@ -20,6 +21,10 @@ static std::string choices(std::vector<std::string> names) {
 std::string expansionChoices() { return choices(expansionNames()); }
 
 void checkSettings(const Settings &settings) {
+  if (const std::string &when = settings.specialize;
+      when != "auto" && when != "always" && when != "never")
+    throw Error(ErrorKind::InvalidArgument,
+                "specialize: expected auto, always or never, got " + inQuotes(when));
   const std::string &wanted = settings.expansion;
   std::vector<std::string> names = expansionNames(findTarget(settings.target));
   if (wanted == "auto" || llvm::is_contained(names, wanted))

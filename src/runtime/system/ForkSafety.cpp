@@ -156,9 +156,16 @@ CompilerSection::Pause::~Pause() {
 }
 
 void LongLock::lock() {
-  unsigned mine = forkGeneration() + 1;
+  unsigned mine = forkGeneration() + 1, found = 0;
+  if (holder.compare_exchange_strong(found, mine))
+    return;
+  struct Waiting {
+    explicit Waiting(std::atomic<int> &count) : count(count) { ++count; }
+    ~Waiting() { --count; }
+    std::atomic<int> &count;
+  } counted(waiting);
   for (;;) {
-    unsigned found = 0;
+    found = 0;
     if (holder.compare_exchange_strong(found, mine))
       return;
     if (found != mine)

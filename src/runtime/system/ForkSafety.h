@@ -74,9 +74,12 @@ public:
   /// Throws Error where a thread of the parent held it when this process was forked.
   void lock();
   void unlock();
+  /// Whether another thread waits for it now: one whose work can be done later may make way.
+  bool isAwaited() const { return waiting.load() > 0; }
 
 private:
   std::string what;
+  std::atomic<int> waiting{0};
   /// 0, or one more than the generation of the process whose thread holds it.
   std::atomic<unsigned> holder{0};
 };

@@ -344,12 +344,18 @@ int ThreadPool::defaultThreads() {
   return threads;
 }
 
+static thread_local bool isWithoutWorkers = false;
+
+ThreadPool::WithoutWorkers::WithoutWorkers() : before(std::exchange(isWithoutWorkers, true)) {}
+ThreadPool::WithoutWorkers::~WithoutWorkers() { isWithoutWorkers = before; }
+
 void ThreadPool::parallelFor(int64_t count, int64_t grain, Body body) {
   if (count <= 0)
     return;
   grain = std::max<int64_t>(grain, 1);
   int64_t chunks = std::min<int64_t>(count / grain, threadCount * chunksPerThread);
-  bool alone = threadCount == 1 || chunks <= 1 || state->forksAtStart != forkGeneration();
+  bool alone = threadCount == 1 || chunks <= 1 || isWithoutWorkers ||
+               state->forksAtStart != forkGeneration();
   if (alone || state->busy.exchange(true))
     return body(0, count, 0);
   state->runLoop(count, chunks, body);

@@ -33,6 +33,17 @@ public:
   /// is interrupted (Interruption.h) throws Interrupted.
   void parallelFor(int64_t count, int64_t grain, Body body);
 
+  /// While one lives, loops of this thread leave the workers of all pools to others.
+  class WithoutWorkers {
+  public:
+    WithoutWorkers();
+    ~WithoutWorkers();
+    WithoutWorkers(const WithoutWorkers &) = delete;
+
+  private:
+    bool before;
+  };
+
 private:
   struct State;
   std::unique_ptr<State> state;

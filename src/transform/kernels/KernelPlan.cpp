@@ -1,5 +1,6 @@
 #include "transform/kernels/KernelPlan.h"
 
+#include "analysis/OperatorWork.h"
 #include "analysis/cost/FeatureTiles.h"
 #include "transform/recipe/KernelModel.h"
 
@@ -227,7 +228,13 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   // Other tiles than those that divide the features are parts of what is packed.
   if (packing.tile && !packing.wanted && tiles.refusalOf(*packing.tile).empty())
     return *packing.tile;
-  return std::max<int64_t>(tiles.propose(), 1);
+  // Weights need not lie in the order of tiles where those of a tile stay in the nearest cache, and
+  // all of them in the core's.
+  double bytes = nominalBytes(rhs.value, nominalSizes(group.anchor()));
+  double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
+  bool areNear = ofTile <= machine.rates.nearCacheBytes / 2 &&
+                 bytes <= machine.rates.coreCacheBytes / 2;
+  return areNear && tiles.restPays() ? 1 : std::max<int64_t>(tiles.propose(), 1);
 }
 
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as

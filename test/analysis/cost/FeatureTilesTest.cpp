@@ -45,6 +45,20 @@ TEST(FeatureTilesTest, FewRowsTakeMoreVectorsSoThatSumsDoNotWait) {
   EXPECT_EQ(two.propose(), 32);
 }
 
+TEST(FeatureTilesTest, FullVectorsAndARestWhereThoseAreFewer) {
+  EXPECT_TRUE(wide(200).restPays()); // six times two vectors and half of one: not eight tiles of 25
+  EXPECT_TRUE(wide(88).restPays());
+  EXPECT_TRUE(wide(40).restPays());
+  EXPECT_TRUE(wide(202).restPays());
+  EXPECT_FALSE(wide(120).restPays()); // four tiles of 30 are as few
+  EXPECT_FALSE(wide(24).restPays());
+  EXPECT_FALSE(wide(512).restPays());
+  EXPECT_FALSE(wide(48).restPays());
+  FeatureTiles single = wide(200);
+  single.rows = 1; // is computed for several tiles at once
+  EXPECT_FALSE(single.restPays());
+}
+
 TEST(FeatureTilesTest, EveryProposalIsLegal) {
   for (int64_t features = 1; features <= 300; ++features)
     for (int64_t rows : {1, 2, 3, 8, 1000}) {

@@ -484,3 +484,76 @@ def test_rows_of_tiles_are_whole_vectors_and_a_rest(
     for target in ("cpu", "cpu:x86-64-v3", "cpu:x86-64-v2"):
         here = hr.load(path, target=target)
         np.testing.assert_allclose(here(x), here.reference(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("features", [40, 88, 104, 200])
+def test_products_take_full_vectors_with_something_left_over(tmp_path: Path, features: int) -> None:
+    """With what stands behind a convolution in PP-OCR's networks, on values that reach all of its pieces."""
+    path = tmp_path / "product.onnx"
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((features, 16, 1, 1)).astype(np.float32)
+    graph = f"""<ir_version: 9, opset_import: ["": 17]>
+      product (float[2,3,9,16] x) => (float[2,3,9,{features}] y)
+      <float[{features},16,1,1] w, float zero = {{0}}, float three = {{3}}, float six = {{6}}> {{
+        image = Transpose <perm = [0, 3, 1, 2]> (x)
+        c = Conv (image, w)
+        a = Add (c, three)
+        k = Clip (a, zero, six)
+        m = Mul (c, k)
+        d = Div (m, six)
+        y = Transpose <perm = [0, 2, 3, 1]> (d)
+      }}"""
+    model = onnx.parser.parse_model(graph)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(model, path)
+    (product,) = hr.load(path, target="cpu:x86-64-v4").explain()["kernels"]
+    assert "d1.t 32" in product["schedule"], product["schedule"]
+    x = random.standard_normal((2, 3, 9, 16)).astype(np.float32)
+    x[0, 0, 0] = np.nan
+    x[0, 0, 1, 0] = np.inf
+    here = hr.load(path)
+    np.testing.assert_allclose(here(x), here.reference(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("features", [3, 6, 17, 20, 22, 24, 25, 30, 37])
+def test_selections_on_tiles_of_any_width(tmp_path: Path, features: int) -> None:
+    """Vectors whose length is no power of two are compared and selected from at the next one."""
+    path = tmp_path / "selections.onnx"
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((8, features)).astype(np.float32)
+    graph = f"""<ir_version: 9, opset_import: ["": 17]>
+      selections (float[29,8] x, float[{features}] b) => (float[29,{features}] y)
+      <float[8,{features}] w, float low = {{-0.5}}, float high = {{0.75}}> {{
+        p = MatMul (x, w)
+        s = Add (p, b)
+        k = Clip (s, low, high)
+        above = Greater (s, b)
+        below = Less (p, low)
+        either = Or (above, below)
+        t = Where (either, k, p)
+        y = Mul (t, s)
+      }}"""
+    model = onnx.parser.parse_model(graph)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(model, path)
+    x = random.standard_normal((29, 8)).astype(np.float32)
+    x[3], x[4, 2] = np.nan, -np.inf
+    b = random.standard_normal(features).astype(np.float32)
+    here = hr.load(path)
+    np.testing.assert_allclose(here(x, b), here.reference(x, b), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("channels", [8, 24, 88])
+def test_means_over_open_sizes_take_vectors_of_channels(tmp_path: Path, channels: int) -> None:
+    path = tmp_path / "mean.onnx"
+    graph = f"""<ir_version: 9, opset_import: ["": 17]>
+      mean (float[n,h,w,{channels}] x) => (float[n,{channels},1,1] y) {{
+        image = Transpose <perm = [0, 3, 1, 2]> (x)
+        y = GlobalAveragePool (image)
+      }}"""
+    onnx.save(onnx.parser.parse_model(graph), path)
+    model = hr.load(path, specialize="never")
+    assert "tiles" in [kernel["kind"] for kernel in model.explain()["kernels"]]
+    for shape in ((2, 3, 5), (3, 2, 2), (1, 1, 7), (2, 17, 31)):
+        x = np.random.default_rng(1).standard_normal((*shape, channels)).astype(np.float32)
+        np.testing.assert_allclose(model(x), model.reference(x), rtol=1e-5, atol=1e-6)

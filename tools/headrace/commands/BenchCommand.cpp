@@ -104,18 +104,23 @@ private:
 
   // What a call moves and computes.
   void countSteps() {
-    std::vector<Tensor> tensors = *asTensors(inputs);
-    executable = model->compile(tensors); // known by now
+    useExecutable();
     // The device is timed, not the copies to it.
-    timedInputs = tensors;
+    timedInputs = *asTensors(inputs);
     if (Place place = executable->place(); !place.onHost())
       for (Tensor &input : timedInputs)
         input = devices::toDevice(input, place.device);
-    sizes = executable->bind(tensors).value_or(std::vector<int64_t>());
     for (const Step &step : executable->program().steps) {
       result.bytesMoved += bytesOf(step);
       result.operations += step.cost.operations.evaluate(sizes);
     }
+  }
+
+  // The one that serves the inputs now: it may be another one after many calls.
+  void useExecutable() {
+    std::vector<Tensor> tensors = *asTensors(inputs);
+    executable = model->compile(tensors); // known by now
+    sizes = executable->bind(tensors).value_or(std::vector<int64_t>());
   }
 
   void countStages() {
@@ -239,6 +244,8 @@ private:
 
   // The median time of every step over some calls.
   void profile() {
+    model->finishCompiling();
+    useExecutable();
     const std::vector<Step> &steps = executable->program().steps;
     std::vector<std::vector<double>> stepTimes(steps.size());
     timedTurn(options.seconds / 4, [&] {

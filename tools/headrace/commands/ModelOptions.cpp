@@ -34,6 +34,12 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME")
       ->capture_default_str();
   command
+      .add_option("--specialize", options.settings.specialize,
+                  "When open sizes get a version for exact ones: auto (in the background, once\n"
+                  "calls took as long as compiling), always (before the first call) or never")
+      ->type_name("WHEN")
+      ->capture_default_str();
+  command
       .add_option("--accelerator", options.settings.accelerator,
                   "Compile the program as it was mapped to this accelerator (see rewrite)")
       ->type_name("FILE");

@@ -19,7 +19,8 @@ Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, do
   FeatureTiles tiles{static_cast<int64_t>(shape.columns), static_cast<int64_t>(lanes),
                      machine.vectorRegisters};
   auto tile = static_cast<double>(tiles.propose());
-  double width = tile >= lanes || shape.columns <= 2 * lanes ? std::max(tile, 1.0) : 2 * lanes;
+  bool isTile = (tile >= lanes && !tiles.restPays()) || shape.columns <= 2 * lanes;
+  double width = isTile ? std::max(tile, 1.0) : 2 * lanes;
   double vectors = std::ceil(width / lanes), blocks = std::ceil(shape.columns / width);
   double most =
       std::clamp((static_cast<double>(machine.vectorRegisters) - 1 - vectors) / vectors, 1.0, 14.0);

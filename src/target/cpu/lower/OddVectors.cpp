@@ -6,7 +6,8 @@
 //   header: %wide = phi <8 x float> [ %zero8, %entry ], [ %next, %header ]
 //           %x = call <8 x float> @llvm.masked.load(%p, 11111100)
 //           %next = call <8 x float> @llvm.fma(%x, %w8, %wide)
-// Users of the six elements extract them (llvm.vector.extract).
+// Users of the six elements extract them (llvm.vector.extract). Comparisons and selections are
+// widened, too: the code generator would hand what is selected on through memory, in parts.
 #include "target/cpu/lower/OddVectors.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -105,6 +106,36 @@ void splitPhi(PHINode *phi, ArrayType *type) {
   phi->eraseFromParent();
 }
 
+/// The elements of a comparison, or of some that are combined, at the length of another type; null
+/// where they come from elsewhere.
+Value *widenedCondition(IRBuilder<> &b, Value *condition, FixedVectorType *type) {
+  if (!condition->getType()->isVectorTy())
+    return condition; // one for all elements
+  if (auto *compare = dyn_cast<FCmpInst>(condition)) {
+    auto *compared = FixedVectorType::get(compare->getOperand(0)->getType()->getScalarType(),
+                                          type->getNumElements());
+    return b.CreateFCmp(compare->getPredicate(), extended(b, compare->getOperand(0), compared),
+                        extended(b, compare->getOperand(1), compared));
+  }
+  auto *combined = dyn_cast<BinaryOperator>(condition);
+  if (!combined)
+    return nullptr;
+  Value *left = widenedCondition(b, combined->getOperand(0), type);
+  Value *right = left ? widenedCondition(b, combined->getOperand(1), type) : nullptr;
+  return right ? b.CreateBinOp(combined->getOpcode(), left, right) : nullptr;
+}
+
+void widenSelect(SelectInst *narrow, FixedVectorType *type) {
+  IRBuilder<> b(narrow);
+  Value *condition = widenedCondition(b, narrow->getCondition(), type);
+  if (!condition)
+    return;
+  Value *wide = b.CreateSelect(condition, extended(b, narrow->getTrueValue(), type),
+                               extended(b, narrow->getFalseValue(), type));
+  narrow->replaceAllUsesWith(beginning(b, wide, narrow->getType()));
+  narrow->eraseFromParent();
+}
+
 /// Whether every element of the result depends on the same element of all operands, and computing
 /// one more does no harm.
 bool isElementwise(Instruction &each) {
@@ -118,6 +149,8 @@ bool isElementwise(Instruction &each) {
 }
 
 void widenElementwise(Instruction *narrow, FixedVectorType *type) {
+  if (auto *select = dyn_cast<SelectInst>(narrow))
+    return widenSelect(select, type);
   if (!isElementwise(*narrow))
     return;
   IRBuilder<> b(narrow);

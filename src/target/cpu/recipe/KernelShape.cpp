@@ -57,13 +57,6 @@ bool readsAlong(linalg::GenericOp op, unsigned dim) {
   return true;
 }
 
-bool hasDynamicReduction(linalg::GenericOp op) {
-  SmallVector<unsigned> dims;
-  op.getReductionDims(dims);
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  return llvm::any_of(dims, [&](unsigned d) { return ShapedType::isDynamic(sizes[d]); });
-}
-
 int64_t distanceAlong(linalg::GenericOp op, unsigned operand, unsigned dim) {
   auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
   AffineMap map = op.getIndexingMapsArray()[operand];

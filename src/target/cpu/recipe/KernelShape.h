@@ -14,7 +14,6 @@ bool reducesRows(mlir::linalg::GenericOp op);
 llvm::SmallVector<std::string> reductionAxes(mlir::Operation *op);
 /// Whether the last dimension of the result is the last one of what is read along it.
 bool readsAlong(mlir::linalg::GenericOp op, unsigned dim);
-bool hasDynamicReduction(mlir::linalg::GenericOp op);
 /// How many elements apart two neighbours along `dim` lie in what the operand holds; 0 where it is
 /// not read along `dim`, or its sizes are not known.
 int64_t distanceAlong(mlir::linalg::GenericOp op, unsigned operand, unsigned dim);

@@ -24,7 +24,7 @@ TileScheduler::TileScheduler(const KernelLoops &loops)
 }
 
 bool TileScheduler::applies() const {
-  return !parallel.empty() && readsAlong(anchor, parallel.back()) && !hasDynamicReduction(anchor);
+  return !parallel.empty() && readsAlong(anchor, parallel.back());
 }
 
 /// Registers that a row of a tile takes.
@@ -80,7 +80,9 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
                  (!rows || loops.isOpen(*rows) || loops.ranges[*rows] >= rowsOfLatency);
   if (sharesNothing && (hasRows || columns % loops.lanes() != 0) && tiles.features > loops.lanes())
     return loops.lanes();
-  return columns < loops.lanes() && tiles.features > twoVectors ? twoVectors : columns;
+  bool leavesRest = (columns < loops.lanes() && tiles.features > twoVectors) ||
+                    (isContraction(anchor) && tiles.restPays());
+  return leavesRest ? twoVectors : columns;
 }
 
 /// Whether the weights come from memory, where panels of them can be fetched ahead of their use.

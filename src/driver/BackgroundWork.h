@@ -1,0 +1,22 @@
+// Work that nobody waits for: one thread of the process, of low priority, one job at a time.
+#pragma once
+
+#include <functional>
+
+namespace headrace::background {
+
+/// Queues a job for `owner`. It runs without the workers of the pool, which are left to those who
+/// wait, and should end early where it is unwanted: its owner goes, the process forks or ends. What
+/// it throws is lost.
+void add(const void *owner, std::function<void()> job);
+
+/// Drops the owner's jobs, and waits for the end of the one that runs.
+void cancel(const void *owner);
+
+/// Waits until the owner has no job left.
+void finish(const void *owner);
+
+/// Of the job that runs in this thread: whether it is wanted no more.
+bool isUnwanted();
+
+} // namespace headrace::background
