@@ -169,6 +169,7 @@ public:
   }
 
   void addCallPasses(OpPassManager &program) const override {
+    program.addPass(createCpuFinishCallsPass());
     program.addPass(createCpuScheduleCallsPass());
   }
   std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {
