@@ -1,6 +1,5 @@
 #include "runtime/library/ByteFinish.h"
 
-#include "runtime/library/ByteKernels.h"
 #include "runtime/system/Rounding.h"
 
 #include <algorithm>

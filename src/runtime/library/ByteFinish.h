@@ -2,6 +2,7 @@
 // to another tensor's numbers and rounded, while they are in the first cache.
 #pragma once
 
+#include "runtime/library/ByteKernels.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <cstdint>
@@ -64,6 +65,14 @@ public:
   /// The same on any processor.
   void finishPlainly(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
                      int64_t columns, const uint8_t *const *others, uint8_t *const *to) const;
+
+  /// The one that products of this kind take.
+  void finishAs(bytes::Kind kind, const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
+                int64_t columns, const uint8_t *const *others, uint8_t *const *to) const {
+    bool isWide = kind == bytes::Kind::DotProducts || kind == bytes::Kind::WidePairs;
+    (this->*(isWide ? &ByteFinisher::finish : &ByteFinisher::finishPlainly))(
+        sums, apart, rows, column, columns, others, to);
+  }
 
   bool addsOther() const { return form & ByteFinish::AddsOther; }
 

@@ -127,9 +127,9 @@ private:
     int64_t rowEnd = std::min(row + blockRows, gemm.m);
     int64_t panelEnd = std::min(panel + blockPanels, panelsOf(gemm.n));
     Sums sums = sumsOf(matrix, row, panel, panelEnd);
-    FinishedRows finished;
+    std::array<uint8_t *, blockRows> finished;
     if (finish)
-      findFinishedRows(row, rowEnd, finished);
+      finish->places.findRows(row, rowEnd - row, gemm.n, finish->to, finished.data());
     // Sums over nothing are stored as well.
     for (int64_t step = 0; step == 0 || step < all; step += passSteps) {
       int64_t steps = std::min(passSteps, all - step);
@@ -146,7 +146,7 @@ private:
           group.kernelFor(*this, count)(group.tile);
         }
         if (finish && step + steps >= all)
-          finishGroup(group, first, p * panelColumns, rowEnd - row, finished);
+          finishGroup(group, first, row, p * panelColumns, rowEnd - row, finished);
       }
     }
   }
@@ -169,31 +169,6 @@ private:
     if (own.size() < needed)
       own.resize(needed);
     return {own.data(), apart, isGroup};
-  }
-
-  struct FinishedRows {
-    std::array<uint8_t *, blockRows> to;
-    std::array<const uint8_t *, blockRows> others;
-  };
-
-  void findFinishedRows(int64_t row, int64_t rowEnd, FinishedRows &rows) const {
-    const auto &[size, low, high, border] = finish->places;
-    BytePlaces::Sizes at;
-    int64_t image = row;
-    for (size_t i = BytePlaces::rank; i-- > 0; image /= size[i])
-      at[i] = image % size[i];
-    for (int64_t r = row; r < rowEnd; ++r) {
-      int64_t place = image;
-      for (size_t i = 0; i < BytePlaces::rank; ++i)
-        place = place * (low[i] + size[i] + high[i]) + low[i] + at[i];
-      rows.to[static_cast<size_t>(r - row)] = finish->to + place * gemm.n;
-      rows.others[static_cast<size_t>(r - row)] =
-          finish->other ? finish->other + r * gemm.n : nullptr;
-      size_t i = BytePlaces::rank;
-      while (i-- > 0 && ++at[i] == size[i])
-        at[i] = 0;
-      image += i == static_cast<size_t>(-1);
-    }
   }
 
   /// What the tiles of some panels have in common in one pass.
@@ -238,20 +213,18 @@ private:
     int64_t kernelRows = 0;
   };
 
-  void finishGroup(const Panels &group, const int32_t *sums, int64_t column, int64_t rows,
-                   const FinishedRows &finished) const {
+  void finishGroup(const Panels &group, const int32_t *sums, int64_t row, int64_t column,
+                   int64_t rows, const std::array<uint8_t *, blockRows> &finished) const {
     std::array<uint8_t *, blockRows> to;
     std::array<const uint8_t *, blockRows> others;
     for (int64_t r = 0; r < rows; ++r) {
       auto i = static_cast<size_t>(r);
-      to[i] = finished.to[i] + column;
-      others[i] = finish->other ? finished.others[i] + column : nullptr;
+      to[i] = finished[i] + column;
+      others[i] = finish->other ? finish->other + (row + r) * gemm.n + column : nullptr;
     }
     int64_t columns = (group.count - 1) * panelColumns + group.tile.columns;
-    auto finishAs = widensFirst(kind) && kind != Kind::WidePairs ? &ByteFinisher::finishPlainly
-                                                                 : &ByteFinisher::finish;
-    (finish->finisher.*finishAs)(sums, group.tile.ldc, rows, column, columns, others.data(),
-                                 to.data());
+    finish->finisher.finishAs(kind, sums, group.tile.ldc, rows, column, columns, others.data(),
+                              to.data());
   }
 
   const ByteProduct &product;
@@ -264,47 +237,7 @@ private:
   int64_t rowBlocks, blockPanels;
 };
 
-/// Around the images that rows are written to.
-void writeBorder(const BytePlaces &places, int64_t images, int64_t n, uint8_t *to,
-                 ThreadPool &pool) {
-  const auto &[size, low, high, border] = places;
-  if (std::ranges::all_of(low, [](int64_t pad) { return pad == 0; }) &&
-      std::ranges::all_of(high, [](int64_t pad) { return pad == 0; }))
-    return;
-  BytePlaces::Sizes whole;
-  for (size_t i = 0; i < whole.size(); ++i)
-    whole[i] = low[i] + size[i] + high[i];
-  constexpr int64_t worthSharing = 1 << 16;
-  int64_t line = whole[2] * n;
-  auto isInside = [&](int64_t at, size_t i) { return at >= low[i] && at < low[i] + size[i]; };
-  pool.parallelFor(images * whole[0] * whole[1], worthSharing / std::max<int64_t>(line, 1) + 1,
-                   [&](int64_t begin, int64_t end, int) {
-                     for (int64_t i = begin; i < end; ++i) {
-                       uint8_t *first = to + i * line;
-                       auto fill = [&](uint8_t *at, int64_t places) {
-                         std::memset(at, border, static_cast<size_t>(places * n));
-                       };
-                       if (!isInside(i % whole[1], 1) || !isInside(i / whole[1] % whole[0], 0)) {
-                         fill(first, whole[2]);
-                         continue;
-                       }
-                       fill(first, low[2]);
-                       fill(first + (low[2] + size[2]) * n, high[2]);
-                     }
-                   });
-}
-
 } // namespace
-
-BytePlaces BytePlaces::of(std::span<const int64_t> p) {
-  BytePlaces places{};
-  size_t next = 0;
-  for (Sizes *sizes : {&places.size, &places.low, &places.high})
-    for (int64_t &size : *sizes)
-      size = p[next++];
-  places.border = static_cast<uint8_t>(p[next]);
-  return places;
-}
 
 int64_t packedBytes(const ByteProduct &product) {
   return panelsOf(product.gemm.n) * panelBytes(runsOf(product).steps());
@@ -346,8 +279,7 @@ void multiplyToBytes(const ByteProduct &product, const ByteFinisher &finisher,
   const Gemm &g = product.gemm;
   if (g.m == 0 || g.n == 0)
     return;
-  int64_t positions = places.size[0] * places.size[1] * places.size[2];
-  writeBorder(places, g.m / positions, g.n, to, pool);
+  places.writeBorders(g.m, g.n, to, pool);
   Finish finish{finisher, places, other, to};
   Multiplication(product, a, nullptr, &finish, kind).run([&](int64_t) { return b; }, pool);
 }

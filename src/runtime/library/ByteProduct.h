@@ -6,6 +6,7 @@
 #include "runtime/library/ByteFinish.h"
 #include "runtime/library/ByteKernels.h"
 #include "runtime/library/BytePatches.h"
+#include "runtime/library/BytePlaces.h"
 #include "runtime/library/Gemm.h"
 #include "runtime/tensor/Tensor.h"
 
@@ -21,17 +22,6 @@ struct ByteProduct {
   std::optional<BytePatches> patches = {};
   /// Each run of the patches takes whole steps (ByteKernels.h) of packed columns.
   bool padsRuns = false;
-};
-
-/// Where the rows of a product go that are bytes: [image][place...], in an image with a border.
-struct BytePlaces {
-  static constexpr size_t rank = BytePatches::rank;
-  using Sizes = BytePatches::Sizes;
-  Sizes size, low, high;
-  uint8_t border;
-  static constexpr size_t parameters = 3 * rank + 1; // in this order
-
-  static BytePlaces of(std::span<const int64_t> parameters);
 };
 
 /// B in the order in which kernels read it: for each 16 columns their sums in 32 bits, then the

@@ -1,4 +1,5 @@
-// The routines of products of bytes behind steps, and the faults in their sizes.
+// The routines of products and convolutions of bytes behind steps, and the faults in their sizes.
+#include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/ByteProduct.h"
 
 #include "runtime/library/ByteRows.h"
@@ -29,6 +30,23 @@ __int128 packedBytesOf(int64_t n, int64_t runs, int64_t runBytes) {
 }
 
 constexpr size_t productParameters = 14;
+
+std::string leaves(size_t i, std::span<const int64_t> operandBytes) {
+  return "leaves its operand " + std::to_string(i) + " of " + std::to_string(operandBytes[i]) +
+         " bytes";
+}
+
+/// Of the record of a finish, operand 2, and the tensor that it adds, operand 3.
+std::string finishFault(int64_t form, int64_t columns, int64_t rows, bool addsOther,
+                        std::span<const int64_t> operandBytes) {
+  if (form < 0 || form > ByteFinish::allForms || addsOther != ((form & ByteFinish::AddsOther) != 0))
+    return "finishes in no known form, " + std::to_string(form);
+  if (ByteFinisher::recordBytes(form, columns) > operandBytes[2])
+    return leaves(2, operandBytes);
+  if (addsOther && static_cast<__int128>(rows) * columns > operandBytes[3])
+    return leaves(3, operandBytes);
+  return "";
+}
 
 ByteProduct readProduct(std::span<const int64_t> p) {
   ByteProduct product{{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]},
@@ -111,10 +129,6 @@ template <bool isConvolution, bool addsOther>
 std::string finishedProductStepFault(std::span<const int64_t> parameters,
                                      std::span<const int64_t> operandBytes) {
   constexpr size_t own = productParameters + (isConvolution ? BytePatches::parameters : 0);
-  auto leaves = [&](size_t i) {
-    return "leaves its operand " + std::to_string(i) + " of " + std::to_string(operandBytes[i]) +
-           " bytes";
-  };
   // What it has in common with products whose sums are stored, as if they were.
   int64_t m = parameters[1], n = parameters[2], k = parameters[3], runs = 1, form = parameters[own];
   if (parameters[0] != 1 || !isSize(m) || !isSize(n) || !isSize(k))
@@ -136,30 +150,66 @@ std::string finishedProductStepFault(std::span<const int64_t> parameters,
     k = patches.runBytes();
   }
   if (packedBytesOf(n, runs, k) > operandBytes[1])
-    return leaves(1);
-  if (form < 0 || form > ByteFinish::allForms || addsOther != ((form & ByteFinish::AddsOther) != 0))
-    return "finishes in no known form, " + std::to_string(form);
-  if (ByteFinisher::recordBytes(form, n) > operandBytes[2])
-    return leaves(2);
-  if (addsOther && sums / 4 > operandBytes[3])
-    return leaves(3);
-  BytePlaces places = BytePlaces::of(parameters.subspan(own + 1));
-  __int128 positions = 1, whole = n;
-  for (size_t i = 0; i < BytePlaces::rank; ++i) {
-    if (!isSize(places.size[i]) || !isSize(places.low[i]) || !isSize(places.high[i]))
-      return "writes to places of a negative or excessive size";
-    positions *= places.size[i];
-    whole *= static_cast<__int128>(places.low[i]) + places.size[i] + places.high[i];
-    if (std::max(positions, whole) > mostSize)
-      return "writes to places of a negative or excessive size";
-  }
-  if (m > 0 && (positions == 0 || m % positions != 0))
-    return "has " + std::to_string(m) + " rows, which are not those of its places";
-  if (m > 0 && m / positions * whole > operandBytes.back())
-    return leaves(operandBytes.size() - 1);
-  return "";
+    return leaves(1, operandBytes);
+  if (std::string fault = finishFault(form, n, m, addsOther, operandBytes); !fault.empty())
+    return fault;
+  return BytePlaces::of(parameters.subspan(own + 1)).faultOf(m, n, operandBytes.back());
 }
 
+namespace {
+
+constexpr size_t depthwiseParameters = 3;
+
+ByteDepthwise readDepthwise(std::span<const int64_t> p) {
+  return {BytePatches::of(p.subspan(depthwiseParameters)), p[0], p[1] != 0, p[2] != 0};
+}
+
+} // namespace
+
+void runDepthwiseStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
+                      ThreadPool &pool) {
+  constexpr size_t own = depthwiseParameters + BytePatches::parameters;
+  if (parameters.size() != own + finishParameters || step.operands.size() < 4)
+    throw InternalError("step '" + step.name +
+                        "': expected 4 operands and the parameters of a convolution to bytes");
+  ByteDepthwise depthwise = readDepthwise(parameters);
+  auto bytesOf = [&](size_t i) { return static_cast<const uint8_t *>(buffers[i]); };
+  ByteFinisher finisher(bytesOf(2), parameters[own], depthwise.patches.channels);
+  convolveToBytes(depthwise, finisher, BytePlaces::of(parameters.subspan(own + 1)), bytesOf(0),
+                  bytesOf(1), finisher.addsOther() ? bytesOf(3) : nullptr,
+                  static_cast<uint8_t *>(buffers[step.operands.size() - 1]), pool);
+}
+
+template <bool addsOther>
+std::string depthwiseStepFault(std::span<const int64_t> parameters,
+                               std::span<const int64_t> operandBytes) {
+  constexpr size_t own = depthwiseParameters + BytePatches::parameters;
+  ByteDepthwise depthwise = readDepthwise(parameters);
+  const BytePatches &patches = depthwise.patches;
+  __int128 depth = patches.channels;
+  for (int64_t size : patches.window) {
+    if (!isSize(size) || !isSize(patches.channels))
+      return "has windows of a negative or excessive size";
+    depth *= size;
+    if (depth > mostSize)
+      return "has windows of a negative or excessive size";
+  }
+  if (std::string fault = patches.faultOf(depthwise.rows, static_cast<int64_t>(depth),
+                                          operandBytes[0]);
+      !fault.empty())
+    return fault;
+  if (packedTapBytes(depthwise) > operandBytes[1])
+    return leaves(1, operandBytes);
+  if (std::string fault = finishFault(parameters[own], patches.channels, depthwise.rows, addsOther,
+                                      operandBytes);
+      !fault.empty())
+    return fault;
+  return BytePlaces::of(parameters.subspan(own + 1))
+      .faultOf(depthwise.rows, patches.channels, operandBytes.back());
+}
+
+template std::string depthwiseStepFault<false>(std::span<const int64_t>, std::span<const int64_t>);
+template std::string depthwiseStepFault<true>(std::span<const int64_t>, std::span<const int64_t>);
 template void runByteProductStep<false>(const Step &, void *const *, std::span<const int64_t>,
                                         ThreadPool &);
 template void runByteProductStep<true>(const Step &, void *const *, std::span<const int64_t>,

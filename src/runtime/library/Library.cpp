@@ -1,6 +1,7 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/library/Attention.h"
+#include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/ByteProduct.h"
 #include "runtime/library/Forest.h"
 #include "runtime/library/Gemm.h"
@@ -105,6 +106,8 @@ constexpr auto routines = std::to_array<Routine>({
      runFinishedProductStep<true>,
      {5, 41},
      finishedProductStepFault<true, true>},
+    {"int8.finished_depthwise", "", runDepthwiseStep, {4, 30}, depthwiseStepFault<false>},
+    {"int8.added_depthwise", "", runDepthwiseStep, {5, 30}, depthwiseStepFault<true>},
     {"openblas.lu.f32", "openblas", runLuStep<float>, systemsShape, systemsStepFault<float>},
     {"openblas.lu.f64", "openblas", runLuStep<double>, systemsShape, systemsStepFault<double>},
     {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, systemsShape,

@@ -169,7 +169,8 @@ public:
   }
 
   void addCallPasses(OpPassManager &program) const override {
-    program.addPass(createCpuFinishCallsPass());
+    if (machine().vectorBytes >= 64)
+      program.addPass(createCpuFinishCallsPass());
     program.addPass(createCpuScheduleCallsPass());
   }
   std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {

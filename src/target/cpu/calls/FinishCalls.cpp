@@ -1,4 +1,5 @@
-// Level 1: products of bytes whose sums become bytes take along what makes them so.
+// Level 1: products of bytes whose sums become bytes take along what makes them so, and functions of
+// those bytes as tables.
 //
 // Before:
 //   %s = hr.library "int8.gemm" (%a, %w)              // %w is constant
@@ -9,12 +10,15 @@
 //
 // Why: sums are four times as large as bytes, and would be written and read again; a kernel of
 // their own reads them from an outer cache and has loops of its own for few columns.
-// When it hurts: never; the routine computes what the maps would, bit for bit.
+// When it hurts: on processors without vectors of 512 bits, for which the routines have no code of
+// their own.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
-#include "runtime/library/ByteProduct.h"
+#include "runtime/library/ByteDepthwise.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/calls/MatchFinish.h"
+#include "target/cpu/calls/MatchTable.h"
+#include "target/cpu/expansion/Patches.h"
 
 using namespace mlir;
 
@@ -99,54 +103,137 @@ SmallVector<AffineExpr> placesOf(Value bytes, hr::PadOp pad) {
   return places;
 }
 
+/// A convolution in which each channel has a constant filter of its own.
+bool isDepthwise(hr::ConvOp op) {
+  auto ofBytes = [](Value value) { return getElementTypeOrSelf(value).isSignlessInteger(8); };
+  SymbolicShape image = shapeOf(op.getInput()), filter = shapeOf(op.getFilter());
+  size_t spatial = filter.size() - 2;
+  return ofBytes(op.getInput()) && ofBytes(op.getFilter()) &&
+         op.getLayout() == hr::ChannelLayout::Last && !op.isPadded() &&
+         spatial <= BytePatches::rank && op.getFilter().getDefiningOp<hr::ConstantOp>() &&
+         constantValue(image.back()) == op.getGroups() &&
+         constantValue(filter.back()) == op.getGroups() && constantValue(filter[spatial]) == 1;
+}
+
+/// What becomes of sums: the finish, and a table for what is a function of the bytes.
+std::optional<MatchedFinish> matchAll(Value sums) {
+  std::optional<MatchedFinish> matched = matchFinish(sums);
+  if (!matched)
+    return matched;
+  if (std::optional<MatchedTable> looked = matchTable(matched->result)) {
+    matched->finish.form |= ByteFinish::LooksUp;
+    matched->finish.table = looked->table;
+    matched->result = looked->result;
+    llvm::append_range(matched->maps, looked->maps);
+  }
+  return matched;
+}
+
+/// A routine that takes along what follows it.
+struct Finishable {
+  StringRef routine;
+  Operation *op; // that computes the sums
+  Value image, weights;
+  SmallVector<AffineExpr> parameters;
+  AffineExpr operations;
+  std::string name;
+  SmallVector<Attribute> operators;
+};
+
+Finishable finishable(hr::LibraryOp call, OpBuilder &b) {
+  return {call.getRoutine().drop_front(StringRef("int8.").size()),
+          call,
+          call.getInputs()[0],
+          packedWeights(call, b),
+          SmallVector<AffineExpr>(call.getParameters().getResults()),
+          call.getCost().getResult(2),
+          call.getName().str(),
+          SmallVector<Attribute>(call.getOperators().begin(), call.getOperators().end())};
+}
+
+Finishable finishable(hr::ConvOp op, OpBuilder &b) {
+  SymbolicShape result = shapeOf(op.getResult());
+  AffineExpr rows = result.front();
+  for (AffineExpr size : ArrayRef(result).drop_front().drop_back())
+    rows = rows * size;
+  auto number = [&](int64_t value) { return constantDim(value, b.getContext()); };
+  SmallVector<AffineExpr> patches = patchParameters(op), parameters{
+      rows, number(op.getUnsignedInput()), number(op.getUnsignedFilter())};
+  llvm::append_range(parameters, patches);
+  SmallVector<int64_t> known; // sizes of images may be open; packing asks for those of windows only
+  for (AffineExpr size : patches)
+    known.push_back(constantValue(size).value_or(1));
+  ByteDepthwise depthwise{BytePatches::of(known), 1, op.getUnsignedInput(),
+                          op.getUnsignedFilter()};
+  auto constant = op.getFilter().getDefiningOp<hr::ConstantOp>();
+  Value weights =
+      asConstant(b, constant.getLoc(),
+                 packedTaps(depthwise, constantTensor(constant.getValue()).as<uint8_t>()));
+  std::string name = operatorName(op);
+  return {"depthwise",
+          op,
+          op.getInput(),
+          weights,
+          parameters,
+          hr::OperatorInterface(op).getMovement().operations(b.getContext()),
+          name,
+          {b.getStringAttr(name)}};
+}
+
 struct CpuFinishCallsPass : impl::CpuFinishCallsPassBase<CpuFinishCallsPass> {
   void runOnOperation() override {
-    SmallVector<hr::LibraryOp> calls(getOperation().getOps<hr::LibraryOp>());
-    for (hr::LibraryOp call : calls)
-      if (canFinish(call))
-        if (std::optional<MatchedFinish> matched = matchFinish(call.getResult()))
-          finish(call, *matched);
+    SmallVector<Operation *> products;
+    for (Operation &op : getOperation().getOps())
+      if (isa<hr::LibraryOp, hr::ConvOp>(op))
+        products.push_back(&op);
+    for (Operation *op : products) {
+      auto call = dyn_cast<hr::LibraryOp>(op);
+      auto conv = dyn_cast<hr::ConvOp>(op);
+      if (call ? !canFinish(call) : !isDepthwise(conv))
+        continue;
+      std::optional<MatchedFinish> matched = matchAll(op->getResult(0));
+      if (!matched)
+        continue;
+      OpBuilder b(op);
+      finish(call ? finishable(call, b) : finishable(conv, b), *matched);
+    }
   }
 
 private:
-  static void finish(hr::LibraryOp call, MatchedFinish &matched) {
+  static void finish(Finishable product, MatchedFinish &matched) {
     hr::PadOp pad = borderOf(matched.result);
     Operation *last = pad ? pad.getOperation() : matched.maps.back().getOperation();
     OpBuilder b(last);
-    SmallVector<Value> inputs{call.getInputs()[0], packedWeights(call, b),
-                              asConstant(b, call.getLoc(), matched.finish.record())};
+    SmallVector<Value> inputs{product.image, product.weights,
+                              asConstant(b, product.op->getLoc(), matched.finish.record())};
     if (matched.other)
       inputs.push_back(matched.other);
-    SmallVector<AffineExpr> parameters(call.getParameters().getResults());
-    parameters.push_back(constantDim(matched.finish.form, b.getContext()));
-    llvm::append_range(parameters, placesOf(matched.result, pad));
+    product.parameters.push_back(constantDim(matched.finish.form, b.getContext()));
+    llvm::append_range(product.parameters, placesOf(matched.result, pad));
 
-    SmallVector<Attribute> operators(call.getOperators().begin(), call.getOperators().end());
-    for (hr::MapOp map : matched.maps)
-      if (auto name = b.getStringAttr(operatorName(map)); !llvm::is_contained(operators, name))
-        operators.push_back(name);
+    SmallVector<Operation *> taken(matched.maps.begin(), matched.maps.end());
     if (pad)
-      if (auto name = b.getStringAttr(operatorName(pad)); !llvm::is_contained(operators, name))
-        operators.push_back(name);
+      taken.push_back(pad);
     AffineExpr read = constantDim(0, b.getContext());
     for (Value input : inputs)
       read = read + byteCount(cast<RankedTensorType>(input.getType()));
+    for (Operation *op : taken)
+      if (auto name = b.getStringAttr(operatorName(op));
+          !llvm::is_contained(product.operators, name))
+        product.operators.push_back(name);
     Value result = last->getResult(0);
-    AffineMap cost = symbolMap({read, byteCount(cast<RankedTensorType>(result.getType())),
-                                call.getCost().getResult(2)},
-                               b.getContext());
-    std::string routine = matched.other ? "int8.added_" : "int8.finished_";
-    routine += call.getRoutine().drop_front(StringRef("int8.").size());
+    AffineMap cost =
+        symbolMap({read, byteCount(cast<RankedTensorType>(result.getType())), product.operations},
+                  b.getContext());
+    std::string routine = (matched.other ? "int8.added_" : "int8.finished_") + product.routine.str();
     auto finished = b.create<hr::LibraryOp>(
-        call.getLoc(), result.getType(), inputs, b.getStringAttr(routine),
-        AffineMapAttr::get(symbolMap(parameters, b.getContext())), call.getNameAttr(),
-        b.getArrayAttr(operators), AffineMapAttr::get(cost));
+        product.op->getLoc(), result.getType(), inputs, b.getStringAttr(routine),
+        AffineMapAttr::get(symbolMap(product.parameters, b.getContext())),
+        b.getStringAttr(product.name), b.getArrayAttr(product.operators), AffineMapAttr::get(cost));
     result.replaceAllUsesWith(finished.getResult());
-    if (pad)
-      pad.erase();
-    for (hr::MapOp map : llvm::reverse(matched.maps))
-      map.erase();
-    call.erase();
+    for (Operation *op : llvm::reverse(taken))
+      op->erase();
+    product.op->erase();
   }
 };
 
