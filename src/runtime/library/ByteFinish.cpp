@@ -15,7 +15,7 @@ namespace headrace {
 
 namespace {
 
-constexpr int64_t tableBytes = 256;
+constexpr int64_t tableBytes = 256, readBehindTable = 4;
 
 int64_t wholeColumns(int64_t columns) { return roundedUp(columns, bytes::panelColumns); }
 
@@ -51,7 +51,7 @@ Tensor ByteFinish::record() const {
 int64_t ByteFinisher::recordBytes(int64_t form, int64_t columns) {
   int64_t lists = form & ByteFinish::Biased ? 3 : 2;
   return static_cast<int64_t>(sizeof(ByteFinish::Head)) + lists * 4 * wholeColumns(columns) +
-         (form & ByteFinish::LooksUp ? tableBytes : 0);
+         (form & ByteFinish::LooksUp ? tableBytes + readBehindTable : 0);
 }
 
 ByteFinisher::ByteFinisher(const uint8_t *record, int64_t form, int64_t columns) : form(form) {
@@ -89,14 +89,14 @@ void ByteFinisher::finishPlainly(const int32_t *sums, int64_t apart, int64_t row
         x = x / head.result.scale;
       to[r][j] = static_cast<uint8_t>(rounded(x, head.result));
     }
-    if (form & ByteFinish::LooksUp)
-      lookUp(to[r], columns);
+    for (int64_t j = 0; form & ByteFinish::LooksUp && j < columns; ++j)
+      to[r][j] = table[to[r][j]];
   }
 }
 
 #if defined(__x86_64__)
 #define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define HEADRACE_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define HEADRACE_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
 
 namespace {
 
@@ -113,93 +113,110 @@ struct WideRounding {
   }
 };
 
-/// 256 bytes in four registers, of which two at a time are indexed.
-HEADRACE_VBMI void lookUpWide(const uint8_t *table, uint8_t *bytes, int64_t count) {
-  __m512i parts[4];
-  for (int i = 0; i < 4; ++i)
-    parts[i] = _mm512_loadu_si512(table + i * 64);
-  for (int64_t i = 0; i < count; i += 64) {
-    __mmask64 mask = count - i >= 64 ? ~__mmask64{0} : (__mmask64{1} << (count - i)) - 1;
-    __m512i index = _mm512_maskz_loadu_epi8(mask, bytes + i);
-    __m512i low = _mm512_permutex2var_epi8(parts[0], index, parts[1]);
-    __m512i high = _mm512_permutex2var_epi8(parts[2], index, parts[3]);
-    _mm512_mask_storeu_epi8(bytes + i, mask,
-                            _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high));
+/// No table.
+struct NoLookup {
+  HEADRACE_AVX512 explicit NoLookup(const uint8_t *) {}
+  HEADRACE_AVX512 __m128i operator()(__m512i bytes) const { return _mm512_cvtepi32_epi8(bytes); }
+};
+
+/// The table is in memory; three bytes behind it are read as well.
+struct GatheringLookup {
+  const uint8_t *table;
+  HEADRACE_AVX512 explicit GatheringLookup(const uint8_t *table) : table(table) {}
+  HEADRACE_AVX512 __m128i operator()(__m512i bytes) const {
+    __m512i index = _mm512_and_si512(bytes, _mm512_set1_epi32(0xff));
+    return _mm512_cvtepi32_epi8(_mm512_i32gather_epi32(index, table, 1));
   }
-}
+};
+
+/// The table is in four registers, of which two at a time are indexed.
+struct PermutingLookup {
+  __m512i parts[4];
+  HEADRACE_VBMI explicit PermutingLookup(const uint8_t *table) {
+    for (int i = 0; i < 4; ++i)
+      parts[i] = _mm512_loadu_si512(table + i * 64);
+  }
+  HEADRACE_VBMI __m128i operator()(__m512i bytes) const {
+    __m512i low = _mm512_permutex2var_epi8(parts[0], bytes, parts[1]);
+    __m512i high = _mm512_permutex2var_epi8(parts[2], bytes, parts[3]);
+    __mmask64 isHigh = _mm512_movepi8_mask(bytes);
+    return _mm512_cvtepi32_epi8(_mm512_mask_blend_epi8(isHigh, low, high));
+  }
+};
 
 /// What `finish` does, sixteen columns at a time.
 struct WideFinish {
   int64_t form;
   const ByteFinish::Head &head;
   const float *scale, *bias;
-
-  HEADRACE_AVX512 void operator()(const int32_t *sums, int64_t apart, int64_t rows, int64_t columns,
-                                  const uint8_t *const *others, uint8_t *const *to) const {
-    const WideRounding inner(head.inner), result(head.result);
-    const bool dividesLast = form & ByteFinish::ThroughByte || !(form & ByteFinish::Multiplies);
-    const __m512 otherScale = _mm512_set1_ps(head.otherScale);
-    const __m512i otherZero = _mm512_set1_epi32(static_cast<int32_t>(head.otherZero));
-    for (int64_t j = 0; j < columns; j += 16) {
-      auto mask = static_cast<__mmask16>(columns - j >= 16 ? 0xffff : (1u << (columns - j)) - 1);
-      __m512 factor = _mm512_loadu_ps(scale + j);
-      __m512 shift = form & ByteFinish::Biased ? _mm512_loadu_ps(bias + j) : _mm512_setzero_ps();
-      for (int64_t r = 0; r < rows; ++r) {
-        __m512 x =
-            _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * apart + j)), factor);
-        if (form & ByteFinish::Biased)
-          x = _mm512_add_ps(x, shift);
-        if (form & ByteFinish::ThroughByte) {
-          if (!(form & ByteFinish::Multiplies))
-            x = _mm512_div_ps(x, inner.scale);
-          x = _mm512_mul_ps(_mm512_cvtepi32_ps(inner(x)), inner.scale);
-        }
-        if (form & ByteFinish::AddsOther) {
-          __m128i narrow = _mm_maskz_loadu_epi8(mask, others[r] + j);
-          __m512i wide = form & ByteFinish::OtherIsUnsigned ? _mm512_cvtepu8_epi32(narrow)
-                                                            : _mm512_cvtepi8_epi32(narrow);
-          x = _mm512_add_ps(x, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(wide, otherZero)),
-                                             otherScale));
-        }
-        if (dividesLast)
-          x = _mm512_div_ps(x, result.scale);
-        __m512i byte = _mm512_add_epi32(result(x), result.zero);
-        _mm512_mask_cvtepi32_storeu_epi8(to[r] + j, mask, byte);
-      }
-    }
-  }
+  const uint8_t *table;
 };
+
+// Functions of another target are not inlined.
+#define HEADRACE_FINISH(name, target, Lookup)                                                      \
+  target void name(const WideFinish &of, const int32_t *sums, int64_t apart, int64_t rows,         \
+                   int64_t columns, const uint8_t *const *others, uint8_t *const *to) {            \
+    const int64_t form = of.form;                                                                  \
+    const WideRounding inner(of.head.inner), result(of.head.result);                               \
+    const Lookup lookUp(of.table);                                                                 \
+    const bool dividesLast = form & ByteFinish::ThroughByte || !(form & ByteFinish::Multiplies);   \
+    const __m512 otherScale = _mm512_set1_ps(of.head.otherScale);                                  \
+    const __m512i otherZero = _mm512_set1_epi32(static_cast<int32_t>(of.head.otherZero));          \
+    for (int64_t j = 0; j < columns; j += 16) {                                                    \
+      auto mask = static_cast<__mmask16>(columns - j >= 16 ? 0xffff : (1u << (columns - j)) - 1);  \
+      __m512 factor = _mm512_loadu_ps(of.scale + j);                                               \
+      __m512 shift =                                                                               \
+          form & ByteFinish::Biased ? _mm512_loadu_ps(of.bias + j) : _mm512_setzero_ps();          \
+      for (int64_t r = 0; r < rows; ++r) {                                                         \
+        __m512 x =                                                                                 \
+            _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * apart + j)), factor);   \
+        if (form & ByteFinish::Biased)                                                             \
+          x = _mm512_add_ps(x, shift);                                                             \
+        if (form & ByteFinish::ThroughByte) {                                                      \
+          if (!(form & ByteFinish::Multiplies))                                                    \
+            x = _mm512_div_ps(x, inner.scale);                                                     \
+          x = _mm512_mul_ps(_mm512_cvtepi32_ps(inner(x)), inner.scale);                            \
+        }                                                                                          \
+        if (form & ByteFinish::AddsOther) {                                                        \
+          __m128i narrow = _mm_maskz_loadu_epi8(mask, others[r] + j);                              \
+          __m512i wide = form & ByteFinish::OtherIsUnsigned ? _mm512_cvtepu8_epi32(narrow)         \
+                                                            : _mm512_cvtepi8_epi32(narrow);        \
+          __m512 other = _mm512_cvtepi32_ps(_mm512_sub_epi32(wide, otherZero));                    \
+          x = _mm512_add_ps(x, _mm512_mul_ps(other, otherScale));                                  \
+        }                                                                                          \
+        if (dividesLast)                                                                           \
+          x = _mm512_div_ps(x, result.scale);                                                      \
+        __m512i byte = _mm512_add_epi32(result(x), result.zero);                                   \
+        _mm_mask_storeu_epi8(to[r] + j, mask, lookUp(byte));                                       \
+      }                                                                                            \
+    }                                                                                              \
+  }
+HEADRACE_FINISH(finishWide, HEADRACE_AVX512, NoLookup)
+HEADRACE_FINISH(finishGathering, HEADRACE_AVX512, GatheringLookup)
+HEADRACE_FINISH(finishPermuting, HEADRACE_VBMI, PermutingLookup)
+#undef HEADRACE_FINISH
+
+bool hasPermutations() {
+  static const bool isHere = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512vbmi");
+  }();
+  return isHere;
+}
 
 } // namespace
 #endif
-
-void ByteFinisher::lookUp(uint8_t *bytes, int64_t count) const {
-#if defined(__x86_64__)
-  static const bool isWide = [] {
-    __builtin_cpu_init();
-    return bytes::hasKind(bytes::Kind::WidePairs) && __builtin_cpu_supports("avx512vbmi");
-  }();
-  if (isWide)
-    return lookUpWide(table, bytes, count);
-#endif
-  for (int64_t i = 0; i < count; ++i)
-    bytes[i] = table[bytes[i]];
-}
 
 void ByteFinisher::finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
                           int64_t columns, const uint8_t *const *others,
                           uint8_t *const *to) const {
 #if defined(__x86_64__)
-  static const bool isWide = [] {
-    __builtin_cpu_init();
-    return bytes::hasKind(bytes::Kind::WidePairs) && __builtin_cpu_supports("avx512dq");
-  }();
-  if (isWide) {
-    WideFinish{form, head, scale + column, bias + column}(sums, apart, rows, columns, others, to);
-    if (form & ByteFinish::LooksUp)
-      for (int64_t r = 0; r < rows; ++r)
-        lookUp(to[r], columns);
-    return;
+  if (bytes::hasWideVectors()) {
+    WideFinish wide{form, head, scale + column, bias + column, table};
+    auto function = !(form & ByteFinish::LooksUp) ? finishWide
+                    : hasPermutations()           ? finishPermuting
+                                                  : finishGathering;
+    return function(wide, sums, apart, rows, columns, others, to);
   }
 #endif
   finishPlainly(sums, apart, rows, column, columns, others, to);

@@ -77,8 +77,6 @@ public:
   bool addsOther() const { return form & ByteFinish::AddsOther; }
 
 private:
-  void lookUp(uint8_t *bytes, int64_t count) const;
-
   int64_t form;
   ByteFinish::Head head;
   const int32_t *addend;

@@ -359,6 +359,18 @@ bool hasKind(Kind kind) {
   return kind == Kind::Plain;
 }
 
+bool hasWideVectors() {
+#if defined(__x86_64__)
+  static const bool isHere = [] {
+    __builtin_cpu_init();
+    return hasKind(Kind::WidePairs) && __builtin_cpu_supports("avx512dq");
+  }();
+  return isHere;
+#else
+  return false;
+#endif
+}
+
 Kind bestKind() {
   static const Kind best = [] {
     for (Kind kind : {Kind::DotProducts, Kind::WidePairs, Kind::Pairs})

@@ -36,6 +36,8 @@ enum class Kind {
 /// The best that this processor has.
 Kind bestKind();
 bool hasKind(Kind kind);
+/// Whether it has vectors of 512 bits for bytes and floats.
+bool hasWideVectors();
 
 /// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,
 /// `stepNumbers` further. For processors with pairs.

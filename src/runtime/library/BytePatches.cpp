@@ -115,8 +115,15 @@ void PatchGatherer::findRows(int64_t row, int64_t rows, const uint8_t **to) cons
   if (rows == 0)
     return;
   Position at = positionOf(row);
-  for (int64_t r = 0; r < rows; ++r, advance(at))
-    to[r] = firstByte(at);
+  int64_t apart = patches.stride[2] * patches.channels;
+  for (int64_t r = 0; r < rows;) {
+    // The rest of a line.
+    const uint8_t *next = firstByte(at);
+    for (int64_t end = std::min(rows, r + patches.out[2] - at.place[2]); r < end; ++r, next += apart)
+      to[r] = next;
+    at.place[2] = patches.out[2] - 1;
+    advance(at);
+  }
 }
 
 void PatchGatherer::gather(int64_t row, int64_t rows, int64_t begin, int64_t end, uint8_t *to,

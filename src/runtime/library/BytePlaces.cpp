@@ -44,18 +44,22 @@ void BytePlaces::findRows(int64_t row, int64_t rows, int64_t bytes, uint8_t *ima
   int64_t image = row;
   for (size_t i = rank; i-- > 0; image /= size[i])
     at[i] = image % size[i];
-  for (int64_t r = 0; r < rows; ++r) {
+  for (int64_t r = 0; r < rows;) {
     int64_t place = image;
     for (size_t i = 0; i < rank; ++i)
       place = place * (low[i] + size[i] + high[i]) + low[i] + at[i];
-    to[r] = images + place * bytes;
-    bool isLast = true;
-    for (size_t i = rank; i-- > 0 && isLast;) {
-      isLast = ++at[i] == size[i];
-      if (isLast)
-        at[i] = 0;
+    // The rest of a line.
+    uint8_t *next = images + place * bytes;
+    for (int64_t end = std::min(rows, r + size[2] - at[2]); r < end; ++r, next += bytes)
+      to[r] = next;
+    at[2] = 0;
+    if (++at[1] == size[1]) {
+      at[1] = 0;
+      if (++at[0] == size[0]) {
+        at[0] = 0;
+        ++image;
+      }
     }
-    image += isLast;
   }
 }
 
