@@ -83,7 +83,7 @@ void sumPlainly(const Taps &of) {
     }                                                                                              \
     HEADRACE_UNROLL                                                                                \
     for (int r = 0; r < rows; ++r)                                                                 \
-      _mm512_storeu_si512(of.sums + (row + r) * of.apart, sums[r]);                                \
+      _mm512_mask_storeu_epi32(of.sums + (row + r) * of.apart, mask, sums[r]);                     \
   }                                                                                                \
   template <bool isWhole, bool isUnsigned> target void name##Rows(const Taps &of) {                \
     constexpr int most = 6;                                                                        \
@@ -158,6 +158,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
   double each = 2.0 * static_cast<double>(blockRows * channels * depthwise.taps());
   constexpr double worthSharing = 1e5;
   auto grain = static_cast<int64_t>(worthSharing / each) + 1;
+  const int64_t apart = channels <= panelColumns ? ByteFinisher::rowsApart(channels) : groupChannels;
   pool.parallelFor(dividedUp(rows, blockRows), grain, [&](int64_t begin, int64_t end, int) {
     std::array<const uint8_t *, blockRows> from, others;
     std::array<uint8_t *, blockRows> results;
@@ -172,7 +173,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
         for (int64_t part = 0; part < some; part += panelColumns) {
           sumTaps({from.data(), count, offsets.data(), depthwise.taps(), weights + c + part,
                    wholeChannels(channels), finisher.addends(c + part), sums.data() + part,
-                   groupChannels, std::min(panelColumns, some - part), depthwise.unsignedImage},
+                   apart, std::min(panelColumns, some - part), depthwise.unsignedImage},
                   kind);
           for (int64_t r = 0; r < count; ++r)
             from[static_cast<size_t>(r)] += panelColumns;
@@ -182,7 +183,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
           results[static_cast<size_t>(r)] += c;
           others[static_cast<size_t>(r)] = other ? other + (row + r) * channels + c : nullptr;
         }
-        finisher.finishAs(kind, sums.data(), groupChannels, count, c, some, others.data(),
+        finisher.finishAs(kind, sums.data(), apart, count, c, some, others.data(),
                           results.data());
       }
     }

@@ -150,6 +150,7 @@ struct WideFinish {
   const ByteFinish::Head &head;
   const float *scale, *bias;
   const uint8_t *table;
+  bool repeats = false; // the scales and biases of the first sixteen columns
 };
 
 // Functions of another target are not inlined.
@@ -164,9 +165,10 @@ struct WideFinish {
     const __m512i otherZero = _mm512_set1_epi32(static_cast<int32_t>(of.head.otherZero));          \
     for (int64_t j = 0; j < columns; j += 16) {                                                    \
       auto mask = static_cast<__mmask16>(columns - j >= 16 ? 0xffff : (1u << (columns - j)) - 1);  \
-      __m512 factor = _mm512_loadu_ps(of.scale + j);                                               \
+      int64_t column = of.repeats ? 0 : j;                                                         \
+      __m512 factor = _mm512_loadu_ps(of.scale + column);                                          \
       __m512 shift =                                                                               \
-          form & ByteFinish::Biased ? _mm512_loadu_ps(of.bias + j) : _mm512_setzero_ps();          \
+          form & ByteFinish::Biased ? _mm512_loadu_ps(of.bias + column) : _mm512_setzero_ps();     \
       for (int64_t r = 0; r < rows; ++r) {                                                         \
         __m512 x =                                                                                 \
             _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * apart + j)), factor);   \
@@ -216,7 +218,26 @@ void ByteFinisher::finish(const int32_t *sums, int64_t apart, int64_t rows, int6
     auto function = !(form & ByteFinish::LooksUp) ? finishWide
                     : hasPermutations()           ? finishPermuting
                                                   : finishGathering;
-    return function(wide, sums, apart, rows, columns, others, to);
+    if (apart != columns || bytes::panelColumns % columns != 0)
+      return function(wide, sums, apart, rows, columns, others, to);
+    // Several rows fit into a vector: those that lie beside each other are as one.
+    std::array<float, bytes::panelColumns> scales, biases{};
+    for (size_t j = 0; j < scales.size(); ++j) {
+      scales[j] = wide.scale[j % static_cast<size_t>(columns)];
+      if (form & ByteFinish::Biased)
+        biases[j] = wide.bias[j % static_cast<size_t>(columns)];
+    }
+    wide.scale = scales.data();
+    wide.bias = biases.data();
+    wide.repeats = true;
+    for (int64_t first = 0, end; first < rows; first = end) {
+      auto isBeside = [&](const auto *all) { return all[end] == all[end - 1] + columns; };
+      for (end = first + 1; end < rows && isBeside(to) && (!addsOther() || isBeside(others));)
+        ++end;
+      function(wide, sums + first * apart, 0, 1, (end - first) * columns, others + first,
+               to + first);
+    }
+    return;
   }
 #endif
   finishPlainly(sums, apart, rows, column, columns, others, to);

@@ -57,8 +57,13 @@ public:
   /// To be added to the sums of these columns, up to the next multiple of 16.
   const int32_t *addends(int64_t column) const { return addend + column; }
 
+  /// Rows of few columns are finished several at a time where they lie beside each other.
+  static int64_t rowsApart(int64_t columns) {
+    return bytes::panelColumns % columns == 0 ? columns
+                                              : bytes::mostPanels * bytes::panelColumns;
+  }
   /// Some columns, from a multiple of 16 on, of rows of sums, each `apart` after the one before; up
-  /// to the next multiple of 16 there are sums to read. `others` and `to` are each row's first
+  /// to the next multiple of 16 behind the last there are sums to read. `others` and `to` are each row's first
   /// bytes of those columns.
   void finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column, int64_t columns,
               const uint8_t *const *others, uint8_t *const *to) const;
