@@ -57,13 +57,14 @@ void sumPlainly(const Taps &of) {
 #define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
 
-// A byte in 32 bits is a pair of 16, of which the weight's second is 0.
+// A byte in 32 bits is a pair of 16, of which the weight's second is 0. Whole vectors of sums are
+// stored: rows come in order, and what is written behind one is the next one's.
 #define HEADRACE_SUM_TAPS(name, target, add)                                                       \
-  template <int rows, bool isWhole, bool isUnsigned>                                               \
+  template <int rows, int width, bool isUnsigned>                                                  \
   target void name(const Taps &of, int64_t row) {                                                  \
     const uint8_t *from[rows];                                                                     \
     __m512i sums[rows];                                                                            \
-    auto mask = static_cast<__mmask16>(isWhole ? 0xffff : (1u << of.channels) - 1);                \
+    auto mask = static_cast<__mmask16>((1u << of.channels) - 1);                                   \
     HEADRACE_UNROLL                                                                                \
     for (int r = 0; r < rows; ++r) {                                                               \
       from[r] = of.rows[row + r];                                                                  \
@@ -74,31 +75,36 @@ void sumPlainly(const Taps &of) {
       int64_t offset = of.offsets[t];                                                              \
       HEADRACE_UNROLL                                                                              \
       for (int r = 0; r < rows; ++r) {                                                             \
-        __m128i narrow = isWhole ? _mm_loadu_si128(reinterpret_cast<const __m128i *>(              \
-                                       from[r] + offset))                                          \
-                                 : _mm_maskz_loadu_epi8(mask, from[r] + offset);                   \
+        __m128i narrow = width == 16  ? _mm_loadu_si128(reinterpret_cast<const __m128i *>(         \
+                                            from[r] + offset))                                     \
+                         : width == 8 ? _mm_loadu_si64(from[r] + offset)                           \
+                                      : _mm_maskz_loadu_epi8(mask, from[r] + offset);              \
         __m512i wide = isUnsigned ? _mm512_cvtepu8_epi32(narrow) : _mm512_cvtepi8_epi32(narrow);   \
         sums[r] = add(sums[r], wide, weight);                                                      \
       }                                                                                            \
     }                                                                                              \
     HEADRACE_UNROLL                                                                                \
     for (int r = 0; r < rows; ++r)                                                                 \
-      _mm512_mask_storeu_epi32(of.sums + (row + r) * of.apart, mask, sums[r]);                     \
+      _mm512_storeu_si512(of.sums + (row + r) * of.apart, sums[r]);                                \
   }                                                                                                \
-  template <bool isWhole, bool isUnsigned> target void name##Rows(const Taps &of) {                \
+  template <int width, bool isUnsigned> target void name##Rows(const Taps &of) {                    \
     constexpr int most = 6;                                                                        \
     int64_t row = 0;                                                                               \
     for (; row + most <= of.count; row += most)                                                    \
-      name<most, isWhole, isUnsigned>(of, row);                                                    \
+      name<most, width, isUnsigned>(of, row);                                                      \
     for (; row < of.count; ++row)                                                                  \
-      name<1, isWhole, isUnsigned>(of, row);                                                       \
+      name<1, width, isUnsigned>(of, row);                                                         \
+  }                                                                                                \
+  template <bool isUnsigned> void name##Widths(const Taps &of) {                                   \
+    if (of.channels == 16)                                                                         \
+      name##Rows<16, isUnsigned>(of);                                                              \
+    else if (of.channels == 8)                                                                     \
+      name##Rows<8, isUnsigned>(of);                                                               \
+    else                                                                                           \
+      name##Rows<0, isUnsigned>(of);                                                               \
   }                                                                                                \
   void name##All(const Taps &of) {                                                                 \
-    bool isWhole = of.channels == panelColumns;                                                    \
-    if (of.isUnsigned)                                                                             \
-      (isWhole ? name##Rows<true, true> : name##Rows<false, true>)(of);                            \
-    else                                                                                           \
-      (isWhole ? name##Rows<true, false> : name##Rows<false, false>)(of);                          \
+    (of.isUnsigned ? name##Widths<true> : name##Widths<false>)(of);                                \
   }
 #define HEADRACE_MADD(sums, a, b) _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
 HEADRACE_SUM_TAPS(sumByDots, HEADRACE_VNNI, _mm512_dpwssd_epi32)
@@ -162,7 +168,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
   pool.parallelFor(dividedUp(rows, blockRows), grain, [&](int64_t begin, int64_t end, int) {
     std::array<const uint8_t *, blockRows> from, others;
     std::array<uint8_t *, blockRows> results;
-    alignas(memoryAlignment) std::array<int32_t, blockRows * groupChannels> sums;
+    alignas(memoryAlignment) std::array<int32_t, blockRows * groupChannels + panelColumns> sums;
     for (int64_t row = begin * blockRows; row < std::min(end * blockRows, rows); row += blockRows) {
       int64_t count = std::min(blockRows, rows - row);
       for (int64_t c = 0; c < channels; c += groupChannels) {

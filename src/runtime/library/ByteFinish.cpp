@@ -153,6 +153,18 @@ struct WideFinish {
   bool repeats = false; // the scales and biases of the first sixteen columns
 };
 
+/// Stores without a mask are several times faster on some processors.
+HEADRACE_AVX512 inline void storeSome(uint8_t *to, int64_t count, __mmask16 mask, __m128i bytes) {
+  if (count >= 16)
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(to), bytes);
+  else if (count == 8)
+    _mm_storeu_si64(to, bytes);
+  else if (count == 4)
+    _mm_storeu_si32(to, bytes);
+  else
+    _mm_mask_storeu_epi8(to, mask, bytes);
+}
+
 // Functions of another target are not inlined.
 #define HEADRACE_FINISH(name, target, Lookup)                                                      \
   target void name(const WideFinish &of, const int32_t *sums, int64_t apart, int64_t rows,         \
@@ -189,7 +201,7 @@ struct WideFinish {
         if (dividesLast)                                                                           \
           x = _mm512_div_ps(x, result.scale);                                                      \
         __m512i byte = _mm512_add_epi32(result(x), result.zero);                                   \
-        _mm_mask_storeu_epi8(to[r] + j, mask, lookUp(byte));                                       \
+        storeSome(to[r] + j, columns - j, mask, lookUp(byte));                                     \
       }                                                                                            \
     }                                                                                              \
   }

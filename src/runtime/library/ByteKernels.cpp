@@ -95,7 +95,11 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     __m512i sum = sums[r][p];
     if (adds)
       sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
-    _mm512_mask_storeu_epi32(cells, mask, sum);
+    // Stores without a mask are several times faster on some processors.
+    if (mask == 0xffff)
+      _mm512_storeu_si512(cells, sum);
+    else
+      _mm512_mask_storeu_epi32(cells, mask, sum);
   }
 }
 
@@ -138,7 +142,10 @@ HEADRACE_VNNI void narrowDotKernel(const Tile &tile) {
   for (int r = 0; r < rows; ++r, row += ldc) {
     if (adds)
       sums[r] = _mm256_add_epi32(sums[r], _mm256_maskz_loadu_epi32(mask, row));
-    _mm256_mask_storeu_epi32(row, mask, sums[r]);
+    if (mask == 0xff)
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(row), sums[r]);
+    else
+      _mm256_mask_storeu_epi32(row, mask, sums[r]);
   }
 }
 

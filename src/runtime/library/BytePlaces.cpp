@@ -15,6 +15,11 @@ BytePlaces BytePlaces::of(std::span<const int64_t> p) {
   return places;
 }
 
+bool BytePlaces::hasBorder() const {
+  auto isNone = [](int64_t pad) { return pad == 0; };
+  return !std::ranges::all_of(low, isNone) || !std::ranges::all_of(high, isNone);
+}
+
 std::string BytePlaces::faultOf(int64_t rows, int64_t bytes, int64_t room) const {
   // Sizes beyond this are damaged: products of a few of them must not overflow.
   constexpr int64_t mostSize = int64_t{1} << 40;
@@ -40,6 +45,11 @@ std::string BytePlaces::faultOf(int64_t rows, int64_t bytes, int64_t room) const
 
 void BytePlaces::findRows(int64_t row, int64_t rows, int64_t bytes, uint8_t *images,
                           uint8_t **to) const {
+  if (!hasBorder()) {
+    for (int64_t r = 0; r < rows; ++r)
+      to[r] = images + (row + r) * bytes;
+    return;
+  }
   Sizes at;
   int64_t image = row;
   for (size_t i = rank; i-- > 0; image /= size[i])
@@ -65,8 +75,7 @@ void BytePlaces::findRows(int64_t row, int64_t rows, int64_t bytes, uint8_t *ima
 
 void BytePlaces::writeBorders(int64_t rows, int64_t bytes, uint8_t *images,
                               ThreadPool &pool) const {
-  auto isNone = [](int64_t pad) { return pad == 0; };
-  if (std::ranges::all_of(low, isNone) && std::ranges::all_of(high, isNone))
+  if (!hasBorder())
     return;
   Sizes whole;
   for (size_t i = 0; i < rank; ++i)

@@ -19,6 +19,7 @@ struct BytePlaces {
   /// Why rows of `bytes` bytes do not go into so many; empty where they do.
   std::string faultOf(int64_t rows, int64_t bytes, int64_t room) const;
 
+  bool hasBorder() const;
   /// Where each row goes.
   void findRows(int64_t row, int64_t rows, int64_t bytes, uint8_t *images, uint8_t **to) const;
   void writeBorders(int64_t rows, int64_t bytes, uint8_t *images, ThreadPool &pool) const;

@@ -166,7 +166,7 @@ private:
     bool isGroup = all <= passSteps;
     int64_t apart = gemm.n <= panelColumns ? ByteFinisher::rowsApart(gemm.n)
                                            : (isGroup ? mostPanels : panelEnd - panel) * panelColumns;
-    auto needed = static_cast<size_t>(blockRows * std::max(apart, panelColumns));
+    auto needed = static_cast<size_t>(blockRows * apart + panelColumns);
     if (own.size() < needed)
       own.resize(needed);
     return {own.data(), apart, isGroup};
@@ -182,7 +182,12 @@ private:
       tile.b = first + (step + 1) * stepBytes;
       tile.panelStride = stride;
       tile.steps = steps;
-      tile.columns = std::min(panelColumns, of.gemm.n - (panel + count - 1) * panelColumns);
+      columns = std::min(panelColumns, of.gemm.n - (panel + count - 1) * panelColumns);
+      tile.columns = columns;
+      // Sums of the thread's own may have neighbours overwritten: rows come in order, and those of
+      // columns that are not there are 0.
+      if (of.finish && of.kind == Kind::DotProducts)
+        tile.columns = columns <= panelColumns / 2 && count == 1 ? panelColumns / 2 : panelColumns;
       if (step > 0)
         return;
       tile.start = starts.data();
@@ -207,7 +212,7 @@ private:
       return kernel;
     }
 
-    int64_t count;
+    int64_t count, columns; // panels, and columns of the last
     Tile tile{};
     std::array<int32_t, mostPanels * panelColumns> starts;
     Kernel kernel = nullptr;
@@ -223,7 +228,7 @@ private:
       to[i] = finished[i] + column;
       others[i] = finish->other ? finish->other + (row + r) * gemm.n + column : nullptr;
     }
-    int64_t columns = (group.count - 1) * panelColumns + group.tile.columns;
+    int64_t columns = (group.count - 1) * panelColumns + group.columns;
     finish->finisher.finishAs(kind, sums, group.tile.ldc, rows, column, columns, others.data(),
                               to.data());
   }
