@@ -14,7 +14,6 @@ namespace {
 
 /// The same on any processor. Sums wrap around.
 template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Tile &tile) {
-  const auto *a = static_cast<const int16_t *>(tile.a);
   for (int64_t p = 0; p < panels; ++p) {
     const uint8_t *panel = tile.b + p * tile.panelStride;
     int64_t columns = p + 1 == panels ? tile.columns : panelColumns;
@@ -26,8 +25,9 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
           for (int64_t i = 0; i < stepRows; ++i) {
             uint8_t byte = panel[s * stepBytes + j * stepRows + i];
             int32_t second = secondIsUnsigned ? byte : static_cast<int8_t>(byte);
-            sum +=
-                static_cast<uint32_t>(a[(s * tile.stepBytes + r * tile.rowBytes) / 2 + i] * second);
+            const auto *a = reinterpret_cast<const int16_t *>(
+                tile.rows[static_cast<size_t>(r)] + tile.offsets[s]);
+            sum += static_cast<uint32_t>(a[i] * second);
           }
         cell = static_cast<int32_t>(sum);
       }
@@ -38,13 +38,20 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 #define HEADRACE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define HEADRACE_AVX2 __attribute__((target("avx2")))
+// Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded into
+// one and spread by a second instruction.
+#define HEADRACE_LOADED(vector) __asm__("" : "+v"(vector))
 // Sums stay in registers where every loop over them is written out.
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
 
-template <int rows, int panels, bool secondIsUnsigned>
+template <int rows, int panels, bool secondIsUnsigned, bool flips>
 HEADRACE_VNNI void dotKernel(const Tile &tile) {
-  const auto *a = static_cast<const uint8_t *>(tile.a);
   const uint8_t *b = tile.b;
+  const uint8_t *a[rows];
+  HEADRACE_UNROLL
+  for (int r = 0; r < rows; ++r)
+    a[r] = tile.rows[r];
+  const __m512i signs = _mm512_set1_epi8(static_cast<char>(0x80));
   __m512i sums[rows][panels];
   HEADRACE_UNROLL
   for (int p = 0; p < panels; ++p) {
@@ -54,8 +61,8 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     for (int r = 0; r < rows; ++r)
       sums[r][p] = start;
   }
-  int64_t rowBytes = tile.rowBytes;
-  for (int64_t s = 0; s < tile.steps; ++s, a += tile.stepBytes, b += stepBytes) {
+  for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
+    int64_t offset = tile.offsets[s];
     __m512i second[panels];
     HEADRACE_UNROLL
     for (int p = 0; p < panels; ++p)
@@ -63,8 +70,12 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r) {
       int32_t four;
-      std::memcpy(&four, a + r * rowBytes, sizeof(four));
+      std::memcpy(&four, a[r] + offset, sizeof(four));
       __m512i first = _mm512_set1_epi32(four);
+      if constexpr (flips) {
+        HEADRACE_LOADED(first);
+        first = _mm512_xor_si512(first, signs);
+      }
       HEADRACE_UNROLL
       for (int p = 0; p < panels; ++p)
         sums[r][p] = secondIsUnsigned ? _mm512_dpbusd_epi32(sums[r][p], second[p], first)
@@ -72,16 +83,69 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     }
   }
   auto last = static_cast<__mmask16>((1u << tile.columns) - 1);
+  int32_t *row = tile.c;
+  const int64_t ldc = tile.ldc;
+  const bool adds = !tile.start;
   HEADRACE_UNROLL
-  for (int r = 0; r < rows; ++r)
+  for (int r = 0; r < rows; ++r, row += ldc)
     HEADRACE_UNROLL
   for (int p = 0; p < panels; ++p) {
-    int32_t *cells = tile.c + r * tile.ldc + p * panelColumns;
+    int32_t *cells = row + p * panelColumns;
     __mmask16 mask = p + 1 == panels ? last : static_cast<__mmask16>(0xffff);
     __m512i sum = sums[r][p];
-    if (!tile.start)
+    if (adds)
       sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
-    _mm512_mask_storeu_epi32(cells, mask, sum);
+    // Stores without a mask are several times faster on some processors.
+    if (mask == 0xffff)
+      _mm512_storeu_si512(cells, sum);
+    else
+      _mm512_mask_storeu_epi32(cells, mask, sum);
+  }
+}
+
+/// One panel of which at most eight columns are used.
+template <int rows, int panels, bool secondIsUnsigned, bool flips>
+HEADRACE_VNNI void narrowDotKernel(const Tile &tile) {
+  const uint8_t *b = tile.b;
+  const uint8_t *a[rows];
+  HEADRACE_UNROLL
+  for (int r = 0; r < rows; ++r)
+    a[r] = tile.rows[r];
+  const __m256i signs = _mm256_set1_epi8(static_cast<char>(0x80));
+  __m256i sums[rows], start = _mm256_setzero_si256();
+  if (tile.start)
+    start = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(tile.start));
+  HEADRACE_UNROLL
+  for (int r = 0; r < rows; ++r)
+    sums[r] = start;
+  for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
+    int64_t offset = tile.offsets[s];
+    __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(b));
+    HEADRACE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      int32_t four;
+      std::memcpy(&four, a[r] + offset, sizeof(four));
+      __m256i first = _mm256_set1_epi32(four);
+      if constexpr (flips) {
+        HEADRACE_LOADED(first);
+        first = _mm256_xor_si256(first, signs);
+      }
+      sums[r] = secondIsUnsigned ? _mm256_dpbusd_epi32(sums[r], second, first)
+                                 : _mm256_dpbusd_epi32(sums[r], first, second);
+    }
+  }
+  auto mask = static_cast<__mmask8>((1u << tile.columns) - 1);
+  int32_t *row = tile.c;
+  const int64_t ldc = tile.ldc;
+  const bool adds = !tile.start;
+  HEADRACE_UNROLL
+  for (int r = 0; r < rows; ++r, row += ldc) {
+    if (adds)
+      sums[r] = _mm256_add_epi32(sums[r], _mm256_maskz_loadu_epi32(mask, row));
+    if (mask == 0xff)
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(row), sums[r]);
+    else
+      _mm256_mask_storeu_epi32(row, mask, sums[r]);
   }
 }
 
@@ -89,13 +153,13 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
 template <int rows, int panels, bool secondIsUnsigned>
 HEADRACE_AVX512 void widePairsKernel(const Tile &tile) {
   for (int p = 0; p < panels; ++p) {
-    const auto *a = static_cast<const int16_t *>(tile.a);
     const uint8_t *b = tile.b + p * tile.panelStride;
     __m512i sums[rows][2];
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r)
       sums[r][0] = sums[r][1] = _mm512_setzero_si512();
-    for (int64_t s = 0; s < tile.steps; ++s, a += rows * stepRows, b += stepBytes) {
+    for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
+      int64_t offset = tile.offsets[s];
       __m512i second[2];
       HEADRACE_UNROLL
       for (int h = 0; h < 2; ++h) {
@@ -105,7 +169,7 @@ HEADRACE_AVX512 void widePairsKernel(const Tile &tile) {
       HEADRACE_UNROLL
       for (int r = 0; r < rows; ++r) {
         int64_t four;
-        std::memcpy(&four, a + r * stepRows, sizeof(four));
+        std::memcpy(&four, tile.rows[r] + offset, sizeof(four));
         __m512i first = _mm512_set1_epi64(four);
         HEADRACE_UNROLL
         for (int h = 0; h < 2; ++h)
@@ -134,13 +198,13 @@ HEADRACE_AVX512 void widePairsKernel(const Tile &tile) {
 template <int rows, int panels, bool secondIsUnsigned>
 HEADRACE_AVX2 void pairsKernel(const Tile &tile) {
   for (int half = 0; half < 2 * panels; ++half) {
-    const auto *a = static_cast<const int16_t *>(tile.a);
     const uint8_t *b = tile.b + half / 2 * tile.panelStride + half % 2 * 32;
     __m256i sums[rows][2];
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r)
       sums[r][0] = sums[r][1] = _mm256_setzero_si256();
-    for (int64_t s = 0; s < tile.steps; ++s, a += rows * stepRows, b += stepBytes) {
+    for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
+      int64_t offset = tile.offsets[s];
       __m256i second[2];
       HEADRACE_UNROLL
       for (int q = 0; q < 2; ++q) {
@@ -150,7 +214,7 @@ HEADRACE_AVX2 void pairsKernel(const Tile &tile) {
       HEADRACE_UNROLL
       for (int r = 0; r < rows; ++r) {
         int64_t four;
-        std::memcpy(&four, a + r * stepRows, sizeof(four));
+        std::memcpy(&four, tile.rows[r] + offset, sizeof(four));
         __m256i first = _mm256_set1_epi64x(four);
         HEADRACE_UNROLL
         for (int q = 0; q < 2; ++q)
@@ -233,7 +297,18 @@ template <template <int, int> class Of> constexpr Table tableOf() {
   };
 HEADRACE_KERNELS(Plain, plainKernel)
 #if defined(__x86_64__)
-HEADRACE_KERNELS(Dot, dotKernel)
+template <int rows, int panels, bool secondIsUnsigned>
+constexpr Kernel dotKernelAsIs = dotKernel<rows, panels, secondIsUnsigned, false>;
+template <int rows, int panels, bool secondIsUnsigned>
+constexpr Kernel dotKernelFlipping = dotKernel<rows, panels, secondIsUnsigned, true>;
+template <int rows, int panels, bool secondIsUnsigned>
+constexpr Kernel narrowDotKernelAsIs = narrowDotKernel<rows, 1, secondIsUnsigned, false>;
+template <int rows, int panels, bool secondIsUnsigned>
+constexpr Kernel narrowDotKernelFlipping = narrowDotKernel<rows, 1, secondIsUnsigned, true>;
+HEADRACE_KERNELS(Dot, dotKernelAsIs)
+HEADRACE_KERNELS(FlippingDot, dotKernelFlipping)
+HEADRACE_KERNELS(NarrowDot, narrowDotKernelAsIs)
+HEADRACE_KERNELS(FlippingNarrowDot, narrowDotKernelFlipping)
 HEADRACE_KERNELS(WidePairs, widePairsKernel)
 HEADRACE_KERNELS(Pairs, pairsKernel)
 #endif
@@ -242,16 +317,24 @@ HEADRACE_KERNELS(Pairs, pairsKernel)
 constexpr std::array<Table, 2> plainKernels = {tableOf<PlainSigned>(), tableOf<PlainUnsigned>()};
 #if defined(__x86_64__)
 constexpr std::array<Table, 2> dotKernels = {tableOf<DotSigned>(), tableOf<DotUnsigned>()};
+constexpr std::array<Table, 2> narrowDotKernels = {tableOf<NarrowDotSigned>(),
+                                                   tableOf<NarrowDotUnsigned>()};
+constexpr std::array<Table, 2> flippingNarrowDotKernels = {tableOf<FlippingNarrowDotSigned>(),
+                                                           tableOf<FlippingNarrowDotUnsigned>()};
+constexpr std::array<Table, 2> flippingDotKernels = {tableOf<FlippingDotSigned>(),
+                                                     tableOf<FlippingDotUnsigned>()};
 constexpr std::array<Table, 2> widePairsKernels = {tableOf<WidePairsSigned>(),
                                                    tableOf<WidePairsUnsigned>()};
 constexpr std::array<Table, 2> pairsKernels = {tableOf<PairsSigned>(), tableOf<PairsUnsigned>()};
 #endif
 
-const std::array<Table, 2> &tablesOf(Kind kind) {
+const std::array<Table, 2> &tablesOf(Kind kind, bool flips, bool isNarrow) {
   switch (kind) {
 #if defined(__x86_64__)
   case Kind::DotProducts:
-    return dotKernels;
+    if (isNarrow)
+      return flips ? flippingNarrowDotKernels : narrowDotKernels;
+    return flips ? flippingDotKernels : dotKernels;
   case Kind::WidePairs:
     return widePairsKernels;
   case Kind::Pairs:
@@ -283,6 +366,18 @@ bool hasKind(Kind kind) {
   return kind == Kind::Plain;
 }
 
+bool hasWideVectors() {
+#if defined(__x86_64__)
+  static const bool isHere = [] {
+    __builtin_cpu_init();
+    return hasKind(Kind::WidePairs) && __builtin_cpu_supports("avx512dq");
+  }();
+  return isHere;
+#else
+  return false;
+#endif
+}
+
 Kind bestKind() {
   static const Kind best = [] {
     for (Kind kind : {Kind::DotProducts, Kind::WidePairs, Kind::Pairs})
@@ -300,9 +395,11 @@ void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUns
 #endif
 }
 
-Kernel kernelFor(Kind kind, bool secondIsUnsigned, int64_t rows, int64_t panels) {
-  return tablesOf(kind)[secondIsUnsigned ? 1 : 0][static_cast<size_t>(rows - 1)]
-                       [static_cast<size_t>(panels - 1)];
+Kernel kernelFor(Kind kind, bool secondIsUnsigned, bool flips, int64_t rows, int64_t panels,
+                 int64_t columns) {
+  bool isNarrow = panels == 1 && columns <= panelColumns / 2;
+  return tablesOf(kind, flips, isNarrow)[secondIsUnsigned ? 1 : 0][static_cast<size_t>(rows - 1)]
+                                        [static_cast<size_t>(panels - 1)];
 }
 
 } // namespace headrace::bytes

@@ -1,6 +1,7 @@
 // The innermost loops of products of 8-bit integers, and the order in which they read.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace headrace::bytes {
@@ -13,8 +14,8 @@ inline constexpr int64_t mostRows = 6, mostPanels = 4;
 
 /// Adds up `steps` steps for some rows and panels.
 struct Tile {
-  const void *a; // four numbers of each row in a step, as the kernel's kind wants them
-  int64_t rowBytes, stepBytes; // from one row, and one step, of it to the next
+  std::array<const uint8_t *, mostRows> rows; // each row's numbers, as the kernel's kind wants them
+  const int32_t *offsets; // of the four numbers of each step, in bytes from there
   const uint8_t *b;
   int64_t panelStride; // bytes from one panel to the next
   int64_t steps;
@@ -35,6 +36,8 @@ enum class Kind {
 /// The best that this processor has.
 Kind bestKind();
 bool hasKind(Kind kind);
+/// Whether it has vectors of 512 bits for bytes and floats.
+bool hasWideVectors();
 
 /// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,
 /// `stepNumbers` further. For processors with pairs.
@@ -43,8 +46,10 @@ void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUns
 /// Whether the first operand is given in 16 bits.
 constexpr bool widensFirst(Kind kind) { return kind != Kind::DotProducts; }
 
-/// The kernel for that many rows and panels. `secondIsUnsigned`: its bytes are; dot products then
-/// take those of the first as signed ones, and the other way round.
-Kernel kernelFor(Kind kind, bool secondIsUnsigned, int64_t rows, int64_t panels);
+/// The kernel for that many rows and panels, the last of so many columns. `secondIsUnsigned`: its bytes are; dot products then
+/// take those of the first as signed ones, and the other way round. `flips`: they first move the
+/// first's by 128, from one to the other.
+Kernel kernelFor(Kind kind, bool secondIsUnsigned, bool flips, int64_t rows, int64_t panels,
+                 int64_t columns);
 
 } // namespace headrace::bytes

@@ -75,12 +75,11 @@ std::string BytePatches::faultOf(int64_t rows, int64_t wantedDepth, int64_t byte
   return "";
 }
 
-PatchGatherer::PatchGatherer(const BytePatches &patches, const uint8_t *images)
-    : patches(patches), images(images) {
+PatchGatherer::PatchGatherer(const BytePatches &patches, const uint8_t *images, int64_t runLength)
+    : patches(patches), images(images), runBytes(patches.runBytes()), runLength(runLength) {
   const auto &[channels, in, out, window, stride, dilation] = patches;
-  // The innermost row of a window lies in one piece.
   bool isWhole = dilation[2] == 1;
-  runBytes = channels * (isWhole ? window[2] : 1);
+  runOffsets.reserve(static_cast<size_t>(patches.runs()));
   for (int64_t z = 0; z < window[0]; ++z)
     for (int64_t y = 0; y < window[1]; ++y)
       for (int64_t x = 0; x < (isWhole ? 1 : window[2]); ++x)
@@ -112,21 +111,39 @@ const uint8_t *PatchGatherer::firstByte(const Position &at) const {
   return images + pixel * patches.channels;
 }
 
+void PatchGatherer::findRows(int64_t row, int64_t rows, const uint8_t **to) const {
+  if (rows == 0)
+    return;
+  Position at = positionOf(row);
+  int64_t apart = patches.stride[2] * patches.channels;
+  for (int64_t r = 0; r < rows;) {
+    // The rest of a line.
+    const uint8_t *next = firstByte(at);
+    for (int64_t end = std::min(rows, r + patches.out[2] - at.place[2]); r < end; ++r, next += apart)
+      to[r] = next;
+    at.place[2] = patches.out[2] - 1;
+    advance(at);
+  }
+}
+
 void PatchGatherer::gather(int64_t row, int64_t rows, int64_t begin, int64_t end, uint8_t *to,
                            int64_t rowBytes) const {
   if (begin >= end || rows == 0)
     return;
-  int64_t firstRun = begin / runBytes, skipped = begin % runBytes;
   Position at = positionOf(row);
   for (int64_t r = 0; r < rows; ++r, to += rowBytes, advance(at)) {
     const uint8_t *from = firstByte(at);
-    const int64_t *offset = runOffsets.data() + firstRun;
-    int64_t done = std::min(runBytes - skipped, end - begin);
-    copyRun(to, from + *offset + skipped, done);
-    for (++offset; done + runBytes <= end - begin; done += runBytes, ++offset)
-      copyRun(to + done, from + *offset, runBytes);
-    if (done < end - begin)
-      copyRun(to + done, from + *offset, end - begin - done);
+    int64_t run = begin / runLength;
+    for (int64_t next = begin; next < end; ++run) {
+      int64_t skipped = next - run * runLength;
+      int64_t stop = std::min(end, (run + 1) * runLength);
+      int64_t own = std::clamp(runBytes - skipped, int64_t{0}, stop - next);
+      if (own > 0)
+        copyRun(to + next - begin, from + runOffsets[static_cast<size_t>(run)] + skipped, own);
+      for (int64_t i = next + own; i < stop; ++i)
+        to[i - begin] = 0;
+      next = stop;
+    }
   }
 }
 

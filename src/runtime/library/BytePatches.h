@@ -21,19 +21,30 @@ struct BytePatches {
 
   static BytePatches of(std::span<const int64_t> parameters);
 
+  /// The innermost row of a window lies in one piece, where nothing is left out of it: a run of
+  /// bytes that lie beside each other in the image as in the row.
+  int64_t runBytes() const { return channels * (dilation[2] == 1 ? window[2] : 1); }
+  int64_t runs() const { return window[0] * window[1] * (dilation[2] == 1 ? 1 : window[2]); }
+  int64_t imageBytes() const { return in[0] * in[1] * in[2] * channels; }
+
   /// Why `rows` rows of `depth` bytes are not those of an image of so many bytes; empty where they
   /// are.
   std::string faultOf(int64_t rows, int64_t depth, int64_t bytes) const;
 };
 
-/// Some of the bytes of each row.
+/// Some of the bytes of each row. Each run of a row takes `runLength` bytes of it, its own and zeros.
 class PatchGatherer {
 public:
-  PatchGatherer(const BytePatches &patches, const uint8_t *images);
+  PatchGatherer(const BytePatches &patches, const uint8_t *images, int64_t runLength);
 
   /// The bytes [begin, end) of rows, each `rowBytes` after the one before.
   void gather(int64_t row, int64_t rows, int64_t begin, int64_t end, uint8_t *to,
               int64_t rowBytes) const;
+
+  /// The first byte of each row in the image.
+  void findRows(int64_t row, int64_t rows, const uint8_t **to) const;
+  /// Of each run of a row, from the row's first byte.
+  const std::vector<int64_t> &offsets() const { return runOffsets; }
 
 private:
   /// A row's image and window in it.
@@ -47,8 +58,8 @@ private:
 
   BytePatches patches;
   const uint8_t *images;
-  int64_t runBytes;                // that lie beside each other in the image as in the row
-  std::vector<int64_t> runOffsets; // of each run of a row, from the row's first byte
+  int64_t runBytes, runLength;
+  std::vector<int64_t> runOffsets;
 };
 
 } // namespace headrace

@@ -1,12 +1,13 @@
 #include "runtime/library/ByteProduct.h"
 
+#include "runtime/library/ByteRows.h"
 #include "runtime/system/AlignedMemory.h"
-#include "runtime/system/Error.h"
 #include "runtime/system/Rounding.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 namespace headrace {
 
@@ -14,15 +15,9 @@ using namespace bytes;
 
 namespace {
 
-// Steps of one pass over the sum: 64 columns of it are 24 KiB, which stay in the first cache with
-// a tile of rows.
-constexpr int64_t passSteps = 96;
-// Rows that a thread packs at once: a pass of them stays in the second cache.
-constexpr int64_t blockRows = 16 * mostRows;
-
-int64_t stepsOf(int64_t k) { return dividedUp(k, stepRows); }
 int64_t panelsOf(int64_t n) { return dividedUp(n, panelColumns); }
-int64_t panelBytes(int64_t k) { return (stepsOf(k) + 1) * stepBytes; }
+/// The sums of the columns lie before the steps.
+int64_t panelBytes(int64_t steps) { return (steps + 1) * stepBytes; }
 
 /// Four rows of some columns beside each other, and added to the columns' sums.
 template <class Number>
@@ -51,23 +46,27 @@ template <class Number> uint32_t packColumn(const uint8_t *column, int64_t k, ui
 
 /// Packs 16 columns of one matrix, or the last few.
 template <class Number>
-void packPanelOf(const Gemm &g, const uint8_t *b, int64_t panel, uint8_t *to) {
+void packPanelOf(const ByteProduct &product, const uint8_t *b, int64_t panel, uint8_t *to) {
   static constexpr std::array<uint8_t, panelColumns> zeros{};
+  const Gemm &g = product.gemm;
+  const Runs runs = runsOf(product);
   int64_t first = panel * panelColumns, columns = std::min(panelColumns, g.n - first);
   std::array<uint32_t, panelColumns> sums{};
   uint8_t *out = to + stepBytes;
   if (columns < panelColumns || (g.transB && g.k % stepRows != 0))
-    std::memset(out, 0, static_cast<size_t>(stepsOf(g.k) * stepBytes));
+    std::memset(out, 0, static_cast<size_t>(runs.steps() * stepBytes));
   if (g.transB) {
     for (int64_t j = 0; j < columns; ++j)
       sums[static_cast<size_t>(j)] =
           packColumn<Number>(b + (first + j) * g.ldb, g.k, out + j * stepRows);
   } else {
-    for (int64_t s = 0; s < stepsOf(g.k); ++s) {
+    for (int64_t s = 0; s < runs.steps(); ++s) {
       std::array<const uint8_t *, stepRows> rows;
+      int64_t run = s * stepRows / runs.length(), begin = s * stepRows % runs.length();
       for (int64_t i = 0; i < stepRows; ++i)
-        rows[static_cast<size_t>(i)] =
-            s * stepRows + i < g.k ? b + (s * stepRows + i) * g.ldb + first : zeros.data();
+        rows[static_cast<size_t>(i)] = begin + i < runs.bytes
+                                           ? b + (run * runs.bytes + begin + i) * g.ldb + first
+                                           : zeros.data();
       if (columns == panelColumns)
         packStep<Number>(rows, panelColumns, out + s * stepBytes, sums.data());
       else
@@ -78,98 +77,24 @@ void packPanelOf(const Gemm &g, const uint8_t *b, int64_t panel, uint8_t *to) {
 }
 
 void packPanel(const ByteProduct &product, const uint8_t *b, int64_t panel, uint8_t *to) {
-  (product.unsignedB ? packPanelOf<uint8_t> : packPanelOf<int8_t>)(product.gemm, b, panel, to);
+  (product.unsignedB ? packPanelOf<uint8_t> : packPanelOf<int8_t>)(product, b, panel, to);
 }
 
-/// Rows of A as kernels read them: [step][row][4] for each tile of rows.
-class RowPacker {
-public:
-  RowPacker(const ByteProduct &product, Kind kind)
-      : gemm(product.gemm), kind(kind), isUnsigned(product.unsignedA),
-        // Dot products multiply signed by unsigned bytes: where both operands are alike, rows are
-        // moved by 128.
-        flip(kind == Kind::DotProducts && product.unsignedA == product.unsignedB ? 0x80 : 0) {}
-
-  int64_t elementBytes() const { return widensFirst(kind) ? 2 : 1; }
-
-  /// Whether kernels can read the rows as they lie: bytes that need no change, in whole steps.
-  bool readsInPlace() const { return readsRows() && !gemm.transA && gemm.k % stepRows == 0; }
-  /// The same, of rows that are filled up to whole steps.
-  bool readsRows() const { return !widensFirst(kind) && flip == 0; }
-
-  void pack(const uint8_t *a, int64_t row, int64_t rows, int64_t step, int64_t steps,
-            void *to) const {
-    if (!widensFirst(kind))
-      packAs(a, row, rows, step, steps, static_cast<uint8_t *>(to),
-             [flip = flip](uint8_t byte) { return static_cast<uint8_t>(byte ^ flip); });
-    else if (isUnsigned)
-      packAs(a, row, rows, step, steps, static_cast<int16_t *>(to),
-             [](uint8_t byte) -> int16_t { return byte; });
-    else
-      packAs(a, row, rows, step, steps, static_cast<int16_t *>(to),
-             [](uint8_t byte) -> int16_t { return static_cast<int8_t>(byte); });
-  }
-
-  /// What a kernel's sums lack of each column's: 128 times the column's sum, one way or the other.
-  uint32_t correction(uint32_t columnSum) const {
-    if (flip == 0)
-      return 0;
-    return isUnsigned ? columnSum * 128 : uint32_t{0} - columnSum * 128;
-  }
-
-private:
-  template <class T, class Convert>
-  void packFour(const uint8_t *from, T *to, Convert convert) const {
-    if constexpr (sizeof(T) == 1) {
-      uint32_t four;
-      std::memcpy(&four, from, sizeof(four));
-      four ^= flip * 0x01010101u;
-      std::memcpy(to, &four, sizeof(four));
-    } else {
-      for (int64_t i = 0; i < stepRows; ++i)
-        to[i] = convert(from[i]);
-    }
-  }
-
-  template <class T, class Convert>
-  void packAs(const uint8_t *a, int64_t row, int64_t rows, int64_t step, int64_t steps, T *out,
-              Convert convert) const {
-    int64_t whole = std::clamp(gemm.k / stepRows - step, int64_t{0}, steps);
-    for (int64_t r = 0; r < rows; ++r) {
-      const uint8_t *from = gemm.transA ? a + step * stepRows * gemm.lda + row + r
-                                        : a + (row + r) * gemm.lda + step * stepRows;
-      int64_t apart = gemm.transA ? gemm.lda : 1;
-      T *to = out + r * stepRows;
-      if (sizeof(T) == 2 && apart == 1 && kind != Kind::Plain) {
-        widenRow(from, whole, rows * stepRows, isUnsigned, reinterpret_cast<int16_t *>(to));
-        from += whole * stepRows;
-        to += whole * rows * stepRows;
-      } else if (apart == 1)
-        for (int64_t s = 0; s < whole; ++s, from += stepRows, to += rows * stepRows)
-          packFour(from, to, convert);
-      else
-        for (int64_t s = 0; s < whole; ++s, from += stepRows * apart, to += rows * stepRows)
-          for (int64_t i = 0; i < stepRows; ++i)
-            to[i] = convert(from[i * apart]);
-      // Beyond the sum B is 0, and any number will do.
-      if (whole < steps)
-        for (int64_t i = 0; i < stepRows; ++i)
-          to[i] = (step + whole) * stepRows + i < gemm.k ? convert(from[i * apart]) : T{0};
-    }
-  }
-
-  const Gemm &gemm;
-  Kind kind;
-  bool isUnsigned;
-  uint8_t flip;
+/// Where sums that become bytes go.
+struct Finish {
+  const ByteFinisher &finisher;
+  const BytePlaces &places;
+  const uint8_t *other;
+  uint8_t *to;
 };
 
 class Multiplication {
 public:
-  Multiplication(const ByteProduct &product, const uint8_t *a, int32_t *c, Kind kind)
-      : product(product), gemm(product.gemm), a(a), c(c), kind(kind), packer(product, kind) {
-    if (product.patches)
-      patches.emplace(*product.patches, a);
+  /// The result is `c`, or what `finish` makes of it.
+  Multiplication(const ByteProduct &product, const uint8_t *a, int32_t *c, const Finish *finish,
+                 Kind kind)
+      : product(product), gemm(product.gemm), c(c), finish(finish), kind(kind),
+        finder(product, a, kind), all(runsOf(product).steps()) {
     // Blocks of rows, and where those are few, of panels. Integers add up to the same in any order.
     constexpr int64_t enough = 64, fewestPanels = 8;
     rowBlocks = dividedUp(gemm.m, blockRows);
@@ -198,68 +123,53 @@ private:
   int64_t columnBlocks() const { return dividedUp(panelsOf(gemm.n), blockPanels); }
 
   void compute(int64_t matrix, int64_t row, int64_t panel, const uint8_t *panels) const {
-    alignas(memoryAlignment) std::byte packed[blockRows * passSteps * stepRows * 2];
-    alignas(memoryAlignment) uint8_t gathered[blockRows * passSteps * stepRows];
-    int32_t *to = c + matrix * gemm.strideC;
+    RowBlock block;
     int64_t rowEnd = std::min(row + blockRows, gemm.m);
-    int64_t panelEnd = std::min(panel + blockPanels, panelsOf(gemm.n)), all = stepsOf(gemm.k);
+    int64_t panelEnd = std::min(panel + blockPanels, panelsOf(gemm.n));
+    Sums sums = sumsOf(matrix, row, panel, panelEnd);
+    std::array<uint8_t *, blockRows> finished;
+    if (finish)
+      finish->places.findRows(row, rowEnd - row, gemm.n, finish->to, finished.data());
     // Sums over nothing are stored as well.
     for (int64_t step = 0; step == 0 || step < all; step += passSteps) {
       int64_t steps = std::min(passSteps, all - step);
-      Rows rows = patches ? patchRows(row, rowEnd, step, steps, gathered, packed)
-                          : matrixRows(a + matrix * gemm.strideA, row, rowEnd, step, steps, packed);
+      finder.find(matrix, row, rowEnd, step, steps, block);
       for (int64_t p = panel; p < panelEnd; p += mostPanels) {
         Panels group(*this, panels, p, std::min(mostPanels, panelEnd - p), step, steps);
-        for (int64_t r = row; r < rowEnd; r += mostRows) {
-          int64_t count = std::min(mostRows, rowEnd - r);
-          group.tile.a = rows.first + (r - row) * rows.apart;
-          group.tile.rowBytes = rows.interleaved ? rows.interleaved : rows.apart;
-          group.tile.stepBytes = rows.interleaved ? count * rows.interleaved : stepRows;
-          group.tile.c = to + r * gemm.ldc + p * panelColumns;
-          kernelFor(kind, product.unsignedB, count, group.count)(group.tile);
+        group.tile.offsets = block.offsets;
+        group.tile.ldc = sums.isGroup && sums.apart > gemm.n ? group.count * panelColumns : sums.apart;
+        int32_t *first = sums.isGroup ? sums.first : sums.first + (p - panel) * panelColumns;
+        for (int64_t r = 0; r < rowEnd - row; r += mostRows) {
+          int64_t count = std::min(mostRows, rowEnd - row - r);
+          std::copy_n(block.rows.begin() + r, count, group.tile.rows.begin());
+          group.tile.c = first + r * group.tile.ldc;
+          group.kernelFor(*this, count)(group.tile);
         }
+        if (finish && step + steps >= all)
+          finishGroup(group, first, row, p * panelColumns, rowEnd - row, finished);
       }
     }
   }
 
-  /// Rows of one pass as kernels read them: as they lie, or step by step, with the numbers of a
-  /// step of all rows of a tile beside each other.
-  struct Rows {
-    const std::byte *first;
-    int64_t apart;           // bytes from one row to the next, in the mean of a tile
-    int64_t interleaved = 0; // bytes of a row's part of a step
+  /// Where sums of a block are kept until they are complete: in the result, or where it is bytes,
+  /// in memory of the thread's: those of some panels after others' where they are complete at once.
+  struct Sums {
+    int32_t *first;
+    int64_t apart;
+    bool isGroup = false;
   };
 
-  Rows matrixRows(const uint8_t *matrix, int64_t row, int64_t rowEnd, int64_t step, int64_t steps,
-                  std::byte *packed) const {
-    if (packer.readsInPlace())
-      return {reinterpret_cast<const std::byte *>(matrix + row * gemm.lda + step * stepRows),
-              gemm.lda};
-    return packedRows(packer, matrix, row, rowEnd, step, steps, packed);
-  }
-
-  /// Patches are gathered as rows of whole steps.
-  Rows patchRows(int64_t row, int64_t rowEnd, int64_t step, int64_t steps, uint8_t *gathered,
-                 std::byte *packed) const {
-    int64_t begin = step * stepRows, width = steps * stepRows;
-    int64_t used = std::min(width, gemm.k - begin);
-    patches->gather(row, rowEnd - row, begin, begin + used, gathered, width);
-    for (int64_t r = 0; r < rowEnd - row && used < width; ++r)
-      std::memset(gathered + r * width + used, 0, static_cast<size_t>(width - used));
-    if (packer.readsRows())
-      return {reinterpret_cast<const std::byte *>(gathered), width};
-    ByteProduct some = product;
-    some.gemm = Gemm::of(rowEnd - row, gemm.n, width, false, false);
-    return packedRows(RowPacker(some, kind), gathered, 0, rowEnd - row, 0, steps, packed);
-  }
-
-  static Rows packedRows(const RowPacker &packer, const uint8_t *matrix, int64_t row,
-                         int64_t rowEnd, int64_t step, int64_t steps, std::byte *packed) {
-    int64_t four = stepRows * packer.elementBytes();
-    for (int64_t r = row; r < rowEnd; r += mostRows)
-      packer.pack(matrix, r, std::min(mostRows, rowEnd - r), step, steps,
-                  packed + (r - row) * steps * four);
-    return {packed, steps * four, four};
+  Sums sumsOf(int64_t matrix, int64_t row, int64_t panel, int64_t panelEnd) const {
+    if (!finish)
+      return {c + matrix * gemm.strideC + row * gemm.ldc + panel * panelColumns, gemm.ldc};
+    static thread_local std::vector<int32_t> own;
+    bool isGroup = all <= passSteps;
+    int64_t apart = gemm.n <= panelColumns ? ByteFinisher::rowsApart(gemm.n)
+                                           : (isGroup ? mostPanels : panelEnd - panel) * panelColumns;
+    auto needed = static_cast<size_t>(blockRows * apart + panelColumns);
+    if (own.size() < needed)
+      own.resize(needed);
+    return {own.data(), apart, isGroup};
   }
 
   /// What the tiles of some panels have in common in one pass.
@@ -267,60 +177,83 @@ private:
     Panels(const Multiplication &of, const uint8_t *panels, int64_t panel, int64_t count,
            int64_t step, int64_t steps)
         : count(count) {
-      int64_t stride = panelBytes(of.gemm.k);
+      int64_t stride = panelBytes(of.all);
       const uint8_t *first = panels + panel * stride;
       tile.b = first + (step + 1) * stepBytes;
       tile.panelStride = stride;
       tile.steps = steps;
-      tile.ldc = of.gemm.ldc;
-      tile.columns = std::min(panelColumns, of.gemm.n - (panel + count - 1) * panelColumns);
+      columns = std::min(panelColumns, of.gemm.n - (panel + count - 1) * panelColumns);
+      tile.columns = columns;
+      // Sums of the thread's own may have neighbours overwritten: rows come in order, and those of
+      // columns that are not there are 0.
+      if (of.finish && of.kind == Kind::DotProducts)
+        tile.columns = columns <= panelColumns / 2 && count == 1 ? panelColumns / 2 : panelColumns;
       if (step > 0)
         return;
       tile.start = starts.data();
       for (int64_t p = 0; p < count; ++p) {
-        std::array<uint32_t, panelColumns> sums;
+        std::array<uint32_t, panelColumns> sums, addends{};
         std::memcpy(sums.data(), first + p * stride, sizeof(sums));
+        if (of.finish)
+          std::memcpy(addends.data(),
+                      of.finish->finisher.addends((panel + p) * panelColumns), sizeof(addends));
         for (size_t j = 0; j < sums.size(); ++j)
           starts[static_cast<size_t>(p * panelColumns) + j] =
-              static_cast<int32_t>(of.packer.correction(sums[j]));
+              static_cast<int32_t>(of.finder.correction(sums[j]) + addends[j]);
       }
     }
 
-    int64_t count;
+    Kernel kernelFor(const Multiplication &of, int64_t rows) {
+      if (rows != kernelRows) {
+        kernelRows = rows;
+        kernel = bytes::kernelFor(of.kind, of.product.unsignedB, of.finder.flips(), rows, count,
+                                  tile.columns);
+      }
+      return kernel;
+    }
+
+    int64_t count, columns; // panels, and columns of the last
     Tile tile{};
     std::array<int32_t, mostPanels * panelColumns> starts;
+    Kernel kernel = nullptr;
+    int64_t kernelRows = 0;
   };
+
+  void finishGroup(const Panels &group, const int32_t *sums, int64_t row, int64_t column,
+                   int64_t rows, const std::array<uint8_t *, blockRows> &finished) const {
+    std::array<uint8_t *, blockRows> to;
+    std::array<const uint8_t *, blockRows> others;
+    for (int64_t r = 0; r < rows; ++r) {
+      auto i = static_cast<size_t>(r);
+      to[i] = finished[i] + column;
+      others[i] = finish->other ? finish->other + (row + r) * gemm.n + column : nullptr;
+    }
+    int64_t columns = (group.count - 1) * panelColumns + group.columns;
+    finish->finisher.finishAs(kind, sums, group.tile.ldc, rows, column, columns, others.data(),
+                              to.data());
+  }
 
   const ByteProduct &product;
   const Gemm &gemm;
-  const uint8_t *a;
   int32_t *c;
+  const Finish *finish;
   Kind kind;
-  RowPacker packer;
-  std::optional<PatchGatherer> patches;
+  RowFinder finder;
+  int64_t all; // steps
   int64_t rowBlocks, blockPanels;
 };
 
-constexpr size_t productParameters = 14;
-
-ByteProduct readProduct(std::span<const int64_t> p) {
-  ByteProduct product{{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]},
-                      p[12] != 0,
-                      p[13] != 0};
-  if (p.size() > productParameters)
-    product.patches = BytePatches::of(p.subspan(productParameters));
-  return product;
-}
-
 } // namespace
 
-int64_t packedBytes(int64_t n, int64_t k) { return panelsOf(n) * panelBytes(k); }
+int64_t packedBytes(const ByteProduct &product) {
+  return panelsOf(product.gemm.n) * panelBytes(runsOf(product).steps());
+}
 
 Tensor packedColumns(const ByteProduct &product, const uint8_t *b) {
-  const Gemm &g = product.gemm;
-  Tensor packed = Tensor::allocate(DType::I8, {packedBytes(g.n, g.k)});
-  for (int64_t p = 0; p < panelsOf(g.n); ++p)
-    packPanel(product, b, p, packed.as<uint8_t>() + p * panelBytes(g.k));
+  Tensor packed = Tensor::allocate(DType::I8, {packedBytes(product)});
+  int64_t each = panelBytes(runsOf(product).steps());
+  for (int64_t p = 0; p < panelsOf(product.gemm.n); ++p)
+    packPanel(product, b, p, packed.as<uint8_t>() + p * each);
   return packed;
 }
 
@@ -329,10 +262,10 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
   const Gemm &g = product.gemm;
   if (g.batch == 0 || g.m == 0 || g.n == 0)
     return;
-  Multiplication multiplication(product, a, c, kind);
+  Multiplication multiplication(product, a, c, nullptr, kind);
   if (packed)
     return multiplication.run([&](int64_t) { return b; }, pool);
-  int64_t matrices = g.strideB == 0 ? 1 : g.batch, each = packedBytes(g.n, g.k);
+  int64_t matrices = g.strideB == 0 ? 1 : g.batch, each = packedBytes(product);
   AlignedMemory panels =
       allocateAligned(static_cast<size_t>(matrices * each), "a product of bytes");
   auto *memory = reinterpret_cast<uint8_t *>(panels.get());
@@ -341,66 +274,20 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
                    [&](int64_t begin, int64_t end, int) {
                      for (int64_t i = begin; i < end; ++i)
                        packPanel(product, b + i / perMatrix * g.strideB, i % perMatrix,
-                                 memory + i * panelBytes(g.k));
+                                 memory + i * (each / perMatrix));
                    });
   multiplication.run([&](int64_t i) { return memory + (matrices == 1 ? 0 : i * each); }, pool);
 }
 
-template <bool packed>
-void runByteProductStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
-                        ThreadPool &pool) {
-  bool isProduct = parameters.size() == productParameters ||
-                   parameters.size() == productParameters + BytePatches::parameters;
-  if (step.operands.size() != 3 || !isProduct)
-    throw InternalError("step '" + step.name +
-                        "': expected 3 operands and the parameters of a product of bytes");
-  multiplyBytes(readProduct(parameters), static_cast<const uint8_t *>(buffers[0]),
-                static_cast<const uint8_t *>(buffers[1]), static_cast<int32_t *>(buffers[2]),
-                packed, pool);
+void multiplyToBytes(const ByteProduct &product, const ByteFinisher &finisher,
+                     const BytePlaces &places, const uint8_t *a, const uint8_t *b,
+                     const uint8_t *other, uint8_t *to, ThreadPool &pool, Kind kind) {
+  const Gemm &g = product.gemm;
+  if (g.m == 0 || g.n == 0)
+    return;
+  places.writeBorders(g.m, g.n, to, pool);
+  Finish finish{finisher, places, other, to};
+  Multiplication(product, a, nullptr, &finish, kind).run([&](int64_t) { return b; }, pool);
 }
-
-template <bool packed>
-std::string byteProductStepFault(std::span<const int64_t> parameters,
-                                 std::span<const int64_t> operandBytes) {
-  std::array<int64_t, 3> bytes = {operandBytes[0], operandBytes[1], operandBytes[2]};
-  std::array<int64_t, 12> gemm;
-  std::copy_n(parameters.begin(), gemm.size(), gemm.begin());
-  if (parameters.size() > productParameters) {
-    int64_t batch = gemm[0], m = gemm[1], k = gemm[3];
-    if (batch != 1 || gemm[4] != 0)
-      return "takes patches of an image as more than one matrix, or transposed";
-    std::string fault =
-        BytePatches::of(parameters.subspan(productParameters)).faultOf(m, k, operandBytes[0]);
-    if (!fault.empty())
-      return fault;
-    // The matrix itself is not there; that it would fit is not the question.
-    gemm[6] = 0;
-    gemm[9] = k;
-    if (__builtin_mul_overflow(m, k, &bytes[0]))
-      return "has " + std::to_string(m) + " patches of " + std::to_string(k) + " bytes";
-  }
-  if constexpr (packed) {
-    int64_t n = gemm[2], k = gemm[3];
-    constexpr int64_t most = int64_t{1} << 40;
-    if (n < 0 || k < 0 || n > most || k > most ||
-        static_cast<__int128>(panelsOf(n)) * panelBytes(k) > operandBytes[1])
-      return "leaves its operand 1 of " + std::to_string(operandBytes[1]) + " bytes";
-    // B itself is not there; that it would fit is not the question.
-    gemm[7] = 0;
-    gemm[10] = gemm[5] ? k : n;
-    if (__builtin_mul_overflow(n, k, &bytes[1]))
-      return "multiplies matrices of " + std::to_string(n) + " columns and " + std::to_string(k) +
-             " rows";
-  }
-  return gemmFault(gemm, bytes, {1, 1, 4});
-}
-
-template void runByteProductStep<false>(const Step &, void *const *, std::span<const int64_t>,
-                                        ThreadPool &);
-template void runByteProductStep<true>(const Step &, void *const *, std::span<const int64_t>,
-                                       ThreadPool &);
-template std::string byteProductStepFault<false>(std::span<const int64_t>,
-                                                 std::span<const int64_t>);
-template std::string byteProductStepFault<true>(std::span<const int64_t>, std::span<const int64_t>);
 
 } // namespace headrace

@@ -1,6 +1,7 @@
 #include "runtime/library/Library.h"
 
 #include "runtime/library/Attention.h"
+#include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/ByteProduct.h"
 #include "runtime/library/Forest.h"
 #include "runtime/library/Gemm.h"
@@ -85,6 +86,28 @@ constexpr auto routines = std::to_array<Routine>({
     {"int8.packed_gemm", "", runByteProductStep<true>, {3, 14}, byteProductStepFault<true>},
     {"int8.conv", "", runByteProductStep<false>, {3, 30}, byteProductStepFault<false>},
     {"int8.packed_conv", "", runByteProductStep<true>, {3, 30}, byteProductStepFault<true>},
+    {"int8.finished_gemm",
+     "",
+     runFinishedProductStep<false>,
+     {4, 25},
+     finishedProductStepFault<false, false>},
+    {"int8.added_gemm",
+     "",
+     runFinishedProductStep<false>,
+     {5, 25},
+     finishedProductStepFault<false, true>},
+    {"int8.finished_conv",
+     "",
+     runFinishedProductStep<true>,
+     {4, 41},
+     finishedProductStepFault<true, false>},
+    {"int8.added_conv",
+     "",
+     runFinishedProductStep<true>,
+     {5, 41},
+     finishedProductStepFault<true, true>},
+    {"int8.finished_depthwise", "", runDepthwiseStep, {4, 30}, depthwiseStepFault<false>},
+    {"int8.added_depthwise", "", runDepthwiseStep, {5, 30}, depthwiseStepFault<true>},
     {"openblas.lu.f32", "openblas", runLuStep<float>, systemsShape, systemsStepFault<float>},
     {"openblas.lu.f64", "openblas", runLuStep<double>, systemsShape, systemsStepFault<double>},
     {"openblas.cholesky.f32", "openblas", runCholeskyStep<float>, systemsShape,

@@ -28,6 +28,15 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "int8.packed_gemm": the same for a B that lies in panels (packedColumns).
 /// "int8.conv", "int8.packed_conv": the same with the patches of the image A as rows; parameters
 ///   after those: the members of BytePatches in order, three of each size.
+/// "int8.finished_gemm", "int8.finished_conv": the same for packed columns, with bytes as results
+///   (ByteFinish.h), operands A, B, the finish's record, C; of a convolution each run of a window
+///   takes whole steps of B; parameters after those: the form of the finish, the members of
+///   BytePlaces in order.
+/// "int8.added_gemm", "int8.added_conv": the same with another tensor, which the finish adds, as
+///   operand before the last.
+/// "int8.finished_depthwise", "int8.added_depthwise": the same of convolutions of each channel
+///   (ByteDepthwise.h); parameters: rows, whether the image is unsigned, whether the filter is, then
+///   as above from BytePatches on.
 /// "openblas.lu.f32", "openblas.lu.f64", "openblas.cholesky.f32", "openblas.cholesky.f64": systems
 ///   of equations (Systems.h), operands matrices, right sides, solutions; parameters: batch,
 ///   unknowns, columns, whether numbers are complex.

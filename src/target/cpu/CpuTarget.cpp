@@ -169,6 +169,8 @@ public:
   }
 
   void addCallPasses(OpPassManager &program) const override {
+    if (machine().vectorBytes >= 64)
+      program.addPass(createCpuFinishCallsPass());
     program.addPass(createCpuScheduleCallsPass());
   }
   std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {

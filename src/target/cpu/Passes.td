@@ -4,6 +4,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CpuFinishCallsPass : Pass<"cpu-finish-calls", "::mlir::func::FuncOp"> {
+  let summary = "products of bytes take along what makes bytes of their sums";
+}
+
 def CpuScheduleCallsPass : Pass<"cpu-schedule-calls", "::mlir::func::FuncOp"> {
   let summary = "decides how routines of libraries are called";
 }

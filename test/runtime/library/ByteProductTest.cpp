@@ -154,7 +154,7 @@ TEST(ByteProduct, OperandsThatDoNotFitAreFaults) {
   EXPECT_NE(libraryFault(step, sizes, std::vector<int64_t>{64, 127, 128}), "");
   EXPECT_NE(libraryFault(step, sizes, std::vector<int64_t>{64, 128, 127}), "");
   step.symbol = "int8.packed_gemm";
-  int64_t panels = packedBytes(8, 16);
+  int64_t panels = packedBytes({Gemm::of(0, 8, 16, false, false)});
   EXPECT_EQ(libraryFault(step, sizes, std::vector<int64_t>{64, panels, 128}), "");
   EXPECT_NE(libraryFault(step, sizes, std::vector<int64_t>{64, panels - 1, 128}), "");
   sizes[2] = -8;

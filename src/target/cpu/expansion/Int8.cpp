@@ -5,6 +5,7 @@
 #include "dialect/SymbolicShape.h"
 #include "runtime/library/ByteProduct.h"
 #include "target/cpu/expansion/Expansions.h"
+#include "target/cpu/expansion/Patches.h"
 #include "target/expansion/LibraryContraction.h"
 #include "target/expansion/ProductShape.h"
 
@@ -96,9 +97,7 @@ private:
   static SmallVector<AffineExpr> parametersOf(hr::ConvOp op) {
     MLIRContext *context = op.getContext();
     auto number = [&](int64_t value) { return constantDim(value, context); };
-    SymbolicShape image = shapeOf(op.getInput()), filter = shapeOf(op.getFilter()),
-                  result = shapeOf(op.getResult());
-    size_t rank = filter.size() - 2;
+    SymbolicShape filter = shapeOf(op.getFilter()), result = shapeOf(op.getResult());
     auto productOf = [&](ArrayRef<AffineExpr> sizes) {
       AffineExpr product = number(1);
       for (AffineExpr size : sizes)
@@ -121,20 +120,8 @@ private:
                                        n,
                                        n,
                                        number(op.getUnsignedInput()),
-                                       number(op.getUnsignedFilter()),
-                                       image.back()};
-    auto append = [&](ArrayRef<AffineExpr> sizes) {
-      parameters.append(BytePatches::rank - rank, one);
-      llvm::append_range(parameters, sizes);
-    };
-    auto numbers = [&](ArrayRef<int64_t> values) {
-      return SmallVector<AffineExpr>(llvm::map_range(values, number));
-    };
-    append(ArrayRef(image).slice(1, rank));
-    append(ArrayRef(result).slice(1, rank));
-    append(ArrayRef(filter).take_front(rank));
-    append(numbers(op.getStrides()));
-    append(numbers(op.getDilations()));
+                                       number(op.getUnsignedFilter())};
+    llvm::append_range(parameters, patchParameters(op));
     return parameters;
   }
 };

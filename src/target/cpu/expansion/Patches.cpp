@@ -1,6 +1,7 @@
 #include "target/cpu/expansion/Patches.h"
 
 #include "dialect/SymbolicShape.h"
+#include "runtime/library/BytePatches.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -68,6 +69,28 @@ hr::ContractOp convolutionAsProduct(hr::ConvOp op, RewriterBase &rewriter) {
       op.getUnsignedInput(), op.getUnsignedFilter());
   rewriter.replaceOp(op, product);
   return product;
+}
+
+SmallVector<AffineExpr> patchParameters(hr::ConvOp op) {
+  MLIRContext *context = op.getContext();
+  SymbolicShape image = shapeOf(op.getInput()), filter = shapeOf(op.getFilter()),
+                result = shapeOf(op.getResult());
+  size_t rank = filter.size() - 2;
+  auto number = [&](int64_t value) { return constantDim(value, context); };
+  SmallVector<AffineExpr> parameters{image.back()};
+  auto append = [&](ArrayRef<AffineExpr> sizes) {
+    parameters.append(BytePatches::rank - rank, number(1));
+    llvm::append_range(parameters, sizes);
+  };
+  auto numbers = [&](ArrayRef<int64_t> values) {
+    return SmallVector<AffineExpr>(llvm::map_range(values, number));
+  };
+  append(ArrayRef(image).slice(1, rank));
+  append(ArrayRef(result).slice(1, rank));
+  append(ArrayRef(filter).take_front(rank));
+  append(numbers(op.getStrides()));
+  append(numbers(op.getDilations()));
+  return parameters;
 }
 
 } // namespace headrace

@@ -15,4 +15,8 @@ int64_t positionsOf(hr::ConvOp op);
 /// The patches are as many times larger than the image as the window has positions.
 hr::ContractOp convolutionAsProduct(hr::ConvOp op, mlir::RewriterBase &rewriter);
 
+/// The members of BytePatches (runtime/library/BytePatches.h) for a convolution of up to three
+/// dimensions, channels last.
+llvm::SmallVector<mlir::AffineExpr> patchParameters(hr::ConvOp op);
+
 } // namespace headrace

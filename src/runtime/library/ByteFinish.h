@@ -1,0 +1,96 @@
+// What becomes of the 32-bit sums of a product of bytes where they are bytes again: scaled, added
+// to another tensor's numbers and rounded, while they are in the first cache.
+#pragma once
+
+#include "runtime/library/ByteKernels.h"
+#include "runtime/tensor/Tensor.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace headrace {
+
+/// A number as a byte: x / scale to the nearest integer, halves to even, plus the zero point, inside
+/// the limits.
+struct ByteRounding {
+  float scale = 1, zero = 0, low = -128, high = 127;
+};
+
+/// x = (sum + addend[column]) * scale[column] + bias[column]; through a byte and back; plus another
+/// tensor's byte at the same place, (byte - zero) * scale; rounded to a byte; looked up in a table.
+/// Clips before rounding are limits of the byte.
+struct ByteFinish {
+  enum Form : int64_t {
+    Biased = 1,
+    ThroughByte = 2,
+    AddsOther = 4,
+    OtherIsUnsigned = 8,
+    LooksUp = 16,
+    Multiplies = 32, // the scales of the columns are divided by that of the first byte already
+    allForms = 63
+  };
+  /// In the record as it lies in memory, in this order.
+  struct Head {
+    ByteRounding inner;
+    float otherScale = 1, otherZero = 0;
+    ByteRounding result;
+    float unused[6] = {};
+  };
+
+  int64_t form = 0;
+  Head head;
+  std::vector<int32_t> addends;
+  std::vector<float> scales, biases; // as many; biases may be missing
+  std::vector<uint8_t> table;        // 256, or none
+
+  Tensor record() const;
+};
+
+/// The record of a finish, read where it lies.
+class ByteFinisher {
+public:
+  /// `form` must be one, and the record of the size that it has for so many columns.
+  ByteFinisher(const uint8_t *record, int64_t form, int64_t columns);
+  static int64_t recordBytes(int64_t form, int64_t columns);
+
+  /// To be added to the sums of these columns, up to the next multiple of 16.
+  const int32_t *addends(int64_t column) const { return addend + column; }
+
+  /// Rows of few columns are finished several at a time where they lie beside each other.
+  static int64_t rowsApart(int64_t columns) {
+    return bytes::panelColumns % columns == 0 ? columns
+                                              : bytes::mostPanels * bytes::panelColumns;
+  }
+  /// Some columns, from a multiple of 16 on, of rows of sums, each `apart` after the one before; up
+  /// to the next multiple of 16 behind the last there are sums to read. `others` and `to` are each row's first
+  /// bytes of those columns.
+  void finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column, int64_t columns,
+              const uint8_t *const *others, uint8_t *const *to) const;
+  /// The same on any processor.
+  void finishPlainly(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
+                     int64_t columns, const uint8_t *const *others, uint8_t *const *to) const;
+
+  /// The one that products of this kind take.
+  void finishAs(bytes::Kind kind, const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
+                int64_t columns, const uint8_t *const *others, uint8_t *const *to) const {
+    bool isWide = kind == bytes::Kind::DotProducts || kind == bytes::Kind::WidePairs;
+    (this->*(isWide ? &ByteFinisher::finish : &ByteFinisher::finishPlainly))(
+        sums, apart, rows, column, columns, others, to);
+  }
+
+  bool addsOther() const { return form & ByteFinish::AddsOther; }
+
+private:
+  int64_t form;
+  ByteFinish::Head head;
+  const int32_t *addend;
+  const float *scale, *bias;
+  const uint8_t *table;
+};
+
+/// The factor m with which `sum * m`, rounded to a byte, is what `sum * scale / result.scale` is,
+/// for every sum of 32 bits and all of that in single precision; 0 where none was found.
+float equalMultiplier(float scale, const ByteRounding &result);
+
+} // namespace headrace

@@ -1,0 +1,421 @@
+#include "target/cpu/calls/MatchFinish.h"
+
+#include "dialect/ConstantData.h"
+#include "dialect/SymbolicShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+/// The bodies of the maps behind the sums as one: a body's argument is what the map before yields.
+/// Bytes are computed by those of `chain` only; others are read.
+class Bodies {
+public:
+  Bodies(Value sums, ArrayRef<hr::MapOp> chain) : sums(sums), chain(chain) {}
+
+  /// The operation or operand that gives the value.
+  Value sourceOf(Value value) const {
+    while (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto producer = tensorOf(argument).getDefiningOp<hr::MapOp>();
+      if (!producer || !hasShapeOfSums(producer.getResult()) ||
+          (value.getType().isInteger(8) && !llvm::is_contained(chain, producer)))
+        break;
+      value = producer.getBody().front().getTerminator()->getOperand(0);
+    }
+    return value;
+  }
+
+  template <class Op> Op opOf(Value value) const { return sourceOf(value).getDefiningOp<Op>(); }
+
+  /// The tensor whose element the value is; null for what is computed.
+  Value operandOf(Value value) const {
+    auto argument = dyn_cast<BlockArgument>(sourceOf(value));
+    return argument ? tensorOf(argument) : Value();
+  }
+  bool isSums(Value value) const { return operandOf(value) == sums; }
+
+  /// The value as a constant, of all columns or of each; integers and floats as they are.
+  std::optional<SmallVector<double>> constantOf(Value value) const;
+  std::optional<double> numberOf(Value value) const {
+    auto numbers = constantOf(value);
+    return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
+  }
+
+  bool hasShapeOfSums(Value tensor) const { return llvm::equal(shapeOf(tensor), shapeOf(sums)); }
+  int64_t columns() const { return cast<RankedTensorType>(sums.getType()).getShape().back(); }
+
+  Value sums;
+
+private:
+  static Value tensorOf(BlockArgument argument) {
+    auto map = cast<hr::MapOp>(argument.getOwner()->getParentOp());
+    return map.getInputs()[argument.getArgNumber()];
+  }
+
+  ArrayRef<hr::MapOp> chain;
+};
+
+std::optional<SmallVector<double>> Bodies::constantOf(Value given) const {
+  Value value = sourceOf(given);
+  if (auto inside = value.getDefiningOp<arith::ConstantOp>()) {
+    if (auto real = dyn_cast<FloatAttr>(inside.getValue()))
+      return SmallVector<double>{real.getValueAsDouble()};
+    auto integer = dyn_cast<IntegerAttr>(inside.getValue());
+    return integer ? std::optional(SmallVector<double>{double(integer.getInt())}) : std::nullopt;
+  }
+  // Conversions of constants that were not folded.
+  if (Operation *op = value.getDefiningOp()) {
+    if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+      return std::nullopt;
+    auto numbers = constantOf(op->getOperand(0));
+    unsigned width = op->getOperand(0).getType().getIntOrFloatBitWidth();
+    if (numbers && isa<arith::UIToFPOp, arith::ExtUIOp>(op))
+      for (double &number : *numbers)
+        number += number < 0 ? std::ldexp(1.0, static_cast<int>(width)) : 0;
+    if (numbers && isa<FloatType>(op->getResult(0).getType()))
+      for (double &number : *numbers)
+        number = static_cast<float>(number);
+    return numbers;
+  }
+  auto constant = operandOf(value).getDefiningOp<hr::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  Tensor tensor = constantTensor(constant.getValue());
+  auto type = cast<RankedTensorType>(constant.getType());
+  bool isRow = type.getRank() > 0 && type.getShape().back() == tensor.elements();
+  if (tensor.elements() != 1 && (!isRow || tensor.elements() != columns()))
+    return std::nullopt;
+  Tensor wide = tensor.converted(DType::F64);
+  return SmallVector<double>(ArrayRef(wide.as<double>(), wide.elements()));
+}
+
+/// Reads what a value computes, from the bytes at the end back to the sums.
+class Reader {
+public:
+  explicit Reader(const Bodies &bodies) : bodies(bodies) {
+    finish.addends.assign(bodies.columns(), 0);
+  }
+
+  bool readResult(Value bytes) {
+    std::optional<Rounded> rounded = readRounding(bytes);
+    if (!rounded)
+      return false;
+    finish.head.result = rounded->rounding;
+    return readSum(rounded->number);
+  }
+
+  ByteFinish finish;
+  Value other;
+
+private:
+  struct Rounded {
+    Value number;
+    ByteRounding rounding;
+  };
+
+  /// What is rounded, before it is clipped: limits are those of the byte.
+  std::optional<Rounded> readRounding(Value bytes) const;
+  Value readClips(Value x, ByteRounding &result) const;
+  Value readLimit(Value x, double &limit, bool isUpper) const;
+  bool readSum(Value x);
+  bool readThroughByte(Value x);
+  bool readBiased(Value x);
+  bool readScaled(Value x);
+  bool readIntegers(Value sum);
+  bool readOther(Value x);
+  /// (byte - zero) * scale
+  struct Dequantized {
+    Value byte;
+    double zero, scale;
+    bool isUnsigned;
+  };
+  std::optional<Dequantized> readDequantized(Value x) const;
+  /// The factor and the constant that it is multiplied by.
+  std::optional<std::pair<Value, SmallVector<double>>> readProduct(Value x) const;
+  static bool isScale(double scale) { return scale > 0 && std::isfinite(scale); }
+
+  const Bodies &bodies;
+};
+
+/// x < limit ? x : limit, or the other way round.
+Value Reader::readLimit(Value x, double &limit, bool isUpper) const {
+  auto select = bodies.opOf<arith::SelectOp>(x);
+  auto compare = select ? bodies.opOf<arith::CmpFOp>(select.getCondition()) : arith::CmpFOp();
+  auto wanted = isUpper ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  if (!compare || compare.getPredicate() != wanted)
+    return {};
+  std::optional<double> number = bodies.numberOf(select.getFalseValue());
+  Value inner = bodies.sourceOf(select.getTrueValue());
+  if (!number || bodies.sourceOf(compare.getLhs()) != inner ||
+      bodies.numberOf(compare.getRhs()) != number)
+    return {};
+  limit = *number;
+  return inner;
+}
+
+/// The byte that QuantizeLinear makes of a number.
+std::optional<Reader::Rounded> Reader::readRounding(Value bytes) const {
+  auto narrow = bodies.opOf<arith::TruncIOp>(bytes);
+  auto integer = narrow ? bodies.opOf<arith::FPToSIOp>(narrow.getIn()) : arith::FPToSIOp();
+  if (!integer || !narrow.getType().isInteger(8))
+    return std::nullopt;
+  double low, high;
+  Value x = readLimit(integer.getIn(), low, false);
+  if (!x || !(x = readLimit(x, high, true)))
+    return std::nullopt;
+  // NaN becomes 0; there is none.
+  if (auto select = bodies.opOf<arith::SelectOp>(x)) {
+    auto compare = bodies.opOf<arith::CmpFOp>(select.getCondition());
+    if (!compare || compare.getPredicate() != arith::CmpFPredicate::UNE ||
+        bodies.sourceOf(compare.getLhs()) != bodies.sourceOf(select.getFalseValue()) ||
+        bodies.sourceOf(compare.getRhs()) != bodies.sourceOf(select.getFalseValue()))
+      return std::nullopt;
+    x = bodies.sourceOf(select.getFalseValue());
+  }
+  double zero = 0;
+  if (auto sum = bodies.opOf<arith::AddFOp>(x)) {
+    std::optional<double> point = bodies.numberOf(sum.getRhs());
+    if (!point)
+      return std::nullopt;
+    zero = *point;
+    x = sum.getLhs();
+  }
+  auto nearest = bodies.opOf<math::RoundEvenOp>(x);
+  auto quotient = nearest ? bodies.opOf<arith::DivFOp>(nearest.getOperand()) : arith::DivFOp();
+  std::optional<double> scale = quotient ? bodies.numberOf(quotient.getRhs()) : std::nullopt;
+  if (!scale || !isScale(*scale) || !quotient.getType().isF32() || zero < low || zero > high ||
+      zero != std::rint(zero))
+    return std::nullopt;
+  ByteRounding rounding{static_cast<float>(*scale), static_cast<float>(zero),
+                        static_cast<float>(low), static_cast<float>(high)};
+  Value number = readClips(quotient.getLhs(), rounding);
+  return Rounded{number, rounding};
+}
+
+/// Rounding keeps the order of numbers: a limit of them is one of the bytes.
+Value Reader::readClips(Value x, ByteRounding &result) const {
+  auto byteOf = [&](double limit) {
+    float quotient = static_cast<float>(limit) / result.scale;
+    return std::clamp(std::nearbyint(quotient) + result.zero, result.low, result.high);
+  };
+  while (true) {
+    auto most = bodies.opOf<arith::MinimumFOp>(x);
+    auto least = bodies.opOf<arith::MaximumFOp>(x);
+    Operation *clip = most ? most.getOperation() : least.getOperation();
+    if (!clip)
+      return x;
+    std::optional<double> limit = bodies.numberOf(clip->getOperand(1));
+    if (!limit || std::isnan(*limit))
+      return x;
+    // The last clip wins over those before it, whose limits are moved into its own.
+    if (most)
+      result.high = std::max(std::min(result.high, byteOf(*limit)), result.low);
+    else
+      result.low = std::min(std::max(result.low, byteOf(*limit)), result.high);
+    x = clip->getOperand(0);
+  }
+}
+
+/// What the sums stand for, and another tensor's numbers.
+bool Reader::readSum(Value x) {
+  if (auto sum = bodies.opOf<arith::AddFOp>(x))
+    for (auto [first, second] : {std::pair(sum.getLhs(), sum.getRhs()),
+                                 std::pair(sum.getRhs(), sum.getLhs())}) {
+      ByteFinish before = finish;
+      if (readOther(second) && readThroughByte(first))
+        return true;
+      finish = before;
+      other = nullptr;
+    }
+  return readThroughByte(x);
+}
+
+std::optional<std::pair<Value, SmallVector<double>>> Reader::readProduct(Value x) const {
+  auto product = bodies.opOf<arith::MulFOp>(x);
+  if (!product || !product.getType().isF32())
+    return std::nullopt;
+  if (auto factor = bodies.constantOf(product.getRhs()))
+    return std::pair(product.getLhs(), *factor);
+  if (auto factor = bodies.constantOf(product.getLhs()))
+    return std::pair(product.getRhs(), *factor);
+  return std::nullopt;
+}
+
+std::optional<Reader::Dequantized> Reader::readDequantized(Value x) const {
+  auto product = readProduct(x);
+  if (!product || product->second.size() != 1 || !isScale(product->second.front()))
+    return std::nullopt;
+  Dequantized result{{}, 0, product->second.front(), false};
+  Value integer;
+  if (auto number = bodies.opOf<arith::SIToFPOp>(product->first)) {
+    integer = number.getIn();
+  } else if (auto number = bodies.opOf<arith::UIToFPOp>(product->first)) {
+    integer = number.getIn();
+    result.isUnsigned = true;
+  } else {
+    return std::nullopt;
+  }
+  if (auto difference = bodies.opOf<arith::SubIOp>(integer)) {
+    std::optional<double> zero = bodies.numberOf(difference.getRhs());
+    if (!zero)
+      return std::nullopt;
+    result.zero = *zero;
+    integer = difference.getLhs();
+  }
+  if (auto wide = bodies.opOf<arith::ExtSIOp>(integer)) {
+    integer = wide.getIn();
+    result.isUnsigned = false;
+  } else if (auto wide = bodies.opOf<arith::ExtUIOp>(integer)) {
+    integer = wide.getIn();
+    result.isUnsigned = true;
+  }
+  if (!integer.getType().isInteger(8))
+    return std::nullopt;
+  result.byte = bodies.sourceOf(integer);
+  return result;
+}
+
+bool Reader::readOther(Value x) {
+  std::optional<Dequantized> number = readDequantized(x);
+  Value tensor = number ? bodies.operandOf(number->byte) : Value();
+  if (!tensor || !bodies.hasShapeOfSums(tensor))
+    return false;
+  other = tensor;
+  finish.form |= ByteFinish::AddsOther | (number->isUnsigned ? ByteFinish::OtherIsUnsigned : 0);
+  finish.head.otherScale = static_cast<float>(number->scale);
+  finish.head.otherZero = static_cast<float>(number->zero);
+  return true;
+}
+
+bool Reader::readThroughByte(Value x) {
+  std::optional<Dequantized> byte = readDequantized(x);
+  if (!byte)
+    return readBiased(x);
+  std::optional<Rounded> inner = readRounding(byte->byte);
+  if (!inner || inner->rounding.low < (byte->isUnsigned ? 0 : -128) ||
+      inner->rounding.high > (byte->isUnsigned ? 255 : 127) ||
+      inner->rounding.zero != static_cast<float>(byte->zero) ||
+      inner->rounding.scale != static_cast<float>(byte->scale))
+    return false;
+  finish.form |= ByteFinish::ThroughByte;
+  finish.head.inner = inner->rounding;
+  return readBiased(inner->number);
+}
+
+bool Reader::readBiased(Value x) {
+  auto sum = bodies.opOf<arith::AddFOp>(x);
+  if (!sum)
+    return readScaled(x);
+  for (auto [first, second] :
+       {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
+    if (auto row = bodies.constantOf(second)) {
+      finish.form |= ByteFinish::Biased;
+      for (int64_t j = 0; j < bodies.columns(); ++j)
+        finish.biases.push_back(static_cast<float>((*row)[row->size() == 1 ? 0 : j]));
+      return readScaled(first);
+    }
+  return false;
+}
+
+bool Reader::readScaled(Value x) {
+  auto product = readProduct(x);
+  auto number = product ? bodies.opOf<arith::SIToFPOp>(product->first) : arith::SIToFPOp();
+  if (!number || !llvm::all_of(product->second, isScale))
+    return false;
+  for (int64_t j = 0; j < bodies.columns(); ++j)
+    finish.scales.push_back(
+        static_cast<float>(product->second[product->second.size() == 1 ? 0 : j]));
+  return readIntegers(number.getIn());
+}
+
+bool Reader::readIntegers(Value sum) {
+  if (!sum.getType().isInteger(32))
+    return false;
+  if (bodies.isSums(sum))
+    return true;
+  auto add = [&](ArrayRef<double> row, bool isNegative) {
+    for (int64_t j = 0; j < bodies.columns(); ++j) {
+      auto number = static_cast<uint32_t>(static_cast<int64_t>(row[row.size() == 1 ? 0 : j]));
+      auto &addend = finish.addends[static_cast<size_t>(j)];
+      addend = static_cast<int32_t>(static_cast<uint32_t>(addend) +
+                                    (isNegative ? uint32_t{0} - number : number));
+    }
+  };
+  if (auto difference = bodies.opOf<arith::SubIOp>(sum)) {
+    auto row = bodies.constantOf(difference.getRhs());
+    if (!row)
+      return false;
+    add(*row, true);
+    return readIntegers(difference.getLhs());
+  }
+  auto both = bodies.opOf<arith::AddIOp>(sum);
+  if (!both)
+    return false;
+  for (auto [first, second] :
+       {std::pair(both.getLhs(), both.getRhs()), std::pair(both.getRhs(), both.getLhs())})
+    if (auto row = bodies.constantOf(second)) {
+      add(*row, false);
+      return readIntegers(first);
+    }
+  return false;
+}
+
+/// Multiplies by one factor in place of a product and a quotient, where that is the same of every
+/// sum.
+void multiplyOnce(ByteFinish &finish) {
+  if (finish.form & ByteFinish::Biased)
+    return;
+  const ByteRounding &first =
+      finish.form & ByteFinish::ThroughByte ? finish.head.inner : finish.head.result;
+  if ((finish.form & ByteFinish::AddsOther) && !(finish.form & ByteFinish::ThroughByte))
+    return;
+  std::map<float, float> found;
+  for (float scale : finish.scales) {
+    auto [factor, isNew] = found.try_emplace(scale, 0.0F);
+    if (isNew)
+      factor->second = equalMultiplier(scale, first);
+    if (factor->second == 0)
+      return;
+  }
+  for (float &scale : finish.scales)
+    scale = found.at(scale);
+  finish.form |= ByteFinish::Multiplies;
+}
+
+} // namespace
+
+std::optional<MatchedFinish> matchFinish(Value sums) {
+  std::optional<MatchedFinish> best;
+  auto type = cast<RankedTensorType>(sums.getType());
+  if (!type.getElementType().isInteger(32) || type.getRank() == 0 ||
+      ShapedType::isDynamic(type.getShape().back()))
+    return best;
+  SmallVector<hr::MapOp> chain;
+  for (Value value = sums; !value.use_empty();) {
+    auto map = dyn_cast<hr::MapOp>(*value.getUsers().begin());
+    if (!map || !llvm::equal(shapeOf(map.getResult()), shapeOf(sums)) ||
+        !llvm::all_of(value.getUsers(), [&](Operation *user) { return user == map; }))
+      break;
+    chain.push_back(map);
+    value = map.getResult();
+    if (!cast<RankedTensorType>(value.getType()).getElementType().isInteger(8))
+      continue;
+    Bodies bodies(sums, chain);
+    Reader reader(bodies);
+    if (!reader.readResult(map.getBody().front().getTerminator()->getOperand(0)))
+      break;
+    best = MatchedFinish{reader.finish, value, reader.other, chain};
+  }
+  if (best)
+    multiplyOnce(best->finish);
+  return best;
+}
+
+} // namespace headrace

@@ -1,0 +1,22 @@
+// What follows a product of bytes, as the finish that its routine can take along.
+#pragma once
+
+#include "dialect/Hr.h"
+#include "runtime/library/ByteFinish.h"
+
+#include <optional>
+
+namespace headrace {
+
+struct MatchedFinish {
+  ByteFinish finish;
+  mlir::Value result; // bytes
+  mlir::Value other;  // null where it adds none
+  llvm::SmallVector<hr::MapOp> maps;
+};
+
+/// The maps behind the 32-bit sums, as far as they end in bytes and nobody else reads what is in
+/// between; nothing where they compute what no finish does.
+std::optional<MatchedFinish> matchFinish(mlir::Value sums);
+
+} // namespace headrace
