@@ -159,9 +159,7 @@ Worker &theWorker() {
 
 } // namespace
 
-void add(const void *owner, std::function<void()> job) {
-  theWorker().add({owner, std::move(job)});
-}
+void add(const void *owner, std::function<void()> job) { theWorker().add({owner, std::move(job)}); }
 
 void cancel(const void *owner) {
   if (Worker *made = worker.load())

@@ -189,11 +189,11 @@ static auto withCompiler(LevelOneProgram &source, const Settings &settings, cons
   return compile(lenient);
 }
 
-static std::shared_ptr<const Executable> compileVersion(LevelOneProgram &source,
-                                                        const Settings &settings,
-                                                        const Sizes &key) {
-  return withCompiler(source, settings, key,
-                      [](Compiler &compiler, ModuleOp program) { return compiler.compile(program); });
+static std::shared_ptr<const Executable>
+compileVersion(LevelOneProgram &source, const Settings &settings, const Sizes &key) {
+  return withCompiler(source, settings, key, [](Compiler &compiler, ModuleOp program) {
+    return compiler.compile(program);
+  });
 }
 
 using Clock = std::chrono::steady_clock;

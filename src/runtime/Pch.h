@@ -1,4 +1,5 @@
-// The precompiled header of everything that does without MLIR: the parts of the standard library most files need.
+// The precompiled header of everything that does without MLIR: the parts of the standard library
+// most files need.
 #pragma once
 #include <algorithm>
 #include <array>

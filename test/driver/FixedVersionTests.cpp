@@ -1,10 +1,9 @@
 // Versions for exact sizes beside the one that serves all: when they are made, and that it does not
 // show in results.
 #include "driver/Model.h"
-
-#include "CompiledProgram.h"
 #include "runtime/system/Error.h"
 
+#include "CompiledProgram.h"
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -90,9 +89,7 @@ TEST(FixedVersions, NeverAndAlwaysAreTakenAtTheirWord) {
   EXPECT_TRUE(always->compile(images(*always, 7))->program().symbols.empty());
 }
 
-TEST(FixedVersions, AnUnknownSettingIsRefused) {
-  EXPECT_THROW(digits("sometimes"), Error);
-}
+TEST(FixedVersions, AnUnknownSettingIsRefused) { EXPECT_THROW(digits("sometimes"), Error); }
 
 TEST(FixedVersions, FewAreKept) {
   auto model = digits("auto");

@@ -145,9 +145,8 @@ std::string_view functionOf(std::string_view name) {
 }
 
 bool isOfMachines(std::string_view function) {
-  return !function.empty() &&
-         std::ranges::find(machineOperators(), function, &Hardware::function) !=
-             machineOperators().end();
+  return !function.empty() && std::ranges::find(machineOperators(), function,
+                                                &Hardware::function) != machineOperators().end();
 }
 
 int64_t productsOf(std::string_view name, std::span<const int64_t> sizes) {

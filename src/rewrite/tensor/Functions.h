@@ -1,5 +1,6 @@
 // The functions of scalars that map, zip and reduce take by name: the elementary ones of
-// runtime/scalar/Functions.def, and those that stand here. Names are those of dialect/scalar/Formulas.
+// runtime/scalar/Functions.def, and those that stand here. Names are those of
+// dialect/scalar/Formulas.
 #pragma once
 
 #include <span>

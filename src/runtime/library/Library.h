@@ -35,8 +35,8 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "int8.added_gemm", "int8.added_conv": the same with another tensor, which the finish adds, as
 ///   operand before the last.
 /// "int8.finished_depthwise", "int8.added_depthwise": the same of convolutions of each channel
-///   (ByteDepthwise.h); parameters: rows, whether the image is unsigned, whether the filter is, then
-///   as above from BytePatches on.
+///   (ByteDepthwise.h); parameters: rows, whether the image is unsigned, whether the filter is,
+///   then as above from BytePatches on.
 /// "openblas.lu.f32", "openblas.lu.f64", "openblas.cholesky.f32", "openblas.cholesky.f64": systems
 ///   of equations (Systems.h), operands matrices, right sides, solutions; parameters: batch,
 ///   unknowns, columns, whether numbers are complex.

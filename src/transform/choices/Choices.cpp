@@ -215,8 +215,7 @@ std::string planningOf(func::FuncOp program) {
 void noteWhyNot(func::FuncOp program, StringRef step, const Twine &reason) {
   Builder b(program.getContext());
   if (program->hasAttr(kExplainAttr))
-    append(program, kWhyNotAttr,
-           b.getArrayAttr({b.getStringAttr(step), b.getStringAttr(reason)}));
+    append(program, kWhyNotAttr, b.getArrayAttr({b.getStringAttr(step), b.getStringAttr(reason)}));
 }
 
 std::vector<WhyNot> reasonsOf(func::FuncOp program) {

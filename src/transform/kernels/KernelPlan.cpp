@@ -232,8 +232,8 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   // all of them in the core's.
   double bytes = nominalBytes(rhs.value, nominalSizes(group.anchor()));
   double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
-  bool areNear = ofTile <= machine.rates.nearCacheBytes / 2 &&
-                 bytes <= machine.rates.coreCacheBytes / 2;
+  bool areNear =
+      ofTile <= machine.rates.nearCacheBytes / 2 && bytes <= machine.rates.coreCacheBytes / 2;
   return areNear && tiles.restPays() ? 1 : std::max<int64_t>(tiles.propose(), 1);
 }
 

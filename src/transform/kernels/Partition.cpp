@@ -167,9 +167,8 @@ private:
 
   /// Whether the group has an operator of that name.
   bool holds(size_t group, StringRef name) const {
-    return llvm::any_of(grouping[group].getOperators(), [&](Operation *op) {
-      return choices.operators().means(name, op);
-    });
+    return llvm::any_of(grouping[group].getOperators(),
+                        [&](Operation *op) { return choices.operators().means(name, op); });
   }
 
   SmallVector<size_t> groupsOf(StringRef name) const {

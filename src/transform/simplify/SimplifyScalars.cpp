@@ -10,8 +10,8 @@
 //
 // Only in a fused body do the functions of several operators meet. Here: the hyperbolic tangent of
 // a softplus (the Mish activation) needs one exponential and one division, where the three
-// functions take three polynomials; both branches are accurate, since nothing cancels. And a product
-// with a reciprocal, as in x * sigmoid(x), is a quotient.
+// functions take three polynomials; both branches are accurate, since nothing cancels. And a
+// product with a reciprocal, as in x * sigmoid(x), is a quotient.
 #include "dialect/scalar/Formulas.h"
 #include "dialect/scalar/ScalarPatterns.h"
 #include "transform/Passes.h"

@@ -22,8 +22,8 @@ StringRef functionOf(Operation &op) {
 #include "runtime/scalar/Functions.def"
   };
   static const llvm::StringMap<StringRef> arithmetic = {
-      {"arith.addf", "add"},     {"arith.subf", "sub"},     {"arith.mulf", "mul"},
-      {"arith.divf", "div"},     {"arith.maximumf", "max"}, {"arith.minimumf", "min"},
+      {"arith.addf", "add"}, {"arith.subf", "sub"},     {"arith.mulf", "mul"},
+      {"arith.divf", "div"}, {"arith.maximumf", "max"}, {"arith.minimumf", "min"},
       {"arith.negf", "neg"},
   };
   StringRef operation = op.getName().getStringRef();

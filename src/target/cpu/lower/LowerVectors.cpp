@@ -51,8 +51,8 @@ struct ComputeWithoutLastUnits : RewritePattern {
     };
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(cast(
-          operand, VectorType::get(shape, getElementTypeOrSelf(operand.getType()))));
+      operands.push_back(
+          cast(operand, VectorType::get(shape, getElementTypeOrSelf(operand.getType()))));
     Operation *narrow =
         rewriter.create(op->getLoc(), op->getName().getIdentifier(), operands,
                         VectorType::get(shape, wide.getElementType()), op->getAttrs());
@@ -108,8 +108,8 @@ private:
       operand = b.create<vector::ExtractOp>(loc, operand,
                                             SmallVector<int64_t>(own.getRank() - common, 0));
     else if (own.getRank() > common)
-      operand = b.create<vector::ShapeCastOp>(loc, VectorType::get(kept, own.getElementType()),
-                                              operand);
+      operand =
+          b.create<vector::ShapeCastOp>(loc, VectorType::get(kept, own.getElementType()), operand);
     return operand.getType() == type ? operand : b.create<vector::BroadcastOp>(loc, type, operand);
   }
 };

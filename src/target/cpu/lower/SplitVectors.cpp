@@ -117,8 +117,8 @@ private:
         phis.emplace_back(cast<PHINode>(part), phi);
     } else if (auto *load = dyn_cast<LoadInst>(&each); load && load->isSimple()) {
       for (Part part : pieces) {
-        auto [address, alignment] = placeOf(b, load->getPointerOperand(), load->getAlign(),
-                                            load->getType(), part);
+        auto [address, alignment] =
+            placeOf(b, load->getPointerOperand(), load->getAlign(), load->getType(), part);
         LoadInst *piece = b.CreateAlignedLoad(narrow(load->getType(), part), address, alignment);
         piece->copyMetadata(*load);
         made.push_back(piece);
@@ -126,10 +126,10 @@ private:
     } else if (auto *shuffle = dyn_cast<ShuffleVectorInst>(&each)) {
       Value *same = getSplatValue(shuffle);
       for (Part part : pieces)
-        made.push_back(same ? b.CreateVectorSplat(part.size, same)
-                            : b.CreateShuffleVector(
-                                  shuffle->getOperand(0), shuffle->getOperand(1),
-                                  shuffle->getShuffleMask().slice(part.begin, part.size)));
+        made.push_back(
+            same ? b.CreateVectorSplat(part.size, same)
+                 : b.CreateShuffleVector(shuffle->getOperand(0), shuffle->getOperand(1),
+                                         shuffle->getShuffleMask().slice(part.begin, part.size)));
     } else if (isElementwise(each)) {
       made = splitElementwise(each, pieces);
     } else {
@@ -168,7 +168,8 @@ private:
     auto *call = dyn_cast<IntrinsicInst>(&each);
     if (call && !isTriviallyVectorizable(call->getIntrinsicID()))
       return false;
-    if (!call && !isa<BinaryOperator, UnaryOperator, CmpInst, SelectInst, CastInst, FreezeInst>(each))
+    if (!call &&
+        !isa<BinaryOperator, UnaryOperator, CmpInst, SelectInst, CastInst, FreezeInst>(each))
       return false;
     // Each of its types must be that of a vector of this length: one is left as it is elsewhere.
     return all_of(each.operand_values(), [&](Value *operand) {

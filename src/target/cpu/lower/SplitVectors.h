@@ -1,6 +1,6 @@
-// Vectors longer than a register whose length is no power of two, such as a tile's row of 40 floats,
-// in LLVM's IR. The code generator pads them to the next power of two, and takes some of them apart
-// into single elements.
+// Vectors longer than a register whose length is no power of two, such as a tile's row of 40
+// floats, in LLVM's IR. The code generator pads them to the next power of two, and takes some of
+// them apart into single elements.
 #pragma once
 
 #include <cstdint>

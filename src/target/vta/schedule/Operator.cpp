@@ -12,8 +12,8 @@ int64_t resultsAlong(int64_t size, int64_t pads, int64_t window, int64_t stride)
 
 /// The places of windows of this size in an image.
 Image windowsIn(Image image, const Sliding &sliding, int64_t windowY, int64_t windowX) {
-  image.height = resultsAlong(image.height, sliding.padTop + sliding.padBottom, windowY,
-                              sliding.strideY);
+  image.height =
+      resultsAlong(image.height, sliding.padTop + sliding.padBottom, windowY, sliding.strideY);
   image.width =
       resultsAlong(image.width, sliding.padLeft + sliding.padRight, windowX, sliding.strideX);
   return image;

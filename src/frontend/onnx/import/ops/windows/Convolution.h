@@ -17,7 +17,8 @@ ConvolutionAttributes readConvolution(NodeContext &c, size_t filter);
 /// A list with one value for each feature, in a shape that broadcasts along the result's features.
 mlir::Value perFeature(NodeContext &c, mlir::Value values, int64_t spatialRank);
 
-/// The convolution of input 0 with filter 1, of floats, and where it has an input 2, with that bias.
+/// The convolution of input 0 with filter 1, of floats, and where it has an input 2, with that
+/// bias.
 mlir::Value convolution(NodeContext &c);
 
 } // namespace headrace::onnx
