@@ -60,8 +60,7 @@ void sumPlainly(const Taps &of) {
 // A byte in 32 bits is a pair of 16, of which the weight's second is 0. Whole vectors of sums are
 // stored: rows come in order, and what is written behind one is the next one's.
 #define HEADRACE_SUM_TAPS(name, target, add)                                                       \
-  template <int rows, int width, bool isUnsigned>                                                  \
-  target void name(const Taps &of, int64_t row) {                                                  \
+  template <int rows, int width, bool isUnsigned> target void name(const Taps &of, int64_t row) {  \
     const uint8_t *from[rows];                                                                     \
     __m512i sums[rows];                                                                            \
     auto mask = static_cast<__mmask16>((1u << of.channels) - 1);                                   \
@@ -75,10 +74,10 @@ void sumPlainly(const Taps &of) {
       int64_t offset = of.offsets[t];                                                              \
       HEADRACE_UNROLL                                                                              \
       for (int r = 0; r < rows; ++r) {                                                             \
-        __m128i narrow = width == 16  ? _mm_loadu_si128(reinterpret_cast<const __m128i *>(         \
-                                            from[r] + offset))                                     \
-                         : width == 8 ? _mm_loadu_si64(from[r] + offset)                           \
-                                      : _mm_maskz_loadu_epi8(mask, from[r] + offset);              \
+        __m128i narrow =                                                                           \
+            width == 16  ? _mm_loadu_si128(reinterpret_cast<const __m128i *>(from[r] + offset))    \
+            : width == 8 ? _mm_loadu_si64(from[r] + offset)                                        \
+                         : _mm_maskz_loadu_epi8(mask, from[r] + offset);                           \
         __m512i wide = isUnsigned ? _mm512_cvtepu8_epi32(narrow) : _mm512_cvtepi8_epi32(narrow);   \
         sums[r] = add(sums[r], wide, weight);                                                      \
       }                                                                                            \
@@ -87,7 +86,7 @@ void sumPlainly(const Taps &of) {
     for (int r = 0; r < rows; ++r)                                                                 \
       _mm512_storeu_si512(of.sums + (row + r) * of.apart, sums[r]);                                \
   }                                                                                                \
-  template <int width, bool isUnsigned> target void name##Rows(const Taps &of) {                    \
+  template <int width, bool isUnsigned> target void name##Rows(const Taps &of) {                   \
     constexpr int most = 6;                                                                        \
     int64_t row = 0;                                                                               \
     for (; row + most <= of.count; row += most)                                                    \
@@ -103,9 +102,7 @@ void sumPlainly(const Taps &of) {
     else                                                                                           \
       name##Rows<0, isUnsigned>(of);                                                               \
   }                                                                                                \
-  void name##All(const Taps &of) {                                                                 \
-    (of.isUnsigned ? name##Widths<true> : name##Widths<false>)(of);                                \
-  }
+  void name##All(const Taps &of) { (of.isUnsigned ? name##Widths<true> : name##Widths<false>)(of); }
 #define HEADRACE_MADD(sums, a, b) _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
 HEADRACE_SUM_TAPS(sumByDots, HEADRACE_VNNI, _mm512_dpwssd_epi32)
 HEADRACE_SUM_TAPS(sumByPairs, HEADRACE_AVX512, HEADRACE_MADD)
@@ -127,8 +124,8 @@ std::vector<int64_t> tapOffsets(const BytePatches &patches) {
   for (int64_t z = 0; z < window[0]; ++z)
     for (int64_t y = 0; y < window[1]; ++y)
       for (int64_t x = 0; x < window[2]; ++x)
-        offsets.push_back(
-            ((z * dilation[0] * in[1] + y * dilation[1]) * in[2] + x * dilation[2]) * channels);
+        offsets.push_back(((z * dilation[0] * in[1] + y * dilation[1]) * in[2] + x * dilation[2]) *
+                          channels);
   return offsets;
 }
 
@@ -145,9 +142,8 @@ Tensor packedTaps(const ByteDepthwise &depthwise, const uint8_t *filter) {
   auto *to = reinterpret_cast<uint32_t *>(packed.as<uint8_t>());
   for (int64_t t = 0; t < depthwise.taps(); ++t, to += wholeChannels(channels), filter += channels)
     for (int64_t c = 0; c < channels; ++c)
-      to[c] = static_cast<uint16_t>(depthwise.unsignedFilter
-                                        ? int16_t{filter[c]}
-                                        : int16_t{static_cast<int8_t>(filter[c])});
+      to[c] = static_cast<uint16_t>(
+          depthwise.unsignedFilter ? int16_t{filter[c]} : int16_t{static_cast<int8_t>(filter[c])});
   return packed;
 }
 
@@ -164,7 +160,8 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
   double each = 2.0 * static_cast<double>(blockRows * channels * depthwise.taps());
   constexpr double worthSharing = 1e5;
   auto grain = static_cast<int64_t>(worthSharing / each) + 1;
-  const int64_t apart = channels <= panelColumns ? ByteFinisher::rowsApart(channels) : groupChannels;
+  const int64_t apart =
+      channels <= panelColumns ? ByteFinisher::rowsApart(channels) : groupChannels;
   pool.parallelFor(dividedUp(rows, blockRows), grain, [&](int64_t begin, int64_t end, int) {
     std::array<const uint8_t *, blockRows> from, others;
     std::array<uint8_t *, blockRows> results;
@@ -178,8 +175,8 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
           from[static_cast<size_t>(r)] += c;
         for (int64_t part = 0; part < some; part += panelColumns) {
           sumTaps({from.data(), count, offsets.data(), depthwise.taps(), weights + c + part,
-                   wholeChannels(channels), finisher.addends(c + part), sums.data() + part,
-                   apart, std::min(panelColumns, some - part), depthwise.unsignedImage},
+                   wholeChannels(channels), finisher.addends(c + part), sums.data() + part, apart,
+                   std::min(panelColumns, some - part), depthwise.unsignedImage},
                   kind);
           for (int64_t r = 0; r < count; ++r)
             from[static_cast<size_t>(r)] += panelColumns;
@@ -189,8 +186,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
           results[static_cast<size_t>(r)] += c;
           others[static_cast<size_t>(r)] = other ? other + (row + r) * channels + c : nullptr;
         }
-        finisher.finishAs(kind, sums.data(), apart, count, c, some, others.data(),
-                          results.data());
+        finisher.finishAs(kind, sums.data(), apart, count, c, some, others.data(), results.data());
       }
     }
   });

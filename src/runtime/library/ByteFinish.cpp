@@ -222,8 +222,7 @@ bool hasPermutations() {
 #endif
 
 void ByteFinisher::finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
-                          int64_t columns, const uint8_t *const *others,
-                          uint8_t *const *to) const {
+                          int64_t columns, const uint8_t *const *others, uint8_t *const *to) const {
 #if defined(__x86_64__)
   if (bytes::hasWideVectors()) {
     WideFinish wide{form, head, scale + column, bias + column, table};
@@ -267,8 +266,8 @@ float equalMultiplier(float scale, const ByteRounding &result) {
   std::vector<int64_t> steps;
   double width = double{result.scale} / scale;
   constexpr int64_t first = INT32_MIN, last = INT32_MAX;
-  for (int32_t byte = static_cast<int32_t>(result.low) + 1; byte <= static_cast<int32_t>(result.high);
-       ++byte) {
+  for (int32_t byte = static_cast<int32_t>(result.low) + 1;
+       byte <= static_cast<int32_t>(result.high); ++byte) {
     double middle = (byte - double{result.zero} - 0.5) * width;
     if (middle < double(first) || middle > double(last)) {
       // At the ends of the range it may still be off by the rounding of the sum.
@@ -292,9 +291,12 @@ float equalMultiplier(float scale, const ByteRounding &result) {
     auto found = [&](int64_t sum) {
       return rounded(static_cast<float>(static_cast<int32_t>(sum)) * factor, result);
     };
-    return std::ranges::all_of(steps, [&](int64_t step) {
-      return found(step) == wanted(step) && (step == first || found(step - 1) == wanted(step - 1));
-    }) && found(first) == wanted(first) && found(last) == wanted(last);
+    return std::ranges::all_of(steps,
+                               [&](int64_t step) {
+                                 return found(step) == wanted(step) &&
+                                        (step == first || found(step - 1) == wanted(step - 1));
+                               }) &&
+           found(first) == wanted(first) && found(last) == wanted(last);
   };
   auto factor = static_cast<float>(double{scale} / result.scale);
   for (float near : {factor, std::nextafter(factor, 0.0F), std::nextafter(factor, most)})

@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// A number as a byte: x / scale to the nearest integer, halves to even, plus the zero point, inside
-/// the limits.
+/// A number as a byte: x / scale to the nearest integer, halves to even, plus the zero point,
+/// inside the limits.
 struct ByteRounding {
   float scale = 1, zero = 0, low = -128, high = 127;
 };
@@ -59,12 +59,11 @@ public:
 
   /// Rows of few columns are finished several at a time where they lie beside each other.
   static int64_t rowsApart(int64_t columns) {
-    return bytes::panelColumns % columns == 0 ? columns
-                                              : bytes::mostPanels * bytes::panelColumns;
+    return bytes::panelColumns % columns == 0 ? columns : bytes::mostPanels * bytes::panelColumns;
   }
   /// Some columns, from a multiple of 16 on, of rows of sums, each `apart` after the one before; up
-  /// to the next multiple of 16 behind the last there are sums to read. `others` and `to` are each row's first
-  /// bytes of those columns.
+  /// to the next multiple of 16 behind the last there are sums to read. `others` and `to` are each
+  /// row's first bytes of those columns.
   void finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column, int64_t columns,
               const uint8_t *const *others, uint8_t *const *to) const;
   /// The same on any processor.

@@ -25,8 +25,8 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
           for (int64_t i = 0; i < stepRows; ++i) {
             uint8_t byte = panel[s * stepBytes + j * stepRows + i];
             int32_t second = secondIsUnsigned ? byte : static_cast<int8_t>(byte);
-            const auto *a = reinterpret_cast<const int16_t *>(
-                tile.rows[static_cast<size_t>(r)] + tile.offsets[s]);
+            const auto *a = reinterpret_cast<const int16_t *>(tile.rows[static_cast<size_t>(r)] +
+                                                              tile.offsets[s]);
             sum += static_cast<uint32_t>(a[i] * second);
           }
         cell = static_cast<int32_t>(sum);
@@ -38,8 +38,8 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 #define HEADRACE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define HEADRACE_AVX2 __attribute__((target("avx2")))
-// Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded into
-// one and spread by a second instruction.
+// Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded
+// into one and spread by a second instruction.
 #define HEADRACE_LOADED(vector) __asm__("" : "+v"(vector))
 // Sums stay in registers where every loop over them is written out.
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")

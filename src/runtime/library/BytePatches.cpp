@@ -119,7 +119,8 @@ void PatchGatherer::findRows(int64_t row, int64_t rows, const uint8_t **to) cons
   for (int64_t r = 0; r < rows;) {
     // The rest of a line.
     const uint8_t *next = firstByte(at);
-    for (int64_t end = std::min(rows, r + patches.out[2] - at.place[2]); r < end; ++r, next += apart)
+    for (int64_t end = std::min(rows, r + patches.out[2] - at.place[2]); r < end;
+         ++r, next += apart)
       to[r] = next;
     at.place[2] = patches.out[2] - 1;
     advance(at);

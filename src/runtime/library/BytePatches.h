@@ -32,7 +32,8 @@ struct BytePatches {
   std::string faultOf(int64_t rows, int64_t depth, int64_t bytes) const;
 };
 
-/// Some of the bytes of each row. Each run of a row takes `runLength` bytes of it, its own and zeros.
+/// Some of the bytes of each row. Each run of a row takes `runLength` bytes of it, its own and
+/// zeros.
 class PatchGatherer {
 public:
   PatchGatherer(const BytePatches &patches, const uint8_t *images, int64_t runLength);

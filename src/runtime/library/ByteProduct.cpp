@@ -137,7 +137,8 @@ private:
       for (int64_t p = panel; p < panelEnd; p += mostPanels) {
         Panels group(*this, panels, p, std::min(mostPanels, panelEnd - p), step, steps);
         group.tile.offsets = block.offsets;
-        group.tile.ldc = sums.isGroup && sums.apart > gemm.n ? group.count * panelColumns : sums.apart;
+        group.tile.ldc =
+            sums.isGroup && sums.apart > gemm.n ? group.count * panelColumns : sums.apart;
         int32_t *first = sums.isGroup ? sums.first : sums.first + (p - panel) * panelColumns;
         for (int64_t r = 0; r < rowEnd - row; r += mostRows) {
           int64_t count = std::min(mostRows, rowEnd - row - r);
@@ -164,8 +165,9 @@ private:
       return {c + matrix * gemm.strideC + row * gemm.ldc + panel * panelColumns, gemm.ldc};
     static thread_local std::vector<int32_t> own;
     bool isGroup = all <= passSteps;
-    int64_t apart = gemm.n <= panelColumns ? ByteFinisher::rowsApart(gemm.n)
-                                           : (isGroup ? mostPanels : panelEnd - panel) * panelColumns;
+    int64_t apart = gemm.n <= panelColumns
+                        ? ByteFinisher::rowsApart(gemm.n)
+                        : (isGroup ? mostPanels : panelEnd - panel) * panelColumns;
     auto needed = static_cast<size_t>(blockRows * apart + panelColumns);
     if (own.size() < needed)
       own.resize(needed);
@@ -195,8 +197,8 @@ private:
         std::array<uint32_t, panelColumns> sums, addends{};
         std::memcpy(sums.data(), first + p * stride, sizeof(sums));
         if (of.finish)
-          std::memcpy(addends.data(),
-                      of.finish->finisher.addends((panel + p) * panelColumns), sizeof(addends));
+          std::memcpy(addends.data(), of.finish->finisher.addends((panel + p) * panelColumns),
+                      sizeof(addends));
         for (size_t j = 0; j < sums.size(); ++j)
           starts[static_cast<size_t>(p * panelColumns) + j] =
               static_cast<int32_t>(of.finder.correction(sums[j]) + addends[j]);

@@ -1,7 +1,6 @@
 // The routines of products and convolutions of bytes behind steps, and the faults in their sizes.
 #include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/ByteProduct.h"
-
 #include "runtime/library/ByteRows.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Rounding.h"
@@ -95,8 +94,7 @@ std::string byteProductStepFault(std::span<const int64_t> parameters,
   if constexpr (packed) {
     int64_t n = gemm[2], k = gemm[3];
     constexpr int64_t most = int64_t{1} << 40;
-    if (n < 0 || k < 0 || n > most || k > most ||
-        packedBytesOf(n, 1, k) > operandBytes[1])
+    if (n < 0 || k < 0 || n > most || k > most || packedBytesOf(n, 1, k) > operandBytes[1])
       return "leaves its operand 1 of " + std::to_string(operandBytes[1]) + " bytes";
     // B itself is not there; that it would fit is not the question.
     gemm[7] = 0;
@@ -194,14 +192,14 @@ std::string depthwiseStepFault(std::span<const int64_t> parameters,
     if (depth > mostSize)
       return "has windows of a negative or excessive size";
   }
-  if (std::string fault = patches.faultOf(depthwise.rows, static_cast<int64_t>(depth),
-                                          operandBytes[0]);
+  if (std::string fault =
+          patches.faultOf(depthwise.rows, static_cast<int64_t>(depth), operandBytes[0]);
       !fault.empty())
     return fault;
   if (packedTapBytes(depthwise) > operandBytes[1])
     return leaves(1, operandBytes);
-  if (std::string fault = finishFault(parameters[own], patches.channels, depthwise.rows, addsOther,
-                                      operandBytes);
+  if (std::string fault =
+          finishFault(parameters[own], patches.channels, depthwise.rows, addsOther, operandBytes);
       !fault.empty())
     return fault;
   return BytePlaces::of(parameters.subspan(own + 1))

@@ -117,7 +117,8 @@ void RowFinder::pack(const uint8_t *first, int64_t lda, bool isTransposed, int64
   for (int64_t r = 0; r < rows; ++r) {
     const uint8_t *from = first + r * (isTransposed ? 1 : lda);
     int64_t stride = isTransposed ? lda : 1;
-    std::byte *to = block.packed + (r / mostRows * steps * mostRows + r % mostRows) * stepRows * number;
+    std::byte *to =
+        block.packed + (r / mostRows * steps * mostRows + r % mostRows) * stepRows * number;
     block.rows[static_cast<size_t>(r)] = reinterpret_cast<const uint8_t *>(to);
     auto *wide = reinterpret_cast<int16_t *>(to);
     if (!widensFirst(kind)) {

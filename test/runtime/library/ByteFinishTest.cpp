@@ -104,8 +104,8 @@ struct Case {
       pixel = pixel * in[2] + x * stride[2] + c * dilation[2];
       for (int64_t i = 0; i < (features ? channels : 1); ++i) {
         int64_t channel = features ? i : column;
-        int64_t weight = features ? (tap * channels + i) * features + column
-                                  : tap * channels + column;
+        int64_t weight =
+            features ? (tap * channels + i) * features + column : tap * channels + column;
         sum += number(image[static_cast<size_t>(pixel * channels + channel)], unsignedImage) *
                number(filter[static_cast<size_t>(weight)], unsignedFilter);
       }
@@ -175,8 +175,12 @@ void expectExact(const Case &each) {
 BytePatches patchesOf(int64_t channels, int64_t in, int64_t window, int64_t stride,
                       int64_t dilation) {
   int64_t out = (in - (window - 1) * dilation - 1) / stride + 1;
-  return {channels,         {1, in, in + 1},    {1, out, (in - (window - 1) * dilation) / stride + 1},
-          {1, window, window}, {1, stride, stride}, {1, dilation, dilation}};
+  return {channels,
+          {1, in, in + 1},
+          {1, out, (in - (window - 1) * dilation) / stride + 1},
+          {1, window, window},
+          {1, stride, stride},
+          {1, dilation, dilation}};
 }
 
 TEST(ByteFinish, OfConvolutionsIsTheDefinition) {
@@ -271,12 +275,11 @@ TEST(ByteFinish, OperandsThatDoNotFitAreFaults) {
                {64, 64 * 5, record, 32, 32});
   // 3 x 3 windows of 4 x 4 images of 3 channels: runs of 9 bytes take 3 steps.
   expectFaults("int8.finished_conv",
-               {1, 4, 8, 27, 0, 0, 0, 0, 0, 27, 8, 8, 1, 0, 3, 1, 4, 4, 1, 2, 2, 1, 3, 3,
-                1, 1, 1, 1, 1, 1, 0, 1, 2, 2, 0, 0, 0, 0, 0, 0, 0},
+               {1, 4, 8, 27, 0, 0, 0, 0, 0, 27, 8, 8, 1, 0, 3, 1, 4, 4, 1, 2, 2,
+                1, 3, 3, 1,  1, 1, 1, 1, 1, 0,  1, 2, 2, 0, 0, 0, 0, 0, 0, 0},
                {48, 64 * 10, record, 32});
-  expectFaults("int8.finished_depthwise",
-               {4, 1, 0, 8, 1, 4, 4, 1, 2, 2, 1, 3, 3, 1, 1, 1, 1, 1, 1,
-                0, 1, 2, 2, 0, 0, 0, 0, 0, 0, 0},
+  expectFaults("int8.finished_depthwise", {4, 1, 0, 8, 1, 4, 4, 1, 2, 2, 1, 3, 3, 1, 1,
+                                           1, 1, 1, 1, 0, 1, 2, 2, 0, 0, 0, 0, 0, 0, 0},
                {128, 9 * 16 * 4, record, 32});
 }
 

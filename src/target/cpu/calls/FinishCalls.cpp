@@ -1,5 +1,5 @@
-// Level 1: products of bytes whose sums become bytes take along what makes them so, and functions of
-// those bytes as tables.
+// Level 1: products of bytes whose sums become bytes take along what makes them so, and functions
+// of those bytes as tables.
 //
 // Before:
 //   %s = hr.library "int8.gemm" (%a, %w)              // %w is constant
@@ -37,9 +37,8 @@ bool canFinish(hr::LibraryOp call) {
   if (routine != "int8.gemm" && routine != "int8.conv")
     return false;
   auto number = [&](unsigned i) { return constantValue(call.getParameters().getResult(i)); };
-  return number(kBatch) == 1 && number(kTransA) == 0 && number(kStrideB) == 0 &&
-         number(kColumns) && number(kDepth) &&
-         call.getInputs()[1].getDefiningOp<hr::ConstantOp>();
+  return number(kBatch) == 1 && number(kTransA) == 0 && number(kStrideB) == 0 && number(kColumns) &&
+         number(kDepth) && call.getInputs()[1].getDefiningOp<hr::ConstantOp>();
 }
 
 Value asConstant(OpBuilder &b, Location loc, const Tensor &bytes) {
@@ -157,27 +156,23 @@ Finishable finishable(hr::ConvOp op, OpBuilder &b) {
   for (AffineExpr size : ArrayRef(result).drop_front().drop_back())
     rows = rows * size;
   auto number = [&](int64_t value) { return constantDim(value, b.getContext()); };
-  SmallVector<AffineExpr> patches = patchParameters(op), parameters{
-      rows, number(op.getUnsignedInput()), number(op.getUnsignedFilter())};
+  SmallVector<AffineExpr> patches = patchParameters(op),
+                          parameters{rows, number(op.getUnsignedInput()),
+                                     number(op.getUnsignedFilter())};
   llvm::append_range(parameters, patches);
   SmallVector<int64_t> known; // sizes of images may be open; packing asks for those of windows only
   for (AffineExpr size : patches)
     known.push_back(constantValue(size).value_or(1));
-  ByteDepthwise depthwise{BytePatches::of(known), 1, op.getUnsignedInput(),
-                          op.getUnsignedFilter()};
+  ByteDepthwise depthwise{BytePatches::of(known), 1, op.getUnsignedInput(), op.getUnsignedFilter()};
   auto constant = op.getFilter().getDefiningOp<hr::ConstantOp>();
   Value weights =
       asConstant(b, constant.getLoc(),
                  packedTaps(depthwise, constantTensor(constant.getValue()).as<uint8_t>()));
   std::string name = operatorName(op);
-  return {"depthwise",
-          op,
-          op.getInput(),
-          weights,
-          parameters,
-          hr::OperatorInterface(op).getMovement().operations(b.getContext()),
-          name,
-          {b.getStringAttr(name)}};
+  return {"depthwise",   op,
+          op.getInput(), weights,
+          parameters,    hr::OperatorInterface(op).getMovement().operations(b.getContext()),
+          name,          {b.getStringAttr(name)}};
 }
 
 struct CpuFinishCallsPass : impl::CpuFinishCallsPassBase<CpuFinishCallsPass> {
@@ -225,7 +220,8 @@ private:
     AffineMap cost =
         symbolMap({read, byteCount(cast<RankedTensorType>(result.getType())), product.operations},
                   b.getContext());
-    std::string routine = (matched.other ? "int8.added_" : "int8.finished_") + product.routine.str();
+    std::string routine =
+        (matched.other ? "int8.added_" : "int8.finished_") + product.routine.str();
     auto finished = b.create<hr::LibraryOp>(
         product.op->getLoc(), result.getType(), inputs, b.getStringAttr(routine),
         AffineMapAttr::get(symbolMap(product.parameters, b.getContext())),

@@ -226,8 +226,8 @@ Value Reader::readClips(Value x, ByteRounding &result) const {
 /// What the sums stand for, and another tensor's numbers.
 bool Reader::readSum(Value x) {
   if (auto sum = bodies.opOf<arith::AddFOp>(x))
-    for (auto [first, second] : {std::pair(sum.getLhs(), sum.getRhs()),
-                                 std::pair(sum.getRhs(), sum.getLhs())}) {
+    for (auto [first, second] :
+         {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
       ByteFinish before = finish;
       if (readOther(second) && readThroughByte(first))
         return true;

@@ -23,12 +23,12 @@ SmallVector<hr::MapOp> functionsOf(Value bytes) {
     isNew = false;
     for (Operation *user : SmallVector<Operation *>(open)) {
       auto map = dyn_cast<hr::MapOp>(user);
-      bool isFunction =
-          map && !found.contains(map) &&
-          llvm::equal(shapeOf(map.getResult()), shapeOf(bytes)) &&
-          llvm::all_of(map.getInputs(), [&](Value input) {
-            return input == bytes || (input.getDefiningOp() && found.contains(input.getDefiningOp()));
-          });
+      bool isFunction = map && !found.contains(map) &&
+                        llvm::equal(shapeOf(map.getResult()), shapeOf(bytes)) &&
+                        llvm::all_of(map.getInputs(), [&](Value input) {
+                          return input == bytes ||
+                                 (input.getDefiningOp() && found.contains(input.getDefiningOp()));
+                        });
       if (!isFunction)
         continue;
       found.insert(map);
