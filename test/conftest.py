@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,10 @@ from pathlib import Path
 import pytest
 
 MAKE = Path(__file__).resolve().parents[1] / "bench" / "models" / "make.py"
+# A shell starts what runs in the background with Ctrl-C ignored, which programs under test would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 OUTCOMES = ("failed", "error", "passed", "skipped", "xfailed", "xpassed")
 
 

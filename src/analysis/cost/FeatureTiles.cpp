@@ -46,7 +46,7 @@ int64_t FeatureTiles::propose() const {
 bool FeatureTiles::restPays() const {
   int64_t tile = propose(), whole = 2 * lanes;
   // Few rows wait for their sums unless they are computed for several tiles at once.
-  if (features <= whole || rows < mostRows(registers, 2) / 2)
+  if (features <= whole || rows < mostRows(registers, lanes, whole) / 2)
     return false;
   auto vectors = [&](int64_t columns) { return (columns + lanes - 1) / lanes; };
   return tile == 0 ||
