@@ -109,8 +109,11 @@ OperationKind kindOf(Operation *op) {
 }
 
 /// Whether loops over the operator's domain find elements of the operand by numbers they read.
-bool readsByIndex(const Movement &movement, size_t operand) {
-  return operand + 1 < movement.maps.size() && !movement.maps[operand];
+bool readsByIndex(hr::OperatorInterface op, const Movement &movement, size_t operand) {
+  // Others, such as attention, have loops of their own for operands without a map.
+  auto areNumbers = [](Value value) { return isa<IntegerType>(getElementTypeOrSelf(value)); };
+  return operand + 1 < movement.maps.size() && !movement.maps[operand] &&
+         llvm::any_of(op->getOperands(), areNumbers);
 }
 
 } // namespace
@@ -131,7 +134,7 @@ Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
     if (seen.insert(operand).second) {
       double bytes = nominalBytes(operand, sizes);
       // Of a table an element is read at each point, whatever else there is in it.
-      if (readsByIndex(movement, i))
+      if (readsByIndex(op, movement, i))
         bytes = std::min(bytes, points * elementBytes(operand));
       total += bytes;
       work.streams.push_back({bytes, 0, static_cast<int>(i)});
@@ -153,7 +156,7 @@ Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
     add(kindOf(op), static_cast<double>(movement.operationsPerPoint));
   }
   for (size_t i = 0; i < op->getNumOperands(); ++i)
-    if (readsByIndex(movement, i))
+    if (readsByIndex(op, movement, i))
       add(OperationKind::Scalar, 1);
   return work;
 }

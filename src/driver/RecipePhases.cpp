@@ -81,7 +81,7 @@ static void refuseSchedule(func::FuncOp entry, const std::string &kernel,
 }
 
 void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
-  if (settings.recipe.empty() || shapesLoops(program))
+  if (settings.recipe.empty() && !shapesLoops(program))
     return;
   func::FuncOp entry = entryFunction(program);
   for (auto call : entry.getOps<hr::LibraryOp>())
@@ -97,6 +97,10 @@ void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
     std::string refused = textAttribute(kernel, kRecipeRefusedAttr);
     if (refused.empty() || kernel->hasAttr(kRecipeChosenAttr))
       continue;
+    if (shapesLoops(program))
+      throw Error(ErrorKind::InvalidArgument,
+                  "kernel '" + kernelNameOf(launch) +
+                      "': its recipe cannot be carried out: " + refused);
     refuseSchedule(entry, kernelNameOf(launch),
                    kernel->hasAttr(kRootStageAttr)
                        ? "'" + namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))

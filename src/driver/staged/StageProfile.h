@@ -1,4 +1,4 @@
-// What the steps of a model in stages take: the kernels of its programs, and the nodes between.
+// Times of the steps of a model in stages: the kernels of its programs, and the nodes between.
 #pragma once
 
 #include "driver/staged/Stage.h"

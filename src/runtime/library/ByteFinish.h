@@ -1,5 +1,5 @@
-// What becomes of the 32-bit sums of a product of bytes where they are bytes again: scaled, added
-// to another tensor's numbers and rounded, while they are in the first cache.
+// The end of a product of bytes: its 32-bit sums are scaled, added to another tensor's numbers and
+// rounded to bytes again, while they are in the first cache.
 #pragma once
 
 #include "runtime/library/ByteKernels.h"

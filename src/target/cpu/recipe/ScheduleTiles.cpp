@@ -231,7 +231,7 @@ bool TileScheduler::packingPays(const Tile &tile) const {
   for (auto [dim, kind] : llvm::enumerate(loops.iterators))
     if (kind == IteratorType::reduction)
       spanned +=
-          (loops.ranges[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
+          (loops.nominal[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
   int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.nominal[*row];
   Value right = linalg::GenericOp(anchor)->getOperand(1);
   bool isInput = isa<BlockArgument>(right) || right.getDefiningOp<bufferization::ToTensorOp>();
