@@ -30,11 +30,12 @@ class Child:
         except BrokenPipeError:
             pass  # it is dead, and its end of `answers` says so
 
-    def end(self) -> int:
+    def end(self, is_ending: bool = False) -> int:
         """Its exit code, or minus the signal that ended it."""
         os.close(self.questions)
         os.close(self.answers)
-        os.kill(self.pid, signal.SIGKILL)
+        if not is_ending:
+            os.kill(self.pid, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
@@ -87,7 +88,8 @@ def answers(tasks: Iterable, answer: Callable[[str], str], jobs: int) -> Iterato
                     give_next(child)
                 elif late or (child.pid in ready and not part):
                     selector.unregister(child.answers)
-                    status = child.end()
+                    # One that closed its answers is about to end, with a status of its own.
+                    status = child.end(is_ending=not late)
                     why = f"ended the process ({status})" if not late else "takes too long"
                     yield child.task, None, why
                     give_next(forked(answer))

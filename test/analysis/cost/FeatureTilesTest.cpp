@@ -46,7 +46,8 @@ TEST(FeatureTilesTest, FewRowsTakeMoreVectorsSoThatSumsDoNotWait) {
 }
 
 TEST(FeatureTilesTest, FullVectorsAndARestWhereThoseAreFewer) {
-  EXPECT_TRUE(wide(200).restPays()); // six times two vectors and half of one: not sixteen of tiles of 50
+  EXPECT_TRUE(
+      wide(200).restPays()); // six times two vectors and half of one: not sixteen of tiles of 50
   EXPECT_TRUE(wide(104).restPays());
   EXPECT_FALSE(wide(40).restPays()); // one tile of 40 is three vectors, too
   EXPECT_FALSE(wide(88).restPays()); // and two of 44 are six
