@@ -210,31 +210,4 @@ SmallVector<KernelGroup> Grouping::inOrder() const {
   return result;
 }
 
-std::optional<KernelGroup> assembleGroup(ArrayRef<hr::OperatorInterface> operators,
-                                         const KernelRules &rules,
-                                         std::optional<KernelGroup::Walk> walk) {
-  SmallVector<KernelGroup> parts;
-  for (hr::OperatorInterface op : operators) {
-    auto accepts = [&](KernelGroup &part) {
-      auto isInside = [&](Operation *user) { return part.contains(user); };
-      return llvm::any_of(op->getUsers(), isInside) &&
-             part.tryJoin(op, !llvm::all_of(op->getUsers(), isInside));
-    };
-    if (llvm::none_of(parts, accepts))
-      parts.emplace_back(op, rules, parts.empty() ? walk : std::nullopt);
-  }
-  KernelGroup &whole = parts.front();
-  SmallVector<KernelGroup *> waiting;
-  for (KernelGroup &part : llvm::drop_begin(parts))
-    waiting.push_back(&part);
-  while (!waiting.empty()) {
-    auto *next = llvm::find_if(
-        waiting, [&](KernelGroup *part) { return static_cast<bool>(whole.tryMerge(*part)); });
-    if (next == waiting.end())
-      return std::nullopt;
-    waiting.erase(next);
-  }
-  return whole;
-}
-
 } // namespace headrace

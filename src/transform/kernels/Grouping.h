@@ -2,8 +2,8 @@
 // acyclic: no two ever wait for each other.
 #pragma once
 
+#include "transform/kernels/GroupAssembly.h"
 #include "transform/kernels/GroupOrder.h"
-#include "transform/kernels/KernelGroup.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -56,12 +56,5 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> groupOf;
   GroupOrder order;
 };
-
-/// The operators, the last of the program first, as one group; nothing where they cannot be one.
-/// Producers join what reads them, and groups that do not read from each other are merged then:
-/// what a recipe that names these operators gives.
-std::optional<KernelGroup> assembleGroup(llvm::ArrayRef<hr::OperatorInterface> operators,
-                                         const KernelRules &rules,
-                                         std::optional<KernelGroup::Walk> walk);
 
 } // namespace headrace

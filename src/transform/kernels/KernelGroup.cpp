@@ -114,28 +114,6 @@ Verdict KernelGroup::tryBorder(hr::PadOp pad) {
   return Verdict::yes();
 }
 
-std::vector<KernelGroup> KernelGroup::extendedBy(hr::OperatorInterface op) const {
-  std::vector<KernelGroup> ways;
-  if (keepsAxes() || !structured || !rules->isRegular(op) || !hasRoomFor(1))
-    return ways;
-  auto isInside = [&](Operation *user) { return contains(user); };
-  bool isRead = llvm::any_of(op->getUsers(), isInside);
-  KernelGroup group = *this;
-  if (isRead && !walk && llvm::all_of(op->getUsers(), isInside) && group.joinLoops(op))
-    ways.push_back(std::exchange(group, *this));
-  if (rules->loops == KernelRules::Loops::Whole && ways.empty() &&
-      group.mergeElementwise(KernelGroup(op, *rules)))
-    ways.push_back(std::exchange(group, *this));
-  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
-    if (walk ? axis == *walk : canWalkAlong(axis)) {
-      group.walk = axis;
-      if (group.place(op))
-        ways.push_back(group);
-      group = *this;
-    }
-  return ways;
-}
-
 bool KernelGroup::hasRoomFor(size_t more) const {
   constexpr size_t kMostOperators = 128;
   return operators.size() + more <= kMostOperators;

@@ -76,9 +76,6 @@ public:
   /// Takes the padding of its result, which its kernel then writes; nothing changes where it
   /// cannot.
   Verdict tryBorder(hr::PadOp pad);
-  /// Every way in which the group can take an operator that it is read by or reads with it: in one
-  /// loop nest, or walking along an axis.
-  std::vector<KernelGroup> extendedBy(hr::OperatorInterface op) const;
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if

@@ -60,11 +60,8 @@ bool KernelLinks::mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) con
   auto isCandidate = [&](hr::OperatorInterface op) {
     return rules.loops == KernelRules::Loops::Whole ? isElementwise(op) : canWalk(op);
   };
-  return isCandidate(a) && isCandidate(b) && isMergeWorthwhile(KernelGroup(a, rules), b);
-}
-
-bool KernelLinks::isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const {
-  return cost.isMergeWorthwhile(group, KernelGroup(op, rules));
+  return isCandidate(a) && isCandidate(b) &&
+         cost.isMergeWorthwhile(KernelGroup(a, rules), KernelGroup(b, rules));
 }
 
 } // namespace headrace

@@ -15,8 +15,6 @@ public:
   /// Whether a kernel could hold two operators for what they both read, and whether that saves a
   /// good part of what the smaller one moves.
   bool mayMerge(hr::OperatorInterface a, hr::OperatorInterface b) const;
-  /// The same of an operator and a group that does not read its result.
-  bool isMergeWorthwhile(const KernelGroup &group, hr::OperatorInterface op) const;
 
 private:
   bool canWalk(hr::OperatorInterface op) const { return walking.contains(op); }

@@ -1,19 +1,17 @@
 #include "transform/kernels/PartPlan.h"
 
-#include "transform/kernels/Grouping.h"
-
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace mlir;
 
 namespace headrace {
 
-/// More kernels than this are not looked at: the plan stays as it is, or is improved in pieces.
-static constexpr size_t kMostCandidates = 1024;
+/// More sets of operators than this are not looked at: the plan stays as it is, or is improved in
+/// pieces.
+static constexpr size_t kMostSets = 4096;
 /// After so many plans, whole or begun, the best one stands.
 static constexpr size_t kMostPlans = 1 << 16;
 /// Differences in time that arithmetic alone makes.
@@ -24,7 +22,8 @@ PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules 
                    IsAllowed isAllowed)
     : operators(operators), rules(rules), cost(cost), links(links), counts(counts),
       isAllowed(isAllowed), linked(operators.size()), waiting(operators.size()),
-      outside(operators.size()), candidates(operators.size()), prices(operators.size()) {
+      outside(operators.size()), candidates(operators.size()), prices(operators.size()),
+      setsBefore(counts.sets) {
   llvm::SmallDenseMap<Operation *, unsigned> placeOf;
   for (auto [i, op] : llvm::enumerate(operators))
     placeOf[op] = i;
@@ -84,55 +83,84 @@ bool PartPlan::isClosed(Set members) const {
   return true;
 }
 
+/// Operators that could share a kernel with a member, and are none.
+PartPlan::Set PartPlan::sharingWith(Set members) const {
+  Set near = 0;
+  for (unsigned i = 0; i < operators.size(); ++i)
+    if ((members >> i) & 1)
+      near |= linked[i];
+  return near & ~members;
+}
+
 /// False where there are too many.
 bool PartPlan::findCandidates() {
-  struct Seed {
-    Set members;
-    KernelGroup group;
-  };
-  size_t found = 0;
   for (unsigned last = 0; last < operators.size(); ++last) {
-    // Sets that differ in how they walk grow differently.
-    std::set<std::pair<Set, int>> known;
-    std::vector<Seed> seeds;
-    auto add = [&](Set members, const KernelGroup &group) {
-      if (!isClosed(members))
-        return;
-      std::optional<KernelGroup::Walk> given = group.walkOfRoot();
-      int walk = given ? static_cast<int>(*given->dim) : -1;
-      if (!known.insert({members, walk}).second)
-        return;
-      if (isAllowed(group))
-        candidates[last].push_back({members, cost.of(group), group});
-      seeds.push_back({members, group});
-    };
-    KernelGroup byThumb(operators[last], rules);
-    byThumb.goByThumb(false);
-    add(Set(1) << last, byThumb);
-    add(Set(1) << last, KernelGroup::candidate(operators[last], rules));
-    for (size_t next = 0; next < seeds.size(); ++next) {
-      if (++found > kMostCandidates)
-        return false;
-      Seed seed = seeds[next];
-      Set near = 0;
-      for (unsigned i = 0; i <= last; ++i)
-        if ((seed.members >> i) & 1)
-          near |= linked[i];
-      for (unsigned i = 0; i < last; ++i) {
-        if (!((near & ~seed.members) >> i & 1))
-          continue;
-        hr::OperatorInterface op = operators[i];
-        bool isRead = llvm::any_of(op->getUsers(),
-                                   [&](Operation *user) { return seed.group.contains(user); });
-        if (!isRead && !links.isMergeWorthwhile(seed.group, op))
-          continue;
-        for (const KernelGroup &group : seed.group.extendedBy(op))
-          add(seed.members | Set(1) << i, group);
-      }
+    if (!findCandidates(last, std::nullopt))
+      return false;
+    if (rules.loops != KernelRules::Loops::Shared || !rules.isRegular(operators[last]))
+      continue;
+    for (unsigned dim = 0; dim < rules.movementOf(operators[last]).domain.size(); ++dim)
+      if (KernelGroup::Walk walk{dim}; KernelGroup(operators[last], rules, walk).canWalk())
+        if (!findCandidates(last, walk))
+          return false;
+  }
+  return true;
+}
+
+static std::optional<unsigned> dimOf(std::optional<KernelGroup::Walk> walk) {
+  return walk ? walk->dim : std::nullopt;
+}
+
+bool PartPlan::findCandidates(unsigned last, std::optional<KernelGroup::Walk> walk) {
+  // A set is the one without its first operator, and that.
+  llvm::DenseMap<Set, GroupAssembly> assemblies;
+  std::function<const GroupAssembly &(Set)> assembly = [&](Set members) -> const GroupAssembly & {
+    auto known = assemblies.find(members);
+    if (known != assemblies.end())
+      return known->second;
+    unsigned first = llvm::countr_zero(members);
+    Set others = members & (members - 1);
+    GroupAssembly made = others ? assembly(others) : GroupAssembly(rules, walk);
+    made.add(operators[first]);
+    return assemblies.try_emplace(members, std::move(made)).first->second;
+  };
+  SmallVector<Set> sets{Set(1) << last};
+  llvm::DenseSet<Set> known(sets.begin(), sets.end());
+  for (size_t next = 0; next < sets.size(); ++next) {
+    if (++counts.sets > setsBefore + kMostSets)
+      return false;
+    Set members = sets[next];
+    std::optional<KernelGroup> group = assembly(members).whole();
+    // One that walks otherwise is found by that walk.
+    if (group && dimOf(group->walkOfRoot()) == dimOf(walk) && isAllowed(*group)) {
+      candidates[last].push_back({members, cost.of(*group), std::move(*group)});
+      ++counts.candidates;
+    }
+    Set near = sharingWith(members);
+    for (unsigned i = 0; i < last; ++i) {
+      Set larger = members | Set(1) << i;
+      if ((near >> i) & 1 && isClosed(larger) && known.insert(larger).second)
+        sets.push_back(larger);
     }
   }
-  counts.candidates += found;
   return true;
+}
+
+/// A kernel that takes no less time than its operators alone is in no plan that is needed.
+void PartPlan::leaveThoseBetterApart() {
+  SmallVector<double> alone(operators.size(), std::numeric_limits<double>::infinity());
+  for (auto [i, same] : llvm::enumerate(candidates))
+    for (const Candidate &candidate : same)
+      if (llvm::has_single_bit(candidate.members))
+        alone[i] = std::min(alone[i], candidate.microseconds);
+  for (SmallVector<Candidate> &same : candidates)
+    llvm::erase_if(same, [&](const Candidate &candidate) {
+      double apart = 0;
+      for (unsigned i = 0; i < operators.size(); ++i)
+        if ((candidate.members >> i) & 1)
+          apart += alone[i];
+      return !llvm::has_single_bit(candidate.members) && candidate.microseconds >= apart;
+    });
 }
 
 void PartPlan::setPrices() {
@@ -195,56 +223,36 @@ bool PartPlan::isAcyclic() const {
   return true;
 }
 
-/// The chosen kernels as a recipe that names them gives them. A candidate that cannot be had that
-/// way is none; nothing is returned then.
-std::optional<SmallVector<KernelGroup>> PartPlan::assembled() {
-  SmallVector<KernelGroup> groups;
-  for (const Candidate *candidate : best) {
-    SmallVector<hr::OperatorInterface> members;
-    for (unsigned i = operators.size(); i-- > 0;)
-      if ((candidate->members >> i) & 1)
-        members.push_back(operators[i]);
-    std::optional<KernelGroup> group = assembleGroup(members, rules, candidate->group.walkOfRoot());
-    if (!group || !isAllowed(*group) || cost.of(*group) > candidate->microseconds * (1 + kNoise)) {
-      SmallVector<Candidate> &same = candidates[llvm::Log2_32(candidate->members)];
-      same.erase(same.begin() + (candidate - same.data()));
-      return std::nullopt;
-    }
-    groups.push_back(std::move(*group));
-  }
-  return groups;
-}
-
 std::optional<SmallVector<KernelGroup>> PartPlan::fasterThan(double microseconds) {
   tooLarge = !findCandidates();
   if (tooLarge)
     return std::nullopt;
+  leaveThoseBetterApart();
   for (SmallVector<Candidate> &same : candidates)
     llvm::sort(same, [](const Candidate &a, const Candidate &b) {
       auto price = [](const Candidate &c) { return c.microseconds / llvm::popcount(c.members); };
       return std::pair(price(a), a.members) < std::pair(price(b), b.members);
     });
   setPrices();
-  while (true) {
-    best.clear();
-    visited = 0;
-    bestMicroseconds = microseconds;
-    choose(static_cast<Set>((uint64_t(1) << operators.size()) - 1), 0);
-    if (best.empty())
-      return std::nullopt;
-    if (std::optional<SmallVector<KernelGroup>> groups = assembled())
-      return groups;
-  }
+  bestMicroseconds = microseconds;
+  choose(static_cast<Set>((uint64_t(1) << operators.size()) - 1), 0);
+  if (best.empty())
+    return std::nullopt;
+  SmallVector<KernelGroup> groups;
+  for (const Candidate *candidate : best)
+    groups.push_back(candidate->group);
+  return groups;
 }
 
 std::string PlanCounts::text() const {
   if (parts == 0)
     return "";
   return llvm::formatv("fusion: {0} connected parts of the program in which operators could share "
-                       "kernels in several ways, {1} of them planned piece by piece; {2} candidate "
-                       "kernels; {3} plans priced, of which {4} were too slow and {5} cyclic; "
-                       "predicted {6:f2} us, {7:f2} us before planning",
-                       parts, tooLarge, candidates, plans, tooSlow, cyclic, after, before);
+                       "kernels in several ways, {1} of them planned piece by piece; {2} sets of "
+                       "operators looked at, {3} of them candidate kernels; {4} plans priced, of "
+                       "which {5} were too slow and {6} cyclic; "
+                       "predicted {7:f2} us, {8:f2} us before planning",
+                       parts, tooLarge, sets, candidates, plans, tooSlow, cyclic, after, before);
 }
 
 } // namespace headrace

@@ -1,13 +1,15 @@
 // The fastest kernels of a few connected operators, by predicted time: exactly.
 //
-// Every kernel that could compute some of the operators is a candidate. Candidates are found in one
-// pass from the inputs on: each operator is the last of those that grow from it, one operator at a
-// time, by what they read from each other and read in common; a memo table keeps each set of
-// operators once. A plan takes every operator in one candidate. The search for the fastest is
-// branch and bound: from the last operator on, a plan is left where the operators that remain, at
-// the least that any candidate charges for them, make the plan no faster than the best one known.
+// Every kernel that could compute some of the operators is a candidate, with the way it walks rows
+// if it does: as GroupAssembly puts it together, whatever way led to it. Candidates are found from
+// each operator on as the last of theirs: one operator is added at a time that could share a kernel
+// with one that is there, and a memo table keeps each set of operators once. A plan takes every
+// operator in one candidate. The search for the fastest is branch and bound: from the last operator
+// on, a plan is left where the operators that remain, at the least that any candidate charges for
+// them, make the plan no faster than the best one known.
 #pragma once
 
+#include "transform/kernels/GroupAssembly.h"
 #include "transform/kernels/GroupCost.h"
 #include "transform/kernels/KernelLinks.h"
 
@@ -17,7 +19,8 @@ namespace headrace {
 struct PlanCounts {
   size_t parts = 0;             // connected operators that could share kernels in more than one way
   size_t tooLarge = 0;          // of these, those that were planned piece by piece
-  size_t candidates = 0;        // kernels
+  size_t sets = 0;              // of operators, that were looked at as kernels
+  size_t candidates = 0;        // of these, those that can be one
   size_t plans = 0;             // that were priced, whole or begun
   size_t tooSlow = 0;           // of these, those that were left for their time
   size_t cyclic = 0;            // and for kernels that would wait for each other
@@ -54,11 +57,13 @@ private:
   };
 
   bool findCandidates();
+  bool findCandidates(unsigned last, std::optional<KernelGroup::Walk> walk);
   bool isClosed(Set members) const;
+  Set sharingWith(Set members) const;
+  void leaveThoseBetterApart();
   void setPrices();
   void choose(Set left, double spent);
   bool isAcyclic() const;
-  std::optional<llvm::SmallVector<KernelGroup>> assembled();
 
   llvm::ArrayRef<hr::OperatorInterface> operators;
   const KernelRules &rules;
@@ -74,6 +79,7 @@ private:
   llvm::SmallVector<const Candidate *> chosen, best;
   double bestMicroseconds = 0;
   size_t visited = 0;
+  size_t setsBefore = 0; // that other parts looked at
   bool tooLarge = false;
 };
 

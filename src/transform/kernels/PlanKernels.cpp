@@ -10,8 +10,9 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Kernels that parts which are improved piece by piece may look at: a limit on compile time.
-constexpr size_t kCandidatesPerOperator = 4, kCandidatesAtLeast = 512;
+/// Sets of operators that are looked at as kernels where a part is improved piece by piece: a limit
+/// on compile time.
+constexpr size_t kSetsPerOperator = 8, kSetsAtLeast = 1024;
 
 /// A plan that is predicted to take more than this share of the first one's time is no better: the
 /// cost model does not see smaller differences.
@@ -154,9 +155,8 @@ private:
     for (size_t group : groups)
       considerAll(group, false);
     double saved = 0;
-    size_t limit = counts.candidates + kCandidatesAtLeast +
-                   kCandidatesPerOperator * operatorsOf(groups).size();
-    while (!pending.empty() && counts.candidates < limit) {
+    size_t limit = counts.sets + kSetsAtLeast + kSetsPerOperator * operatorsOf(groups).size();
+    while (!pending.empty() && counts.sets < limit) {
       auto [a, b] = pending.begin()->second;
       pending.erase(pending.begin());
       if (!members.contains(a) || !members.contains(b))

@@ -1,6 +1,5 @@
 // The plan of a part is the fastest that there is: compared with every plan, over random programs.
 #include "analysis/cost/ProcessorRates.h"
-#include "transform/kernels/Grouping.h"
 #include "transform/kernels/PartPlan.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -127,17 +126,39 @@ private:
   std::string body;
 };
 
-/// Goes through every way to put the operators into kernels.
+/// Goes through every way to put the operators into kernels: every set of them that could be one,
+/// walking along any axis.
 class EveryPlan {
 public:
   EveryPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules &rules, GroupCost &cost,
             const KernelLinks &links)
-      : operators(operators), rules(rules), cost(cost), links(links) {
-    for (unsigned last = 0; last < operators.size(); ++last) {
-      KernelGroup byThumb(operators[last], rules);
-      byThumb.goByThumb(false);
-      grow(1u << last, byThumb);
-      grow(1u << last, KernelGroup::candidate(operators[last], rules));
+      : operators(operators) {
+    SmallVector<unsigned> linked(operators.size());
+    for (auto [i, a] : llvm::enumerate(operators))
+      for (auto [j, b] : llvm::enumerate(operators))
+        if (i < j && (links.mayMerge(a, b) || (isRead(a, b) && links.mayJoin(a, b)))) {
+          linked[i] |= 1u << j;
+          linked[j] |= 1u << i;
+        }
+    for (unsigned members = 1; members < 1u << operators.size(); ++members) {
+      if (!isConnected(members, linked))
+        continue;
+      SmallVector<hr::OperatorInterface> reversed;
+      for (unsigned i = operators.size(); i-- > 0;)
+        if ((members >> i) & 1)
+          reversed.push_back(operators[i]);
+      auto consider = [&](std::optional<KernelGroup::Walk> walk) {
+        std::optional<KernelGroup> group = assembleGroup(reversed, rules, walk);
+        if (!group || (walk && !group->walkAxis()))
+          return;
+        auto known = kernels.try_emplace(members, std::numeric_limits<double>::infinity()).first;
+        known->second = std::min(known->second, cost.of(*group));
+      };
+      std::optional<KernelGroup> otherwise = assembleGroup(reversed, rules, std::nullopt);
+      if (otherwise && !otherwise->walkAxis())
+        consider(std::nullopt);
+      for (unsigned dim = 0; dim < rules.movementOf(reversed.front()).domain.size(); ++dim)
+        consider(KernelGroup::Walk{dim});
     }
   }
 
@@ -147,40 +168,26 @@ public:
   }
 
 private:
-  /// Adds any operator before the last one, in any order.
-  void grow(unsigned members, const KernelGroup &group) {
-    int walk = group.walkOfRoot() ? static_cast<int>(*group.walkOfRoot()->dim) : -1;
-    if (!seen.insert({members, walk}).second)
-      return;
-    consider(members, group);
-    unsigned last = llvm::Log2_32(members);
-    for (unsigned i = 0; i < last; ++i) {
-      hr::OperatorInterface op = operators[i];
-      bool isRead =
-          llvm::any_of(op->getUsers(), [&](Operation *user) { return group.contains(user); });
-      if ((members >> i) & 1 || (!isRead && !links.isMergeWorthwhile(group, op)))
-        continue;
-      for (const KernelGroup &larger : group.extendedBy(op))
-        grow(members | 1u << i, larger);
-    }
+  static bool isRead(hr::OperatorInterface op, hr::OperatorInterface by) {
+    return llvm::is_contained(by->getOperands(), op->getResult(0));
   }
 
-  void consider(unsigned members, const KernelGroup &group) {
-    SmallVector<hr::OperatorInterface> reversed;
-    for (unsigned i = operators.size(); i-- > 0;)
-      if ((members >> i) & 1)
-        reversed.push_back(operators[i]);
-    double microseconds = cost.of(group);
-    std::optional<KernelGroup> assembled = assembleGroup(reversed, rules, group.walkOfRoot());
-    if (!assembled || cost.of(*assembled) > microseconds * (1 + 1e-9))
-      return;
-    auto [known, isNew] = kernels.try_emplace(members, microseconds);
-    known->second = std::min(known->second, microseconds);
+  static bool isConnected(unsigned members, ArrayRef<unsigned> linked) {
+    unsigned reached = members & -members;
+    for (unsigned before = 0; before != reached;) {
+      before = reached;
+      for (auto [i, others] : llvm::enumerate(linked))
+        if ((reached >> i) & 1)
+          reached |= others & members;
+    }
+    return reached == members;
   }
 
   void choose(unsigned left, double spent) {
+    if (spent >= best)
+      return;
     if (left == 0) {
-      if (spent < best && isAcyclic())
+      if (isAcyclic())
         best = spent;
       return;
     }
@@ -217,10 +224,6 @@ private:
   }
 
   ArrayRef<hr::OperatorInterface> operators;
-  const KernelRules &rules;
-  GroupCost &cost;
-  const KernelLinks &links;
-  std::set<std::pair<unsigned, int>> seen;
   std::map<unsigned, double> kernels;
   SmallVector<unsigned> chosen;
   double best = std::numeric_limits<double>::infinity();
