@@ -116,10 +116,10 @@ public:
 private:
   static const Target &host() { return findTarget(hostEngine); }
 
-  std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) const {
+  static std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) {
     std::vector<KernelImage> images;
     for (ModuleOp kernel : kernels) {
-      std::string code = toText(codeOf(kernel, settings));
+      std::string code = codeOf(kernel);
       images.push_back({kernel.getSymName()->str(), {"v_" + FileCache::key({code}), code}, {}, {}});
     }
     return images;
