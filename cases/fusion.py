@@ -91,7 +91,7 @@ EXPRESSIONS = (
     ),
 )
 
-# What models and training loops are made of.
+# Parts of models and training loops.
 PROGRAMS = (
     Program(
         "attention_bias_mask",

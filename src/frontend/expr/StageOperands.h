@@ -32,7 +32,7 @@ public:
 
   /// An index that depends on data is an operand, checked before this stage reads by it.
   void addDataIndex(const DataIndex &index, const Accesses &accesses);
-  /// Those of all reads of the value.
+  /// The tensors of all reads of the value.
   void collect(const Expr &value, const Accesses &accesses);
 
   llvm::ArrayRef<StageOperand> operands() const { return operandList; }

@@ -37,7 +37,7 @@ private:
     ByteRounding rounding;
   };
 
-  /// What is rounded, before it is clipped: limits are those of the byte.
+  /// The number that is rounded, before it is clipped: limits are those of the byte.
   std::optional<Rounded> readRounding(Value bytes) const;
   Value readClips(Value x, ByteRounding &result) const;
   Value readLimit(Value x, double &limit, bool isUpper) const;
@@ -140,7 +140,7 @@ Value Reader::readClips(Value x, ByteRounding &result) const {
   }
 }
 
-/// What the sums stand for, and another tensor's numbers.
+/// The sums as numbers, plus another tensor's numbers.
 bool Reader::readSum(Value x) {
   if (auto sum = bodies.opOf<arith::AddFOp>(x))
     for (auto [first, second] :

@@ -104,7 +104,7 @@ private:
       work.arithmetic.push_back({kind, type, operations, efficiency});
   }
 
-  /// What is the same for a whole row is computed once for it.
+  /// Values that are the same for a whole row are computed once for it.
   static ScalarOperations operationsOf(linalg::GenericOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     unsigned last = op.getNumLoops() > 0 ? op.getNumLoops() - 1 : 0;

@@ -151,7 +151,7 @@ private:
   Value part(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes) {
     return c.slice(x, starts, sizes, SmallVector<int64_t>(starts.size(), 1));
   }
-  /// What belongs to a direction, without that dimension.
+  /// The slice of a direction, without that dimension.
   Value ofDirection(Value x, int64_t direction) {
     SymbolicShape shape = shapeOf(x), starts(shape.size(), c.dim(0));
     starts[0] = c.dim(direction);
