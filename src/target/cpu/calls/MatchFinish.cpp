@@ -84,8 +84,9 @@ std::optional<Reader::Rounded> Reader::readRounding(Value bytes) const {
   if (!integer || !narrow.getType().isInteger(8))
     return std::nullopt;
   double low, high;
-  Value x = readLimit(integer.getIn(), low, false);
-  if (!x || !(x = readLimit(x, high, true)))
+  Value below = readLimit(integer.getIn(), low, false);
+  Value x = below ? readLimit(below, high, true) : Value();
+  if (!x)
     return std::nullopt;
   // NaN becomes 0; there is none.
   if (auto select = bodies.opOf<arith::SelectOp>(x)) {
