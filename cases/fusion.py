@@ -26,6 +26,20 @@ class Program:
         return path
 
 
+def weighted_chain(name: str, element: str, rows: int, columns: int) -> Program:
+    """X' (w * (X v)): two products with one matrix."""
+    return Program(
+        name,
+        f"""g ({element}[{rows},{columns}] X, {element}[{rows},1] w, {element}[{columns},1] v)
+          => ({element}[{columns},1] r) {{
+          xv = MatMul(X, v)
+          wxv = Mul(w, xv)
+          xt = Transpose <perm=[1,0]> (X)
+          r = MatMul(xt, wxv)
+        }}""",
+    )
+
+
 # Expressions of linear algebra over matrices that do not fit into caches.
 EXPRESSIONS = (
     Program(
@@ -45,15 +59,7 @@ EXPRESSIONS = (
           b = ReduceSum <keepdims=0> (xz)
         }""",
     ),
-    Program(
-        "weighted_chain",
-        """g (double[200000,100] X, double[200000,1] w, double[100,1] v) => (double[100,1] r) {
-          xv = MatMul(X, v)
-          wxv = Mul(w, xv)
-          xt = Transpose <perm=[1,0]> (X)
-          r = MatMul(xt, wxv)
-        }""",
-    ),
+    weighted_chain("weighted_chain", "double", rows=200000, columns=100),
     Program(
         "chain_of_two_columns",
         """g (double[200000,100] X, double[100,2] V) => (double[100,2] r) {
@@ -91,7 +97,7 @@ EXPRESSIONS = (
     ),
 )
 
-# What models and training loops are made of.
+# Parts of models and training loops.
 PROGRAMS = (
     Program(
         "attention_bias_mask",
@@ -338,3 +344,5 @@ PROGRAMS = (
         }""",
     ),
 )
+
+BY_NAME = {program.name: program for program in EXPRESSIONS + PROGRAMS}

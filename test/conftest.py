@@ -1,4 +1,4 @@
-"""What all folders of tests share: the benchmark models, and how the tests of each folder ended."""
+"""Fixtures that all folders of tests share: the benchmark models, and how the tests of each folder ended."""
 
 from __future__ import annotations
 

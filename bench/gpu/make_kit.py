@@ -27,7 +27,7 @@ from cases.gpu.programs import CASES, Case
 from cases.networks import MODELS
 
 root = Path(__file__).resolve().parents[2]
-# What the kit's programs import of the package `cases`.
+# Modules of the package `cases` that the kit's programs import.
 SHARED = ("__init__.py", "networks.py", "gpu/__init__.py", "gpu/formulas.py", "gpu/programs.py")
 
 

@@ -14,7 +14,7 @@ from cases.gpu import operators
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """What a file of NumPy's takes: bf16 as its bits."""
+    """The array as a file of NumPy's takes it: bf16 as its bits."""
     return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
 
 

@@ -1,1 +1,1 @@
-"""What is run on GPUs: programs with times to keep, and operators."""
+"""Work for GPUs: programs with times to keep, and operators."""

@@ -174,7 +174,7 @@ class Model:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the writer of an ONNX file noted in it, such as the names of classes; a package has none."""
+        """Notes of the writer of an ONNX file, such as the names of classes; a package has none."""
         return self._core.metadata
 
     @property

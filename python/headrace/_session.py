@@ -29,7 +29,7 @@ class SessionOptions:
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """What the writer of a model's file noted in it."""
+    """Notes of the writer of a model's file."""
 
     custom_metadata_map: dict[str, str]
 

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// What a target asks of the levels above it: how operators become kernels for it.
+/// A target's demands on the levels above it: how operators become kernels for it.
 struct KernelPolicy {
   /// Images have their channels last, so that vectors run over them.
   bool channelsLast = true;
@@ -25,7 +25,7 @@ struct KernelPolicy {
   bool packsWeights = true;
   /// Ways to compute an operator are compared with all threads at work, not with one.
   bool comparesAllThreads = false;
-  /// What the recipes of its kernels speak of.
+  /// The subject of its kernels' recipes.
   enum class Recipes { Loops, Launches, Nothing } recipes = Recipes::Loops;
 };
 

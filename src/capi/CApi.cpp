@@ -1,15 +1,14 @@
 // The C interface: include/headrace/headrace.h.
-#include "headrace/headrace.h"
 #include "package/Package.h"
 #include "runtime/program/Engine.h"
-#include "runtime/system/Error.h"
 
+#include "capi/Status.h"
 #include "script/PackagedScript.h"
 #include <cstring>
 #include <map>
-#include <new>
 
 using namespace headrace;
+using namespace headrace::capi;
 
 namespace {
 
@@ -66,64 +65,6 @@ struct headrace_result {
 };
 
 namespace {
-
-thread_local std::string lastError;
-
-headrace_status fail(headrace_status status, const char *message) noexcept {
-  try {
-    lastError = message;
-  } catch (...) {
-    lastError.clear();
-  }
-  return status;
-}
-
-headrace_status statusOf(ErrorKind kind) {
-  switch (kind) {
-  case ErrorKind::InvalidFile:
-  case ErrorKind::InvalidModel:
-  case ErrorKind::InvalidScript:
-    return HEADRACE_INVALID_FILE;
-  case ErrorKind::Unsupported:
-    return HEADRACE_UNSUPPORTED;
-  case ErrorKind::InvalidArgument:
-    return HEADRACE_INVALID_ARGUMENT;
-  case ErrorKind::ShapeMismatch:
-    return HEADRACE_SHAPE_MISMATCH;
-  case ErrorKind::TypeMismatch:
-    return HEADRACE_TYPE_MISMATCH;
-  case ErrorKind::MissingInput:
-    return HEADRACE_MISSING_INPUT;
-  case ErrorKind::Io:
-    return HEADRACE_IO_ERROR;
-  case ErrorKind::OutOfRange:
-    return HEADRACE_OUT_OF_RANGE;
-  case ErrorKind::DivisionByZero:
-    return HEADRACE_DIVISION_BY_ZERO;
-  }
-  return HEADRACE_INTERNAL_ERROR;
-}
-
-/// No exception may leave through C.
-template <class Action> headrace_status guarded(Action action) noexcept {
-  try {
-    action();
-    return HEADRACE_OK;
-  } catch (const Error &error) {
-    return fail(statusOf(error.kind()), error.what());
-  } catch (const std::bad_alloc &) {
-    return fail(HEADRACE_OUT_OF_MEMORY, "not enough memory");
-  } catch (const std::exception &error) {
-    return fail(HEADRACE_INTERNAL_ERROR, error.what());
-  } catch (...) {
-    return fail(HEADRACE_INTERNAL_ERROR, "unknown error");
-  }
-}
-
-void require(bool holds, const char *what) {
-  if (!holds)
-    throw Error(ErrorKind::InvalidArgument, what);
-}
 
 static_assert(HEADRACE_F64 == static_cast<int>(DType::F64) &&
               HEADRACE_F16 == static_cast<int>(DType::F16) &&
@@ -257,7 +198,7 @@ const headrace_spec *specAt(const std::vector<std::unique_ptr<OwnedSpec>> &specs
 
 const char *headrace_version(void) { return HEADRACE_VERSION; }
 int32_t headrace_abi_version(void) { return HEADRACE_ABI_VERSION; }
-const char *headrace_last_error(void) { return lastError.c_str(); }
+const char *headrace_last_error(void) { return lastErrorText(); }
 
 headrace_status headrace_package_open(const char *path, headrace_package **package) {
   return openWith(

@@ -4,6 +4,7 @@
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/MappedFile.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/xxhash.h"
 #include "mlir/IR/AsmState.h"
@@ -48,6 +49,25 @@ DenseResourceElementsHandle ConstantPool::nameNext(const Tensor &tensor) {
   names.push_back(
       DenseResourceElementsHandle::getManagerInterface(getContext()).insert(name, blobOf(tensor)));
   return names.back();
+}
+
+static std::string nameByContents(const Tensor &tensor) {
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(ArrayRef(static_cast<const uint8_t *>(tensor.data()), tensor.bytes()));
+  return "data_" + llvm::utohexstr(hash.high64) + llvm::utohexstr(hash.low64);
+}
+
+ElementsAttr ConstantPool::addByContents(const Tensor &tensor, RankedTensorType type) {
+  std::string name = nameByContents(tensor);
+  std::lock_guard lock(mutex);
+  std::optional<DenseResourceElementsHandle> &known = contentNames[name];
+  if (!known)
+    known =
+        DenseResourceElementsHandle::getManagerInterface(getContext()).insert(name, blobOf(tensor));
+  else if (!tensors.contains(known->getKey()))
+    known->getResource()->setBlob(blobOf(tensor));
+  tensors.try_emplace(known->getKey(), count, tensor);
+  return DenseResourceElementsAttr::get(type, *known);
 }
 
 std::shared_ptr<const void> ConstantPool::ownerOf(StringRef key) const {

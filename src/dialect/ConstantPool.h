@@ -28,6 +28,9 @@ public:
 
   /// The tensor as an attribute that refers to it, or to equal elements that are in memory.
   mlir::ElementsAttr add(const Tensor &tensor, mlir::RankedTensorType type);
+  /// The same under a name after its contents, for passes that run on many threads: in whatever
+  /// order they add theirs, the program looks the same.
+  mlir::ElementsAttr addByContents(const Tensor &tensor, mlir::RankedTensorType type);
   /// The memory that an attribute refers to, which the result keeps alive; null for what the pool
   /// does not hold.
   std::shared_ptr<const void> ownerOf(llvm::StringRef key) const;
@@ -69,9 +72,10 @@ private:
   llvm::StringMap<std::pair<size_t, Tensor>> tensors; // with how many came before
   size_t count = 0;
   std::vector<mlir::DenseResourceElementsHandle> names; // in the order of that count
-  size_t begin = SIZE_MAX;                              // of the compilation, in the same count
-  std::unordered_multimap<uint64_t, Contents> made;     // by compilations; by hash
-  llvm::StringMap<std::weak_ptr<const Tensor>> copies;  // by the names of what they are copies of
+  llvm::StringMap<std::optional<mlir::DenseResourceElementsHandle>> contentNames;
+  size_t begin = SIZE_MAX;                             // of the compilation, in the same count
+  std::unordered_multimap<uint64_t, Contents> made;    // by compilations; by hash
+  llvm::StringMap<std::weak_ptr<const Tensor>> copies; // by the names of what they are copies of
 };
 
 } // namespace headrace

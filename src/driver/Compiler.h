@@ -50,7 +50,7 @@ private:
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<KeptCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
-  /// What the phases made; says nothing of what was before.
+  /// The program that the phases made, with no word of the one before.
   LoweredProgram described(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;

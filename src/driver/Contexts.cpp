@@ -17,7 +17,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// What a MobileNet leaves in its context is 5 MB, and nothing more the second time.
+/// A MobileNet leaves 5 MB in its context, and nothing more the second time.
 constexpr int kMostPrograms = 32;
 constexpr size_t kMostIdle = 4;
 

@@ -68,7 +68,7 @@ void FixedVersions::compileFor(const std::vector<int64_t> &sizes) {
   } catch (const Interrupted &) {
     isPutOff = true;
   } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
-    // What cannot be had for these sizes the open version goes on to serve.
+    // The open version goes on to serve sizes whose own version cannot be had.
   }
   std::lock_guard lock(mutex);
   auto record = std::ranges::find(records, sizes, &Record::sizes);

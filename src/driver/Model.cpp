@@ -1,18 +1,14 @@
 #include "dialect/reference/Evaluator.h"
 #include "driver/BackgroundWork.h"
-#include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/GraphOfProgram.h"
 #include "driver/ModelImpl.h"
-#include "driver/OperatorsOfProgram.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/Specialize.h"
+#include "driver/WithCompiler.h"
 #include "driver/programs/ModelFile.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
-#include "transform/choices/ProgramRecipe.h"
 
 #include <chrono>
 #include <mutex>
@@ -20,21 +16,6 @@
 using namespace mlir;
 
 namespace headrace {
-
-static std::vector<PhaseInfo> described(ArrayRef<Phase> phases) {
-  std::vector<PhaseInfo> result;
-  for (const Phase &phase : phases)
-    result.push_back({phase.name.str(), phase.summary.str()});
-  return result;
-}
-
-std::vector<PhaseInfo> phases(const std::string &target) {
-  Settings settings;
-  settings.target = target;
-  return described(compilerPhases(settings));
-}
-
-std::vector<PhaseInfo> gradientPhases() { return described(gradientPhases({}, /*split=*/true)); }
 
 std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Settings &settings) {
   if (!Package::isNamedLikeOne(path)) {
@@ -161,34 +142,6 @@ std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
   return symbols;
 }
 
-/// Gives the program of these sizes to `use`, with a compiler that follows the recipe. That speaks
-/// of sizes of 2 or more: loops over one element or none are others. A program for those follows it
-/// as far as it can, once it is right for the others.
-template <class Use>
-static auto withCompiler(LevelOneProgram &source, const Settings &settings, const Sizes &sizes,
-                         Use use) {
-  Sizes larger = sizes;
-  for (std::optional<int64_t> &size : larger)
-    if (size && *size < 2)
-      size.reset();
-  auto compile = [&](const Settings &given) {
-    OwningOpRef<ModuleOp> program = specializeProgram(*source.module, sizes);
-    Compiler compiler(source.context, given, source.name);
-    return use(compiler, *program);
-  };
-  if (settings.recipe.empty() || larger == sizes)
-    return compile(settings);
-  try {
-    return compile(settings);
-  } catch (const Error &) {
-    OwningOpRef<ModuleOp> program = specializeProgram(*source.module, larger);
-    Compiler(source.context, settings, source.name).runPhases(*program, "schedule");
-  }
-  Settings lenient = settings;
-  lenient.recipe = followedWherePossible(settings.recipe);
-  return compile(lenient);
-}
-
 static std::shared_ptr<const Executable>
 compileVersion(LevelOneProgram &source, const Settings &settings, const Sizes &key) {
   return withCompiler(source, settings, key, [](Compiler &compiler, ModuleOp program) {
@@ -304,90 +257,6 @@ std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDo
                           symbols, keepDouble);
 }
 
-void Model::Impl::requirePhase(const std::string &phase, bool hasGradient) const {
-  std::vector<PhaseInfo> known = phases(settings.target), before = gradientPhases();
-  if (hasGradient)
-    known.insert(known.begin(), before.begin(), before.end());
-  std::string names;
-  for (const PhaseInfo &info : known) {
-    if (info.name == phase)
-      return;
-    names += (names.empty() ? "" : ", ") + info.name;
-  }
-  throw Error(ErrorKind::InvalidArgument, "unknown phase '" + phase + "'; the phases are " + names);
-}
-
-std::string Model::ir(const std::string &phase, const Sizes &sizes) {
-  impl->requirePhase(phase, impl->gradientIr != nullptr);
-  LevelOneProgram &source = impl->sourceFor("its phases");
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  if (impl->gradientIr)
-    if (auto text = impl->gradientIr(phase))
-      return *text;
-  return withCompiler(
-      source, impl->settings, impl->checked(sizes), [&](Compiler &compiler, ModuleOp program) {
-        compiler.runPhases(program, phase);
-        std::string text = printed(program);
-        Targets targets = targetsOf(impl->settings);
-        if (!targets.isOne() && phase == targets.wanted.phases().back().name)
-          for (const KernelImage &kernel :
-               targets.wanted.compile(targets.kernelsOf(program, targets.wanted)).images)
-            text += "\n// " + kernel.kernel + ", as the engine reads it:\n" + kernel.image.text;
-        return text;
-      });
-}
-
-ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
-  impl->requirePhase(phase, /*hasGradient=*/false);
-  LevelOneProgram &source = impl->sourceFor("its phases");
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  ProgramGraph graph = withCompiler(source, impl->settings, impl->checked(sizes),
-                                    [&](Compiler &compiler, ModuleOp program) {
-                                      compiler.runPhases(program, phase);
-                                      return graphOf(program, targetsOf(impl->settings));
-                                    });
-  graph.model = impl->name;
-  graph.phase = phase;
-  return graph;
-}
-
-explore::OperatorGraph Model::operators(explore::Granularity granularity, const Sizes &sizes) {
-  LevelOneProgram &source = impl->sourceFor("its task graphs");
-  Sizes values = impl->checked(sizes);
-  std::string open;
-  for (auto [name, value] : llvm::zip_equal(impl->symbols, values))
-    if (!value)
-      open += (open.empty() ? "'" : ", '") + name + "'";
-  if (!open.empty())
-    throw Error(ErrorKind::InvalidArgument,
-                impl->name + ": expected values of all sizes for exploration, got none of " + open);
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, values);
-  bool isFused = granularity == explore::Granularity::Fused;
-  Compiler(source.context, impl->settings, impl->name)
-      .runPhases(*program, isFused ? "layout" : "simplify");
-  explore::OperatorGraph graph =
-      operatorsOf(*program, impl->name, isFused ? &findTarget(impl->settings.target) : nullptr);
-  return isFused ? explore::fused(graph) : graph;
-}
-
-std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
-  LevelOneProgram &source = impl->sourceFor("times that are expected");
-  std::vector<int64_t> symbols = bind(inputs), open;
-  Sizes key = impl->versionFor(symbols);
-  for (size_t i = 0; i < symbols.size(); ++i)
-    if (!key[i])
-      open.push_back(symbols[i]);
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  return withCompiler(source, impl->settings, key, [&](Compiler &compiler, ModuleOp program) {
-    return compiler.predict(program, open, threads);
-  });
-}
-
 std::string Model::stagesText() const {
   return impl->staged ? impl->staged->text() : std::string();
 }
@@ -396,19 +265,6 @@ std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs
   if (!impl->staged)
     throw Error(ErrorKind::Unsupported, impl->name + ": expected a model that runs in stages");
   return impl->staged->profile(inputs, calls);
-}
-
-Explanation Model::explain(const Sizes &sizes) {
-  if (impl->staged)
-    return impl->staged->explain();
-  if (impl->packaged)
-    return impl->packaged->explain(impl->checked(sizes));
-  LevelOneProgram &source = impl->sourceFor("its kernels");
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  return withCompiler(
-      source, impl->settings, impl->checked(sizes),
-      [](Compiler &compiler, ModuleOp program) { return compiler.explain(program); });
 }
 
 size_t Model::compiledVersions() const {

@@ -64,7 +64,7 @@ struct KeptTensor {
 
 struct ForwardBackward;
 
-/// What one call of a model in stages spends on a step: a kernel or routine of a program, or a node
+/// The time that one call of a model in stages spends on a step: a kernel or routine, or a node
 /// that runs between programs.
 struct StageStep {
   std::string name;
@@ -98,7 +98,7 @@ public:
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
   const std::vector<TensorSpec> &outputs() const;
-  /// What the writer of a model's file noted in it, by its own keys; a package has none.
+  /// Notes of the writer of a model's file, by the writer's own keys; a package has none.
   const std::map<std::string, std::string> &metadata() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
@@ -186,7 +186,7 @@ struct ForwardBackward {
   std::vector<KeptTensor> kept;
   /// Operators of the forward program whose results the backward one computes again.
   std::vector<std::string> computedAgain;
-  /// What was chosen before the program was split, as steps of a recipe (GradientRecipe::split).
+  /// Choices made before the program was split, as steps of a recipe (GradientRecipe::split).
   std::string choices;
 };
 

@@ -119,7 +119,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
 void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Settings &settings) {
   manager.addPass(createOutlineKernelsPass());
   Targets targets = targetsOf(settings);
-  // What the target cannot run goes to the host.
+  // Kernels that the target cannot run go to the host.
   if (!targets.isOne()) {
     PlaceKernelsPassOptions placement;
     placement.target = targets.wanted.name().str();

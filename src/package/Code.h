@@ -27,7 +27,7 @@ public:
 
   /// Whether all its kernels are functions of the process.
   bool isLoaded() const { return !hasImages; }
-  /// What the program's steps need. Throws Error where some is missing.
+  /// The code that the program's steps need. Throws Error where some is missing.
   ProgramCode codeFor(const Program &program, const std::string &source) const;
 
 private:

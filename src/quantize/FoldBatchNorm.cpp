@@ -11,7 +11,7 @@ static Tensor inSingle(const Tensor *tensor) { return tensor->converted(DType::F
 
 namespace {
 
-/// What normalization does to each channel: multiplies by `factor`, then adds `offset`.
+/// Normalization of each channel: multiplies by `factor`, then adds `offset`.
 struct Affine {
   std::vector<double> factor, offset;
 };

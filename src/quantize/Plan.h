@@ -41,7 +41,7 @@ struct Unit {
 /// Values that share a scale.
 struct Group {
   std::vector<std::string> members;
-  /// Those that decide on the scale: all others are parts of these.
+  /// The values that decide on the scale: all others are parts of these.
   std::vector<std::string> sources;
 };
 

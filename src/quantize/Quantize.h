@@ -11,7 +11,7 @@
 
 namespace headrace::quantize {
 
-/// What became of an operator, or of several that are one in integers.
+/// The outcome for an operator, or for several that are one in integers.
 struct OperatorReport {
   std::string name;               // of the first node, or of its output where it has no name
   std::vector<std::string> kinds; // "Conv", "Relu"

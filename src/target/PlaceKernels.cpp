@@ -16,6 +16,7 @@
 #include "target/Passes.h"
 #include "target/Placement.h"
 #include "transform/gradient/MinimumCut.h"
+#include "transform/kernels/KernelFunction.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -206,7 +207,7 @@ private:
         copy = kernel.clone();
         copy->setAttr(kTargetAttr, name);
         SymbolTable(program).insert(copy); // makes the name unique
-        (*copy.getOps<func::FuncOp>().begin()).setName(*copy.getSymName());
+        kernelFunction(copy).setName(*copy.getSymName());
       }
       launch.setKernel(*copy.getSymName());
     }

@@ -20,7 +20,7 @@ struct Targets {
 
   /// One target alone: the host runs all it is asked to.
   bool isOne() const { return wanted.engine() == fallback.engine(); }
-  /// Those that compile kernels.
+  /// The targets that compile kernels.
   llvm::SmallVector<const Target *> all() const {
     return isOne() ? llvm::SmallVector<const Target *>{&wanted}
                    : llvm::SmallVector<const Target *>{&wanted, &fallback};

@@ -74,8 +74,8 @@ public:
   virtual const Machine &machine() const = 0;
   /// How long work takes on it.
   const CostModel &costModel() const { return *machine().cost; }
-  /// What a scheduled kernel does, for these values of the symbols; its first accesses to operands
-  /// apart. `operations` are those of all its operators.
+  /// The work of a scheduled kernel, for these values of the symbols; its first accesses to
+  /// operands apart. `operations` are those of all its operators.
   virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
                       double operations) const = 0;
   /// Microseconds of a scheduled kernel where more than a model knows them: a simulator counted.
@@ -127,7 +127,7 @@ public:
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The same for a package.
   virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-  /// What is kept of the code of scheduled kernels. Those it has get the notes that lowering makes.
+  /// The code kept of scheduled kernels. Kernels that it has get the notes that lowering makes.
   /// Null where nothing is ever kept.
   virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled,
                                              CodeUse use) const {

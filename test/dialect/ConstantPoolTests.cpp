@@ -125,6 +125,25 @@ TEST_F(ConstantPools, NameConstantsAsInANewContextAfterStartingAgain) {
   EXPECT_EQ(constantTensor(second).as<float>()[1], 6);
 }
 
+TEST_F(ConstantPools, NameByContentsWhateverCameBefore) {
+  ConstantPool &pool = ConstantPool::of(&context);
+  auto type = RankedTensorType::get({2}, IntegerType::get(&context, 8));
+  auto bytes = [](int8_t first) {
+    Tensor tensor = Tensor::allocate(DType::I8, {2});
+    tensor.as<int8_t>()[0] = first;
+    tensor.as<int8_t>()[1] = 9;
+    return tensor;
+  };
+  ElementsAttr one = pool.addByContents(bytes(1), type), two = pool.addByContents(bytes(2), type);
+  EXPECT_NE(one, two);
+  pool.release(0, {});
+  EXPECT_ANY_THROW(constantTensor(one));
+  EXPECT_EQ(pool.addByContents(bytes(2), type), two);
+  EXPECT_EQ(pool.addByContents(bytes(1), type), one);
+  EXPECT_EQ(constantTensor(one).as<int8_t>()[0], 1);
+  EXPECT_EQ(constantTensor(two).as<int8_t>()[0], 2);
+}
+
 TEST_F(ConstantPools, HaveTheirDataAgainAfterPrinting) {
   ElementsAttr value = constant(4);
   ConstantPool::of(&context).withoutData([&] { EXPECT_ANY_THROW(constantTensor(value)); });

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for folder in ("src", "python")
+    for folder in ("src", "python", "tools")
     for path in sorted((ROOT / folder).rglob("*"))
     if path.suffix in {".h", ".cpp", ".c", ".def", ".td", ".py", ".rules"}
 }

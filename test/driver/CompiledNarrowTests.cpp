@@ -189,7 +189,7 @@ TEST(CompiledNarrow, StoredNumbersAreMovedAndConverted) {
   p.check({}, Fill::Special);
 }
 
-/// What the verifier says of a product of these types.
+/// The verifier's message on a product of these types.
 std::string complaintAbout(const std::string &factors, const std::string &attributes,
                            const std::string &result) {
   std::string text = "#m = affine_map<(i) -> (i)>\nfunc.func @main(%a: tensor<4x" + factors +

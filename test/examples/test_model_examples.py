@@ -25,7 +25,7 @@ def run(script: str, *arguments: object, **environment: str) -> subprocess.Compl
 
 
 def lines_of(package: str, script: str, *arguments: object) -> list[str]:
-    """What the example prints; skips the test where its networks cannot be fetched."""
+    """The output of the example; skips the test where its networks cannot be fetched."""
     try:
         fetch.fetched(package)
     except fetch.CannotFetch as reason:

@@ -57,7 +57,7 @@ def listed(full: bool) -> list[real_models.Case]:
 
 
 def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list[str]]:
-    """What the model did, and the ratios of times at the last size. Runs in a process of its own for each number of
+    """The model's outcome, and the ratios of times at the last size. Runs in a process of its own for each number of
     threads, which cannot be another one later."""
     import headrace
 

@@ -3,10 +3,15 @@
 #include <cmath>
 
 namespace headrace::accuracy {
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::cbrt, std::ceil,
-    std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::fabs,
-    std::floor, std::log, std::log10, std::log1p, std::log2, std::nearbyint, std::sin, std::sinh,
-    std::sqrt, std::tan, std::tanh, std::trunc;
+namespace {
+
+using std::erfc, std::fabs;
+#define HEADRACE_FUNCTION(Id, name, value, ...)                                                    \
+  inline double name(double x) { return value; }                                                   \
+  inline long double name(long double x) { return value; }
+#include "runtime/scalar/Functions.def"
+
+} // namespace
 } // namespace headrace::accuracy
 
 #include "Formulas.h"
@@ -15,24 +20,17 @@ namespace headrace::accuracy {
 namespace {
 
 constexpr Function kFunctions[] = {
-#define HEADRACE_FUNCTION(name, formula, small)                                                    \
+#define HEADRACE_MEASURED(name, formula, smallest)                                                 \
   {#name, [](double x) -> double { return formula; },                                              \
-   [](long double x) -> long double { return formula; }, Smallest::small},
-    HEADRACE_FUNCTIONS(HEADRACE_FUNCTION)
-#undef HEADRACE_FUNCTION
+   [](long double x) -> long double { return formula; }, Smallest::smallest},
+#include "MeasuredFunctions.def"
 };
 
-#define HEADRACE_FUNCTION2(name, formula)                                                          \
-  Function2 {                                                                                      \
-    #name, [](double x, double y) -> double { return formula; },                                   \
-        [](long double x, long double y) -> long double { return formula; }                        \
-  }
-
 constexpr Function2 kFunctions2[] = {
-    HEADRACE_FUNCTION2(power, std::pow(x, y)),
-    HEADRACE_FUNCTION2(atan2, std::atan2(x, y)),
-    HEADRACE_FUNCTION2(remainder, std::fmod(x, y)),
-    HEADRACE_FUNCTION2(div, x / y),
+#define HEADRACE_MEASURED2(name, operation, formula)                                               \
+  {#name, [](double x, double y) -> double { return formula; },                                    \
+   [](long double x, long double y) -> long double { return formula; }},
+#include "MeasuredFunctions.def"
 };
 
 } // namespace

@@ -4,27 +4,15 @@
 #include "Measure.h"
 #include <map>
 
-#define HEADRACE_DEVICE_FUNCTIONS(X)                                                               \
-  X(exp)                                                                                           \
-  X(exp2)                                                                                          \
-  X(expm1)                                                                                         \
-  X(log)                                                                                           \
-  X(log1p)                                                                                         \
-  X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh)   \
-      X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erf) X(floor) X(ceil)
-
+// Those that the device has; the others are null.
 extern "C" {
-#define HEADRACE_DECLARE(name)                                                                     \
-  float hr_##name##_f32(float);                                                                    \
-  double hr_##name##_f64(double);
-HEADRACE_DEVICE_FUNCTIONS(HEADRACE_DECLARE)
-#undef HEADRACE_DECLARE
-float hr_powf_f32(float, float);
-double hr_powf_f64(double, double);
-float hr_atan2_f32(float, float);
-double hr_atan2_f64(double, double);
-float hr_remf_f32(float, float);
-double hr_remf_f64(double, double);
+#define HEADRACE_MEASURED(name, formula, smallest)                                                 \
+  [[gnu::weak]] float hr_##name##_f32(float);                                                      \
+  [[gnu::weak]] double hr_##name##_f64(double);
+#define HEADRACE_MEASURED2(name, operation, formula)                                               \
+  [[gnu::weak]] float hr_##operation##_f32(float, float);                                          \
+  [[gnu::weak]] double hr_##operation##_f64(double, double);
+#include "MeasuredFunctions.def"
 }
 
 namespace headrace::accuracy {
@@ -53,14 +41,13 @@ struct DeviceFunction2 {
 };
 
 const std::map<std::string_view, DeviceFunction> kUnary = {
-#define HEADRACE_ENTRY(name) {#name, {hr_##name##_f32, hr_##name##_f64}},
-    HEADRACE_DEVICE_FUNCTIONS(HEADRACE_ENTRY)
-#undef HEADRACE_ENTRY
+#define HEADRACE_MEASURED(name, formula, smallest) {#name, {hr_##name##_f32, hr_##name##_f64}},
+#include "MeasuredFunctions.def"
 };
 const std::map<std::string_view, DeviceFunction2> kBinary = {
-    {"power", {hr_powf_f32, hr_powf_f64}},
-    {"atan2", {hr_atan2_f32, hr_atan2_f64}},
-    {"remainder", {hr_remf_f32, hr_remf_f64}},
+#define HEADRACE_MEASURED2(name, operation, formula)                                               \
+  {#name, {hr_##operation##_f32, hr_##operation##_f64}},
+#include "MeasuredFunctions.def"
 };
 
 template <class T, class Function>
@@ -82,6 +69,8 @@ Tensor applied(Function function, const std::vector<Tensor> &arguments) {
 
 /// Half precision is computed in single, as kernels do.
 template <class Functions> Evaluate evaluateBy(const Functions &functions, DType type) {
+  if (!functions.f32 || !functions.f64)
+    return {};
   return [functions, type](std::vector<Tensor> arguments) {
     if (type == DType::F64)
       return applied<double>(functions.f64, arguments);

@@ -1,30 +1,32 @@
 #include "ManyResults.h"
 
 #ifdef HEADRACE_VECTOR_MATH
-namespace headrace::accuracy {
-namespace {
+#include <cmath>
 
 // Passed in registers, which takes the instructions that this unit is compiled for.
 using Double4 = double __attribute__((vector_size(32)));
+
+// The vector half of the C library: errors of 4 units at most. Functions that it lacks are null.
+#define HEADRACE_FUNCTION(Id, name, ...) extern "C" [[gnu::weak]] Double4 _ZGVdN4v_##name(Double4);
+#include "runtime/scalar/Functions.def"
+extern "C" Double4 _ZGVdN4v_erfc(Double4); // CMake looks for it
+
+namespace headrace::accuracy {
+namespace {
+
 using Float4 = float __attribute__((vector_size(16)));
 using Bits4 = int64_t __attribute__((vector_size(32)));
 
-// The vector half of the C library: errors of 4 units at most.
-#define HEADRACE_VECTOR_FUNCTIONS(X)                                                               \
-  X(exp)                                                                                           \
-  X(exp2)                                                                                          \
-  X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
-      X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erf) X(erfc)
-#define HEADRACE_VECTOR_FUNCTION(name)                                                             \
-  extern "C" Double4 _ZGVdN4v_##name(Double4);                                                     \
-  inline Double4 name(Double4 x) { return _ZGVdN4v_##name(x); }
-HEADRACE_VECTOR_FUNCTIONS(HEADRACE_VECTOR_FUNCTION)
-inline Double4 sqrt(Double4 x) { return __builtin_elementwise_sqrt(x); }
+#define HEADRACE_FUNCTION(Id, name, value, ...)                                                    \
+  inline Double4 name(Double4 four) {                                                              \
+    if (_ZGVdN4v_##name)                                                                           \
+      return _ZGVdN4v_##name(four);                                                                \
+    auto one = [](double x) { return value; };                                                     \
+    return Double4{one(four[0]), one(four[1]), one(four[2]), one(four[3])};                        \
+  }
+#include "runtime/scalar/Functions.def"
+inline Double4 erfc(Double4 x) { return _ZGVdN4v_erfc(x); }
 inline Double4 fabs(Double4 x) { return __builtin_elementwise_abs(x); }
-inline Double4 floor(Double4 x) { return __builtin_elementwise_floor(x); }
-inline Double4 ceil(Double4 x) { return __builtin_elementwise_ceil(x); }
-inline Double4 nearbyint(Double4 x) { return __builtin_elementwise_roundeven(x); }
-inline Double4 trunc(Double4 x) { return __builtin_elementwise_trunc(x); }
 
 } // namespace
 } // namespace headrace::accuracy
@@ -54,10 +56,9 @@ void applyToMany(const float *x, double *exact, int64_t count) {
     exact[i] = formula(Double4{} + static_cast<double>(x[i]))[0];
 }
 
-#define HEADRACE_FORMULA(name, formula, small)                                                     \
+#define HEADRACE_MEASURED(name, formula, smallest)                                                 \
   Double4 formula_##name(Double4 x) { return formula; }
-HEADRACE_FUNCTIONS(HEADRACE_FORMULA)
-#undef HEADRACE_FORMULA
+#include "MeasuredFunctions.def"
 
 /// Whether each of four is to be looked at; the same rules as unitsBetween, on the safe side.
 Bits4 areSuspect(Double4 got, Double4 exact, int64_t smallest, double units) {
@@ -97,11 +98,10 @@ int64_t findSuspects(const float *got, const double *exact, int64_t count, int s
 std::optional<ManyResults> manyResults(std::string_view function) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
     return std::nullopt;
-#define HEADRACE_ENTRY(name, formula, small)                                                       \
+#define HEADRACE_MEASURED(name, formula, smallest)                                                 \
   if (function == #name)                                                                           \
     return ManyResults{applyToMany<formula_##name>, findSuspects};
-  HEADRACE_FUNCTIONS(HEADRACE_ENTRY)
-#undef HEADRACE_ENTRY
+#include "MeasuredFunctions.def"
   return std::nullopt;
 }
 

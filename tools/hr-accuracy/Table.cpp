@@ -48,16 +48,16 @@ const std::vector<std::string> &columns() {
   return names;
 }
 
-std::string tableText(const Errors &errors, const std::vector<std::string> &functions) {
+std::string textOf(const Table &table) {
   std::string text = "| function |", rule = "|---|";
   for (const std::string &column : columns()) {
     text += " " + column + " |";
     rule += "---|";
   }
   text += "\n" + rule + "\n";
-  for (const std::string &function : functions) {
-    auto row = errors.find(function);
-    if (row == errors.end()) // not measured yet
+  for (const std::string &function : table.functions) {
+    auto row = table.errors.find(function);
+    if (row == table.errors.end()) // not measured yet
       continue;
     text += "| `" + function + "` |";
     for (const std::string &column : columns()) {
@@ -73,12 +73,12 @@ std::string tableText(const Errors &errors, const std::vector<std::string> &func
   return text;
 }
 
-Errors readTable(const std::filesystem::path &file) {
+Table readTable(const std::filesystem::path &file) {
   std::string text = contentOf(file);
   auto [begin, end] = placeOfTable(file, text);
   std::istringstream lines(text.substr(begin, end - begin));
   std::vector<std::string> names;
-  Errors errors;
+  Table table;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.starts_with("|---"))
       continue;
@@ -87,17 +87,18 @@ Errors readTable(const std::filesystem::path &file) {
       names = cells;
       continue;
     }
+    table.functions.push_back(cells[0]);
     for (size_t i = 1; i < cells.size() && i < names.size(); ++i)
       if (!cells[i].empty())
-        errors[cells[0]][names[i]] = std::stod(cells[i]);
+        table.errors[cells[0]][names[i]] = std::stod(cells[i]);
   }
-  return errors;
+  return table;
 }
 
-void writeTable(const std::filesystem::path &file, const std::string &table) {
+void writeTable(const std::filesystem::path &file, const Table &table) {
   std::string text = contentOf(file);
   auto [begin, end] = placeOfTable(file, text);
-  text.replace(begin, end - begin, table);
+  text.replace(begin, end - begin, textOf(table));
   std::ofstream(file) << text;
 }
 

@@ -8,18 +8,21 @@
 
 namespace headrace::accuracy {
 
-/// Errors in units of the last place, by function and column ("cpu f32").
-using Errors = std::map<std::string, std::map<std::string, double>>;
+struct Table {
+  /// Errors in units of the last place, by function and column ("cpu f32").
+  std::map<std::string, std::map<std::string, double>> errors;
+  std::vector<std::string> functions; ///< in the order of their lines
+};
 
 const std::vector<std::string> &columns();
 
-/// Lines of Markdown, errors rounded up to tenths; functions in this order.
-std::string tableText(const Errors &errors, const std::vector<std::string> &functions);
+/// Lines of Markdown, errors rounded up to tenths.
+std::string textOf(const Table &table);
 
 /// The table that stands in a file.
-Errors readTable(const std::filesystem::path &file);
+Table readTable(const std::filesystem::path &file);
 
 /// Puts the table in place of the one in the file.
-void writeTable(const std::filesystem::path &file, const std::string &table);
+void writeTable(const std::filesystem::path &file, const Table &table);
 
 } // namespace headrace::accuracy

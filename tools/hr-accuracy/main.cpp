@@ -3,6 +3,7 @@
 
 #include "Measure.h"
 #include "Table.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -58,13 +59,13 @@ class Measurement {
 public:
   explicit Measurement(const Options &options) : options(options) {
     if (!options.write.empty())
-      errors = readTable(options.write);
+      measured = readTable(options.write);
     if (!options.check.empty())
       allowed = readTable(options.check);
     for (const Function &function : functions())
-      names.emplace_back(function.name);
+      addLine(function.name);
     for (const Function2 &function : functions2())
-      names.emplace_back(function.name);
+      addLine(function.name);
   }
 
   template <class AnyFunction> void add(const AnyFunction &function, size_t operands) {
@@ -84,15 +85,34 @@ public:
       std::vector<Worst> worst = measure(function, type, implementations);
       for (size_t i = 0; i < worst.size(); ++i)
         note(std::string(function.name), columns[i], worst[i]);
+      if (std::string device = std::string("cuda ") + name; !contains(columns, device))
+        reportGone(std::string(function.name), device);
     }
     // After each, since all of them may take hours.
     if (!options.write.empty())
-      writeTable(options.write, tableText(errors, names));
+      writeTable(options.write, measured);
   }
 
   bool isWithinTable() const { return !failed; }
 
 private:
+  static bool contains(const std::vector<std::string> &names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  }
+
+  void addLine(std::string_view function) {
+    if (!contains(measured.functions, function))
+      measured.functions.emplace_back(function);
+  }
+
+  /// A function that the table has must still be there.
+  void reportGone(const std::string &name, const std::string &column) {
+    if (!allowed.errors[name].contains(column))
+      return;
+    failed = true;
+    std::printf("%-12s %-9s is gone, the table has it\n", name.c_str(), column.c_str());
+  }
+
   template <class AnyFunction>
   std::vector<Worst> measure(const AnyFunction &function, DType type,
                              std::span<const Evaluate> implementations) {
@@ -106,9 +126,10 @@ private:
   }
 
   void note(const std::string &name, const std::string &column, const Worst &worst) {
-    errors[name][column] = worst.units;
-    bool isWorse = !options.check.empty() &&
-                   (!allowed[name].contains(column) || worst.units > allowed[name][column]);
+    measured.errors[name][column] = worst.units;
+    auto &known = allowed.errors[name];
+    bool isWorse =
+        !options.check.empty() && (!known.contains(column) || worst.units > known[column]);
     failed |= isWorse;
     std::printf("%-12s %-9s %8.3g%s  %s\n", name.c_str(), column.c_str(), worst.units,
                 isWorse ? " more than the table says" : "", worst.at.c_str());
@@ -116,8 +137,7 @@ private:
   }
 
   const Options &options;
-  std::vector<std::string> names;
-  Errors errors, allowed;
+  Table measured, allowed;
   bool failed = false;
 };
 

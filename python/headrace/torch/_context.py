@@ -113,7 +113,7 @@ class Context:
         return self._sizes[size]
 
     def _note_examples(self, environment: Any) -> None:
-        """What sizes were in the call that is traced; PyTorch renamed the table of them."""
+        """The sizes in the call that is traced; PyTorch renamed the table of them."""
         for name in ("backed_var_to_val", "var_to_val"):
             for symbol, value in (getattr(environment, name, None) or {}).items():
                 if isinstance(value, (int, sympy.Integer)) and value > 0:

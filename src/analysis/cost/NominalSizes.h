@@ -18,10 +18,10 @@ public:
   static constexpr int64_t kBatch = 8;
 
   NominalSizes() = default;
-  /// What a front end expects of each symbol; 0 or less, or a missing one: nothing.
+  /// The value of each symbol that a front end expects; 0 or less, or a missing one: nothing.
   explicit NominalSizes(std::vector<int64_t> expected) : expected(std::move(expected)) {}
 
-  /// What a size of this name is expected to be; 0 where the name does not tell.
+  /// The value that a size of this name is expected to have; 0 where the name does not tell.
   static int64_t fromName(std::string_view name);
 
   int64_t of(unsigned symbol) const;

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// What is known of a processor without measuring it.
+/// Properties of a processor that are known without measuring.
 struct ProcessorDescription {
   std::string name;
   int64_t vectorBytes = 32;

@@ -41,7 +41,7 @@ struct Rates {
   };
   /// Ascending in bytes. The last is memory itself.
   std::vector<Bandwidth> memory;
-  /// What the caches of a core hold: the nearest one, and the last that it has for itself.
+  /// Capacities of a core's caches: the nearest one, and the last that it has for itself.
   double nearCacheBytes = 32 << 10, coreCacheBytes = 1 << 20;
 
   /// Gigaoperations a second of one thread (thousand operations a microsecond), by kind.

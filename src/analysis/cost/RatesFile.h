@@ -15,7 +15,7 @@ Rates ratesFromText(std::string_view text, const std::string &what);
 /// or where the file is damaged or another machine's, of which `warning` tells.
 std::optional<Rates> storedRates(const std::string &machine, int threads,
                                  std::string *warning = nullptr);
-/// Those of the processor that the process runs on: stored ones, else derived. Found once.
+/// Rates of the processor that the process runs on: stored ones, else derived. Found once.
 const Rates &hostRates();
 /// Keeps them; false where there is no cache to keep them in.
 bool storeRates(const Rates &rates);

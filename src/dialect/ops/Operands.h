@@ -24,8 +24,8 @@ inline mlir::Value constantLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Va
 /// The tensor in another element type.
 mlir::Value castTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor, mlir::Type element);
 
-/// What `build` makes of unsigned integers given as signed ones in the same order, as unsigned ones
-/// again: for operators that compare.
+/// The result of `build` on unsigned integers given as signed ones in the same order, as unsigned
+/// ones again: for operators that compare.
 mlir::Value asSigned(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor,
                      llvm::function_ref<mlir::Value(mlir::Value)> build);
 

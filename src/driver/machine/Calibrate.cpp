@@ -154,7 +154,7 @@ private:
     rates.memory.push_back({bytes, speed, std::max(all, speed)});
   }
 
-  /// What waking threads adds: to a kernel that is as fast on one.
+  /// The time that waking threads adds: to a kernel that is as fast on one.
   void measureSharing() {
     const Trial &small = elementwise("neg", DType::F32, 1 << 15);
     double alone = timeOf(small, one), together = timeOf(small, ThreadPool::global());

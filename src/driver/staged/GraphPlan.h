@@ -109,7 +109,7 @@ struct GraphPlan::Frame {
     const RuntimeValue *found = at(value);
     return found ? found->tensor() : nullptr;
   }
-  /// What a stage takes; all values of it must be computed.
+  /// The inputs of a stage; all of them must be computed.
   std::vector<Tensor> inputsOf(const Stage &stage) const;
   /// Null where nothing of that name is computed, here or around.
   const RuntimeValue *find(const std::string &name) const;

@@ -139,7 +139,7 @@ void StageBuilder::addInput(int value, const Tensor &tensor) {
   stage->steps.push_back(std::move(steps));
 }
 
-/// What was the same at both times has one symbol, sizes included; numbers that were equally far
+/// Numbers that were the same at both times have one symbol, sizes included; those equally far
 /// from each other, as begin and end of a slice, differ by a constant.
 onnx::StageImporter::Number StageBuilder::openNumber(int64_t then, int64_t now) {
   auto nameOf = [](const Changed &number) {
@@ -220,7 +220,7 @@ void StageBuilder::importNode(size_t index) {
     }
 }
 
-/// What other nodes or the graph itself still ask for.
+/// The values that other nodes or the graph itself still ask for.
 void StageBuilder::chooseOutputs() {
   std::map<int, int> uses;
   for (size_t node : stage->nodes)

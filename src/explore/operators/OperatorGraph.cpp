@@ -84,7 +84,7 @@ private:
            graph.operators[operands.front().from].output == graph.operators[map].output;
   }
 
-  // What the set reads from outside.
+  // The operands that the set reads from outside.
   void collect(int number, std::vector<Operand> &operands) const {
     for (const Operand &operand : graph.operators[number].operands)
       if (root[operand.from] != operand.from && reader[operand.from] == number)

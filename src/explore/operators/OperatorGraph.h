@@ -70,7 +70,7 @@ struct OperatorGraph {
   int64_t points() const;
 };
 
-/// What a task graph's tasks are made of: operators, or kernels.
+/// The tasks of a task graph: operators, or kernels.
 enum class Granularity { Map, Fused };
 
 /// Maps are computed along with the operator of the same kernel whose result they alone read, or

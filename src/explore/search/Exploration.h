@@ -50,7 +50,7 @@ void markPareto(std::vector<Outcome> &outcomes);
 std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
                                      const ExploreOptions &options);
 
-/// What an array of processing elements has around it.
+/// The memories around an array of processing elements.
 struct ArrayMachine {
   std::optional<double> bandwidth; ///< elements that cross off-chip memory in a cycle
   std::optional<int64_t> memory;   ///< elements that all buffers of streams may hold

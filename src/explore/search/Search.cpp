@@ -10,7 +10,7 @@ namespace {
 // A form for each choice, by its number among the forms of the choice.
 using Selection = std::vector<size_t>;
 
-// What the operators of a selection come to by themselves.
+// The costs of a selection's operators by themselves.
 struct Estimate {
   Selection selection;
   int64_t makespan = 0, offChip = 0, buffers = 0;

@@ -49,7 +49,7 @@ SmallVector<AffineExpr> dimensions(OperatorBuilder &b, unsigned begin, unsigned 
   return dims;
 }
 
-/// What depends on nothing is a constant.
+/// A computation without operands is a constant.
 static Value evaluated(OperatorBuilder &b, hr::ComputeOp op) {
   constexpr int64_t kMostElements = 1 << 20;
   auto type = cast<RankedTensorType>(op.getType());

@@ -26,7 +26,7 @@ public:
   const std::vector<std::string> &names() const { return symbolNames; }
   llvm::ArrayRef<int64_t> minima() const { return least; }
   llvm::ArrayRef<int64_t> maxima() const { return most; }
-  /// What each is expected to be, as told or by its name; 0 where nothing is known.
+  /// The expected value of each, as told or by its name; 0 where nothing is known.
   llvm::ArrayRef<int64_t> expected() const { return expectedSizes; }
   bool hasRanges() const;
 

@@ -85,7 +85,7 @@ int sampleAt(const opj_image_comp_t &component, int64_t x, int64_t y) {
   if (component.sgnd)
     value += int64_t(1) << (component.prec - 1);
   value = std::clamp<int64_t>(value, 0, most);
-  // What is finer loses its low bits.
+  // Components of more than 8 bits lose their low ones.
   return static_cast<int>(component.prec > 8 ? value >> (component.prec - 8) : value * 255 / most);
 }
 

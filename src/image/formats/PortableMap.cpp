@@ -31,7 +31,7 @@ public:
     return isBit ? file[at++] - '0' : -1;
   }
 
-  /// What is behind the one blank that ends the header.
+  /// The bytes behind the one blank that ends the header.
   Bytes rest() const {
     bool ended = at < file.size() && isBlank(file[at]);
     return ended ? file.subspan(at + 1) : Bytes();

@@ -8,7 +8,7 @@ namespace headrace::rewrite {
 /// Of equal texts are equal terms.
 std::string toText(const Terms &terms, TermId term);
 
-/// What compiling takes: the chosen term, its operations, and what is left over.
+/// The input of compiling: the chosen term, its operations, and what is left over.
 std::string toText(const Terms &terms, const Mapping &mapping);
 /// All else is as in a new Mapping. Throws JsonFault.
 Mapping mappingFromText(std::string_view text, Terms &terms);

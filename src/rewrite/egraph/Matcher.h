@@ -13,7 +13,7 @@ struct Match {
   std::vector<NodeId> nodes; ///< those that the operators of `Matcher::patterns` fit
 };
 
-/// What a rule's last search found: places about which nothing changed since need none.
+/// Results of a rule's last search: places about which nothing changed since need none.
 struct Searched {
   uint32_t since = 0;           ///< the epoch of the graph
   std::vector<uint32_t> counts; ///< of matches, by root

@@ -21,7 +21,7 @@ struct CoarseInput {
 struct CoarseCode {
   std::string machine; // its file's text
   TermId term = 0;
-  /// Those without a number are the step's operands, in order; its result follows them.
+  /// Inputs without a number are the step's operands, in order; its result follows them.
   std::vector<CoarseInput> inputs;
   /// How often the term is computed, each time for the next element.
   DimExpr batch;

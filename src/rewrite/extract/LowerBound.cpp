@@ -1,4 +1,4 @@
-// What every term costs at least. A term pays for each class on the way from its root to any leaf:
+// A lower bound of terms' costs. A term pays for each class on the way from its root to any leaf:
 // the dearest way is a bound, and so is the sum of such bounds over parts of the costs, each with a
 // way of its own. The parts are those of classes that are made of the same leaves, the inputs of a
 // term: what is done to one input alone is paid beside what is done to another.

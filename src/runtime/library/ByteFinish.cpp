@@ -144,7 +144,7 @@ struct PermutingLookup {
   }
 };
 
-/// What `finish` does, sixteen columns at a time.
+/// `finish`, sixteen columns at a time.
 struct WideFinish {
   int64_t form;
   const ByteFinish::Head &head;

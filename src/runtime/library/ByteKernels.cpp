@@ -1,5 +1,7 @@
 #include "runtime/library/ByteKernels.h"
 
+#include "runtime/library/ByteLanes.h"
+
 #include <array>
 #include <cstring>
 #include <utility>
@@ -35,7 +37,6 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 }
 
 #if defined(__x86_64__)
-#define HEADRACE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define HEADRACE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define HEADRACE_AVX2 __attribute__((target("avx2")))
 // Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded
@@ -44,45 +45,48 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 // Sums stay in registers where every loop over them is written out.
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
 
-template <int rows, int panels, bool secondIsUnsigned, bool flips>
+/// `columns`: those of a panel that are in a vector. At most so many of the last panel are used.
+template <int rows, int panels, bool secondIsUnsigned, bool flips, int columns>
 HEADRACE_VNNI void dotKernel(const Tile &tile) {
+  using Wide = Lanes<columns>;
+  using Vector = typename Wide::Vector;
+  using Mask = typename Wide::Mask;
+  constexpr auto all = static_cast<Mask>((1u << columns) - 1);
   const uint8_t *b = tile.b;
   const uint8_t *a[rows];
   HEADRACE_UNROLL
   for (int r = 0; r < rows; ++r)
     a[r] = tile.rows[r];
-  const __m512i signs = _mm512_set1_epi8(static_cast<char>(0x80));
-  __m512i sums[rows][panels];
+  Vector sums[rows][panels];
   HEADRACE_UNROLL
   for (int p = 0; p < panels; ++p) {
-    __m512i start =
-        tile.start ? _mm512_loadu_si512(tile.start + p * panelColumns) : _mm512_setzero_si512();
+    Vector start = tile.start ? Wide::load(tile.start + p * panelColumns) : Wide::zero();
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r)
       sums[r][p] = start;
   }
   for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
     int64_t offset = tile.offsets[s];
-    __m512i second[panels];
+    Vector second[panels];
     HEADRACE_UNROLL
     for (int p = 0; p < panels; ++p)
-      second[p] = _mm512_loadu_si512(b + p * tile.panelStride);
+      second[p] = Wide::load(b + p * tile.panelStride);
     HEADRACE_UNROLL
     for (int r = 0; r < rows; ++r) {
       int32_t four;
       std::memcpy(&four, a[r] + offset, sizeof(four));
-      __m512i first = _mm512_set1_epi32(four);
+      Vector first = Wide::repeated(four);
       if constexpr (flips) {
         HEADRACE_LOADED(first);
-        first = _mm512_xor_si512(first, signs);
+        first = Wide::flipped(first);
       }
       HEADRACE_UNROLL
       for (int p = 0; p < panels; ++p)
-        sums[r][p] = secondIsUnsigned ? _mm512_dpbusd_epi32(sums[r][p], second[p], first)
-                                      : _mm512_dpbusd_epi32(sums[r][p], first, second[p]);
+        sums[r][p] = secondIsUnsigned ? Wide::addProducts(sums[r][p], second[p], first)
+                                      : Wide::addProducts(sums[r][p], first, second[p]);
     }
   }
-  auto last = static_cast<__mmask16>((1u << tile.columns) - 1);
+  auto last = static_cast<Mask>((1u << tile.columns) - 1);
   int32_t *row = tile.c;
   const int64_t ldc = tile.ldc;
   const bool adds = !tile.start;
@@ -91,61 +95,15 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     HEADRACE_UNROLL
   for (int p = 0; p < panels; ++p) {
     int32_t *cells = row + p * panelColumns;
-    __mmask16 mask = p + 1 == panels ? last : static_cast<__mmask16>(0xffff);
-    __m512i sum = sums[r][p];
+    Mask mask = p + 1 == panels ? last : all;
+    Vector sum = sums[r][p];
     if (adds)
-      sum = _mm512_add_epi32(sum, _mm512_maskz_loadu_epi32(mask, cells));
+      sum = Wide::add(sum, Wide::load(mask, cells));
     // Stores without a mask are several times faster on some processors.
-    if (mask == 0xffff)
-      _mm512_storeu_si512(cells, sum);
+    if (mask == all)
+      Wide::store(cells, sum);
     else
-      _mm512_mask_storeu_epi32(cells, mask, sum);
-  }
-}
-
-/// One panel of which at most eight columns are used.
-template <int rows, int panels, bool secondIsUnsigned, bool flips>
-HEADRACE_VNNI void narrowDotKernel(const Tile &tile) {
-  const uint8_t *b = tile.b;
-  const uint8_t *a[rows];
-  HEADRACE_UNROLL
-  for (int r = 0; r < rows; ++r)
-    a[r] = tile.rows[r];
-  const __m256i signs = _mm256_set1_epi8(static_cast<char>(0x80));
-  __m256i sums[rows], start = _mm256_setzero_si256();
-  if (tile.start)
-    start = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(tile.start));
-  HEADRACE_UNROLL
-  for (int r = 0; r < rows; ++r)
-    sums[r] = start;
-  for (int64_t s = 0; s < tile.steps; ++s, b += stepBytes) {
-    int64_t offset = tile.offsets[s];
-    __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(b));
-    HEADRACE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      int32_t four;
-      std::memcpy(&four, a[r] + offset, sizeof(four));
-      __m256i first = _mm256_set1_epi32(four);
-      if constexpr (flips) {
-        HEADRACE_LOADED(first);
-        first = _mm256_xor_si256(first, signs);
-      }
-      sums[r] = secondIsUnsigned ? _mm256_dpbusd_epi32(sums[r], second, first)
-                                 : _mm256_dpbusd_epi32(sums[r], first, second);
-    }
-  }
-  auto mask = static_cast<__mmask8>((1u << tile.columns) - 1);
-  int32_t *row = tile.c;
-  const int64_t ldc = tile.ldc;
-  const bool adds = !tile.start;
-  HEADRACE_UNROLL
-  for (int r = 0; r < rows; ++r, row += ldc) {
-    if (adds)
-      sums[r] = _mm256_add_epi32(sums[r], _mm256_maskz_loadu_epi32(mask, row));
-    if (mask == 0xff)
-      _mm256_storeu_si256(reinterpret_cast<__m256i *>(row), sums[r]);
-    else
-      _mm256_mask_storeu_epi32(row, mask, sums[r]);
+      Wide::store(mask, cells, sum);
   }
 }
 
@@ -298,13 +256,13 @@ template <template <int, int> class Of> constexpr Table tableOf() {
 HEADRACE_KERNELS(Plain, plainKernel)
 #if defined(__x86_64__)
 template <int rows, int panels, bool secondIsUnsigned>
-constexpr Kernel dotKernelAsIs = dotKernel<rows, panels, secondIsUnsigned, false>;
+constexpr Kernel dotKernelAsIs = dotKernel<rows, panels, secondIsUnsigned, false, 16>;
 template <int rows, int panels, bool secondIsUnsigned>
-constexpr Kernel dotKernelFlipping = dotKernel<rows, panels, secondIsUnsigned, true>;
+constexpr Kernel dotKernelFlipping = dotKernel<rows, panels, secondIsUnsigned, true, 16>;
 template <int rows, int panels, bool secondIsUnsigned>
-constexpr Kernel narrowDotKernelAsIs = narrowDotKernel<rows, 1, secondIsUnsigned, false>;
+constexpr Kernel narrowDotKernelAsIs = dotKernel<rows, 1, secondIsUnsigned, false, 8>;
 template <int rows, int panels, bool secondIsUnsigned>
-constexpr Kernel narrowDotKernelFlipping = narrowDotKernel<rows, 1, secondIsUnsigned, true>;
+constexpr Kernel narrowDotKernelFlipping = dotKernel<rows, 1, secondIsUnsigned, true, 8>;
 HEADRACE_KERNELS(Dot, dotKernelAsIs)
 HEADRACE_KERNELS(FlippingDot, dotKernelFlipping)
 HEADRACE_KERNELS(NarrowDot, narrowDotKernelAsIs)

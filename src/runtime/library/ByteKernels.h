@@ -26,7 +26,7 @@ struct Tile {
 };
 using Kernel = void (*)(const Tile &tile);
 
-/// What processors have for it.
+/// Instructions that processors have for it.
 enum class Kind {
   DotProducts, // vpdpbusd: bytes of one operand unsigned, of the other signed
   WidePairs,   // vpmaddwd on 512 bits: both widened to 16 bits

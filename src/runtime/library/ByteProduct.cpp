@@ -174,7 +174,7 @@ private:
     return {own.data(), apart, isGroup};
   }
 
-  /// What the tiles of some panels have in common in one pass.
+  /// Operands and sizes that the tiles of some panels share in one pass.
   struct Panels {
     Panels(const Multiplication &of, const uint8_t *panels, int64_t panel, int64_t count,
            int64_t step, int64_t steps)

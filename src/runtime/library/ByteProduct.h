@@ -49,8 +49,8 @@ template <bool packed>
 std::string byteProductStepFault(std::span<const int64_t> parameters,
                                  std::span<const int64_t> operandBytes);
 
-/// Those to bytes: operands A, packed columns, the finish's record, the other tensor where it adds
-/// one, and the result; parameters: as above, then the form of the finish and those of BytePlaces.
+/// Products to bytes: operands A, packed columns, the finish's record, the other tensor where it
+/// adds one, and the result; parameters: as above, then the form of the finish and BytePlaces'.
 template <bool isConvolution>
 void runFinishedProductStep(const Step &step, void *const *buffers,
                             std::span<const int64_t> parameters, ThreadPool &pool);

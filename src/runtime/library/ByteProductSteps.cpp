@@ -127,7 +127,7 @@ template <bool isConvolution, bool addsOther>
 std::string finishedProductStepFault(std::span<const int64_t> parameters,
                                      std::span<const int64_t> operandBytes) {
   constexpr size_t own = productParameters + (isConvolution ? BytePatches::parameters : 0);
-  // What it has in common with products whose sums are stored, as if they were.
+  // Checks that products whose sums are stored have, too.
   int64_t m = parameters[1], n = parameters[2], k = parameters[3], runs = 1, form = parameters[own];
   if (parameters[0] != 1 || !isSize(m) || !isSize(n) || !isSize(k))
     return "multiplies more than one matrix, or one of " + std::to_string(m) + " rows";

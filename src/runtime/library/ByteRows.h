@@ -43,7 +43,7 @@ public:
   /// Whether kernels have to move the rows' bytes by 128: dot products multiply signed by unsigned
   /// bytes, and both operands are alike.
   bool flips() const { return isFlipped; }
-  /// What a kernel's sums lack of each column's: 128 times the column's sum, one way or the other.
+  /// The difference between a sum and a kernel's: 128 times the column's sum, of either sign.
   uint32_t correction(uint32_t columnSum) const;
 
   /// The rows [row, rowEnd) of a matrix of the batch in some steps of the sum.

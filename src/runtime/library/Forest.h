@@ -34,7 +34,7 @@ struct ForestSizes {
   static constexpr size_t parameters = 9;
 };
 
-/// What trees and leaves are made of. A walk of a tree starts at the place after `roots`, where its
+/// Trees and leaves as tables. A walk of a tree starts at the place after `roots`, where its
 /// nodes begin, and ends after `depths` steps at most.
 template <class T> struct ForestTables {
   const int32_t *roots, *depths;
@@ -43,7 +43,7 @@ template <class T> struct ForestTables {
   const T *weights;      // [leaves, targets]
 };
 
-/// What the leaves that each row reaches give its targets, combined in the order of trees: [rows,
+/// The weights of the leaves that each row reaches, combined in the order of trees: [rows,
 /// targets].
 template <class T>
 void walkForest(const ForestSizes &sizes, const ForestTables<T> &tables, const T *rows, T *result,

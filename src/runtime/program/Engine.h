@@ -36,7 +36,7 @@ public:
   virtual void finish(const EngineCall &call) = 0;
 };
 
-/// What a step takes on a machine that is simulated, and in the machine's own words.
+/// The time of a step on a machine that is simulated, and a note in the machine's own words.
 struct SimulatedStep {
   double microseconds;
   std::string note;

@@ -8,7 +8,7 @@ namespace headrace {
 
 class OtherEngines {
 public:
-  /// What one call needs to itself; handed on from call to call.
+  /// State that one call needs to itself; handed on from call to call.
   struct Visits {
     struct Visit {
       std::unique_ptr<EngineSession> session;

@@ -16,7 +16,7 @@ namespace headrace {
 struct ProgramCode {
   /// One per step, null for what is no kernel of the host; empty where none is.
   std::vector<KernelFn> kernels;
-  /// What the kernels of other engines are in.
+  /// The code of the kernels of other engines.
   std::vector<DeviceImage> images;
   /// Keeps kernels and constants alive.
   std::shared_ptr<void> memory;

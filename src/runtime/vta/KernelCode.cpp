@@ -4,6 +4,7 @@
 #include "runtime/vta/ProgramDescription.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace headrace::vta {
@@ -12,6 +13,14 @@ namespace {
 
 constexpr std::string_view digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The digit that a character is; 64 for none.
+constexpr auto digitOf = [] {
+  std::array<uint8_t, 256> values{};
+  values.fill(64);
+  for (size_t i = 0; i < digits.size(); ++i)
+    values[static_cast<uint8_t>(digits[i])] = static_cast<uint8_t>(i);
+  return values;
+}();
 /// Tensors of a kernel; what a machine has is checked when it is allocated.
 constexpr int64_t mostBytes = int64_t{1} << 34;
 
@@ -38,12 +47,13 @@ std::vector<std::byte> decoded(const std::string &text) {
     uint32_t group = 0;
     size_t count = 0;
     for (size_t j = 0; j < 4; ++j) {
-      size_t digit = digits.find(text[i + j]);
-      bool isEnd = digit == digits.npos && text[i + j] == '=' && j >= 2 && i + 4 == text.size();
-      if (digit == digits.npos ? !isEnd : count != j)
+      uint32_t digit = digitOf[static_cast<uint8_t>(text[i + j])];
+      bool isDigit = digit < digits.size();
+      bool isEnd = text[i + j] == '=' && j >= 2 && i + 4 == text.size();
+      if (isDigit ? count != j : !isEnd)
         throw JsonFault("expected bytes as base64");
-      count += digit != digits.npos;
-      group = group << 6 | static_cast<uint32_t>(digit == digits.npos ? 0 : digit);
+      count += isDigit;
+      group = group << 6 | (isDigit ? digit : 0);
     }
     for (size_t j = 0; j + 1 < count; ++j)
       bytes.push_back(static_cast<std::byte>(group >> (16 - 8 * j) & 255));

@@ -15,7 +15,7 @@ public:
   static Size symbol(int index);
 
   bool known() const { return expr.has_value(); }
-  /// What is known.
+  /// The expression, where it is known.
   const DimExpr &value() const;
 
   std::optional<int64_t> constant() const { return expr ? expr->asConstant() : std::nullopt; }

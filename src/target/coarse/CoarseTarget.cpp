@@ -27,7 +27,7 @@ public:
   }
 
   StringRef name() const override { return fullName; }
-  /// What the accelerator does not take is the host's: kernels are formed as it likes them.
+  /// Operators left by the accelerator are the host's: kernels are formed as it likes them.
   const Machine &machine() const override {
     std::call_once(described, [&] {
       description = host().machine();

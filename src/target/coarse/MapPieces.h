@@ -27,7 +27,7 @@ using Mappings = std::unordered_map<rewrite::TermId, rewrite::Mapping>;
 /// Finds the mapping of a term.
 using Search = llvm::function_ref<rewrite::Mapping(rewrite::TermId)>;
 
-/// What is among `known` is not searched again; what is found joins it.
+/// Pieces among `known` are not searched again; those found join them.
 MappedProgram mapProgram(mlir::func::FuncOp entry, rewrite::Terms &terms,
                          const rewrite::Accelerator &machine, Unmapped unmapped, Search search,
                          Mappings &known);
@@ -35,7 +35,7 @@ MappedProgram mapProgram(mlir::func::FuncOp entry, rewrite::Terms &terms,
 /// Pieces for which something else was put into the program, one after the other in their order.
 class ReplacedPieces {
 public:
-  /// What the inputs of the next piece are by now, null for numbers.
+  /// The values that are inputs of the next piece by now, null for numbers.
   llvm::SmallVector<mlir::Value> inputsOf(const Piece &piece) const;
   /// Its operators are erased.
   void replace(const Piece &piece, mlir::Value result);

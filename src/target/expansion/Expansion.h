@@ -16,7 +16,7 @@ public:
   virtual bool applies(mlir::Operation *op, const Machine &machine) const = 0;
   /// Whether its library is here, where the program may be going to run.
   virtual bool isHere() const { return true; }
-  /// What it does to compute this operator, and what its neighbours do besides because of it.
+  /// The work of computing this operator, and the work of its neighbours that it adds.
   virtual Work work(mlir::Operation *op, const Machine &machine) const = 0;
   /// Puts the operator into the form this expansion needs on such a machine.
   virtual void rewrite(mlir::Operation *op, const Machine &machine,

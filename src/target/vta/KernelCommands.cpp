@@ -1,7 +1,10 @@
 #include "target/vta/KernelCommands.h"
 
+#include "dialect/ConstantData.h"
+#include "dialect/ConstantPool.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
+#include "runtime/vta/KernelCode.h"
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/ScheduleSources.h"
 #include "target/vta/VtaDialect.h"
@@ -18,6 +21,9 @@ using namespace mlir;
 namespace headrace::vta {
 
 namespace {
+
+/// Attribute of a scheduled kernel's module: its code.
+constexpr StringLiteral kCodeAttr = "vta.code";
 
 StringRef kindOf(const Operator &op) {
   if (std::holds_alternative<Convolution>(op.core))
@@ -42,6 +48,25 @@ std::string_view weightBytes(const Operator &op) {
   return {static_cast<const char *>(weights.data()), weights.bytes()};
 }
 
+KernelCode written(Operator op, const Schedule &schedule, const Configuration &configuration) {
+  op.name = "kernel"; // equal kernels are equal code
+  CommandStream stream(configuration);
+  OperatorBuffers buffers = allocateOperands(op, stream);
+  write(op, schedule, stream, buffers.inputs, buffers.result);
+  KernelCode code{stream.finish(), std::move(buffers.inputs)};
+  code.operands.push_back(buffers.result);
+  return code;
+}
+
+/// Its text as a constant, which goes when the program does.
+ElementsAttr attributeOf(const KernelCode &code, MLIRContext *context) {
+  auto text = std::make_shared<std::string>(toText(code));
+  auto size = static_cast<int64_t>(text->size());
+  auto type = RankedTensorType::get({size}, IntegerType::get(context, 8));
+  Tensor bytes = Tensor::borrow(DType::I8, {size}, text->data(), text);
+  return ConstantPool::of(context).addByContents(bytes, type);
+}
+
 struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AttachSchedulePass)
   explicit AttachSchedulePass(const Configuration &configuration) : configuration(configuration) {}
@@ -53,7 +78,10 @@ struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<Module
     try {
       Schedule schedule = given(kernel, op);
       kernel->setAttr(kRecipeAttr, b.getStringAttr(textOf(schedule, op)));
-      ScheduleReport report = simulate(op, schedule, configuration);
+      // Cycles are counted from the very commands that will run: they are written once.
+      KernelCode code = written(op, schedule, configuration);
+      kernel->setAttr(kCodeAttr, attributeOf(code, &getContext()));
+      ScheduleReport report = reportOf(op, code.program);
       kernel->setAttr(kKindAttr, b.getStringAttr(kindOf(op)));
       kernel->setAttr(kCyclesAttr, b.getI64IntegerAttr(report.cycles));
       std::string share =
@@ -112,7 +140,7 @@ struct WriteCommandsPass : PassWrapper<WriteCommandsPass, OperationPass<ModuleOp
   void runOnOperation() override {
     ModuleOp kernel = getOperation();
     OpBuilder b = OpBuilder::atBlockEnd(kernel.getBody());
-    Program program = codeOf(kernel, configuration).program;
+    Program program = kernelCodeOf(codeOf(kernel)).program;
     InstructionSet set(configuration);
     for (const Word &word : program.instructions)
       b.create<CommandOp>(kernel.getLoc(),
@@ -132,20 +160,9 @@ std::unique_ptr<Pass> createAttachSchedulePass(const Configuration &configuratio
   return std::make_unique<AttachSchedulePass>(configuration);
 }
 
-Schedule scheduleOf(ModuleOp kernel) {
-  return parseSchedule(kernel->getAttrOfType<StringAttr>(kRecipeAttr).getValue(),
-                       operatorOf(kernel));
-}
-
-KernelCode codeOf(ModuleOp kernel, const Configuration &configuration) {
-  Operator op = operatorOf(kernel);
-  op.name = "kernel"; // equal kernels are equal code
-  CommandStream stream(configuration);
-  OperatorBuffers buffers = allocateOperands(op, stream);
-  write(op, scheduleOf(kernel), stream, buffers.inputs, buffers.result);
-  KernelCode code{stream.finish(), std::move(buffers.inputs)};
-  code.operands.push_back(buffers.result);
-  return code;
+std::string codeOf(ModuleOp kernel) {
+  Tensor text = constantTensor(kernel->getAttrOfType<ElementsAttr>(kCodeAttr));
+  return {static_cast<const char *>(text.data()), text.bytes()};
 }
 
 } // namespace headrace::vta

@@ -8,7 +8,7 @@
 //   %r = hr.launch @k_conv1(%p) : tensor<1x2x14x14x1x16xi8>
 //   %2 = hr.slice (hr.reshape (hr.transpose %r)) ; %3 = hr.softmax ...
 //
-// What one launch writes and another reads stays in the accelerator's layout.
+// Values that one launch writes and another reads stay in the accelerator's layout.
 #include "target/vta/TakeOperators.h"
 
 #include "dialect/SymbolicShape.h"
@@ -55,7 +55,7 @@ public:
       launch(chain, choices);
     for (Taken &chain : llvm::reverse(taken))
       replace(chain);
-    // What went into chains, and layouts that nobody asked for.
+    // Operators that went into chains, and layouts that nobody asked for.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -218,7 +218,7 @@ private:
   std::vector<Taken> taken;
   llvm::StringSet<> names; // of kernels
   llvm::DenseMap<Operation *, std::string> reasons;
-  /// What lies in DRAM for a value, by the type of its layout.
+  /// The tensor in DRAM for a value, by the type of its layout.
   llvm::DenseMap<std::pair<Value, Type>, Value> memory;
   llvm::DenseMap<Value, Image> images;
 };

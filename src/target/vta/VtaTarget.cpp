@@ -29,7 +29,7 @@ public:
   const Configuration &configuration() const { return settings; }
 
   StringRef name() const override { return fullName; }
-  /// What the accelerator does not take is the host's: kernels are formed as it likes them.
+  /// Operators left by the accelerator are the host's: kernels are formed as it likes them.
   const Machine &machine() const override {
     std::call_once(described, [&] { description = host().machine(); });
     return description;
@@ -116,10 +116,10 @@ public:
 private:
   static const Target &host() { return findTarget(hostEngine); }
 
-  std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) const {
+  static std::vector<KernelImage> images(ArrayRef<ModuleOp> kernels) {
     std::vector<KernelImage> images;
     for (ModuleOp kernel : kernels) {
-      std::string code = toText(codeOf(kernel, settings));
+      std::string code = codeOf(kernel);
       images.push_back({kernel.getSymName()->str(), {"v_" + FileCache::key({code}), code}, {}, {}});
     }
     return images;

@@ -157,7 +157,7 @@ void Choices::whyNot(StringRef verb, Operation *op, StringRef object, const Twin
 
 void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
   Given *step = find(verb, op);
-  // What is said of a kind of operators holds where it can.
+  // A step for a kind of operators holds where it can.
   if (step && StringRef(step->subject).starts_with(kEvery))
     whyNot(verb, op, step->object, reason);
   else if (step)

@@ -55,8 +55,8 @@ public:
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
-  /// What was not chosen, why, and the bytes that it would have saved (null: not known). Kept where
-  /// someone wants to know.
+  /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
+  /// Kept where someone wants to know.
   void whyNot(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
               const llvm::Twine &reason, mlir::AffineExpr bytes = {});
   /// How kernels were planned, in a sentence. Kept where someone wants to know.
@@ -89,7 +89,7 @@ private:
 
 /// Notes on the program what was not chosen and why, where someone wants to know.
 void noteWhyNot(mlir::func::FuncOp program, llvm::StringRef step, const llvm::Twine &reason);
-/// What the program knows of choices that were not made.
+/// The program's notes of choices that were not made.
 std::vector<WhyNot> reasonsOf(mlir::func::FuncOp program);
 /// How its kernels were planned.
 std::string planningOf(mlir::func::FuncOp program);

@@ -35,7 +35,7 @@ const Work &GroupCost::alone(hr::OperatorInterface op) {
   return known->second;
 }
 
-/// What is read lies in memory where it is an input of the program or a weight; what another kernel
+/// Operands lie in memory where they are inputs of the program or weights; what another kernel
 /// computed was written shortly before, by a kernel that moved about as much as this one.
 Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
                        llvm::function_ref<bool(Operation *)> isInside) {
@@ -102,7 +102,7 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   else if (width == 1)
     tile = {walks ? rows : 1, walks ? lanes : 4 * lanes, depth / lanes, lanes};
   product.efficiency = tile.efficiency();
-  // What is left over of the columns fills a part of the last tile.
+  // The columns that are left over fill a part of the last tile.
   if (width > most)
     product.efficiency *= width / (std::ceil(width / most) * most);
   // A first operand that is summed over its rows: each element of a tile's column is on a line of
@@ -119,7 +119,7 @@ double GroupCost::rowsOfTile() const {
   return static_cast<double>(FeatureTiles::mostRows(machine.vectorRegisters, 1, kVectorsOfTile));
 }
 
-/// What follows a product in its tiles is written out for each of their vectors: the more there
+/// Operators after a product in its tiles are written out for each of their vectors: the more there
 /// are, the more of them are stored and loaded again around a function of many operations.
 /// Operands are read a few elements of many rows at a time: no prefetching follows that, so that
 /// lines come from beyond the core's caches, and no arithmetic of the tile runs meanwhile.

@@ -14,7 +14,7 @@ GroupOrder::GroupOrder(Block &body) {
   }
 }
 
-/// Those that read its results, any number of times each.
+/// The nodes that read its results, any number of times each.
 SmallVector<GroupOrder::Node> GroupOrder::waitingFor(Node node) const {
   SmallVector<Node> readers;
   for (Operation *op : nodes[node].operations)
@@ -24,7 +24,7 @@ SmallVector<GroupOrder::Node> GroupOrder::waitingFor(Node node) const {
   return readers;
 }
 
-/// What waits for the first one and stands before the last one; whether that waits for any of it.
+/// Nodes that wait for the first one and stand before the last one; whether that waits for any.
 llvm::DenseSet<GroupOrder::Node> GroupOrder::between(Node first, Node last, bool &isReached) const {
   llvm::DenseSet<Node> found;
   isReached = false;
@@ -65,7 +65,7 @@ void GroupOrder::merge(Operation *a, Operation *b) {
     nodeOf[op] = last;
   llvm::append_range(nodes[last].operations, nodes[first].operations);
   nodes[first].operations.clear();
-  // Those that wait for neither, then both as one, then those that wait for the first.
+  // Nodes that wait for neither, then both as one, then nodes that wait for the first.
   std::vector<Node> region(sequence.begin() + begin, sequence.begin() + end + 1);
   size_t next = begin;
   auto put = [&](Node node) {

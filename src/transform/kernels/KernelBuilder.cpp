@@ -283,7 +283,7 @@ llvm::DenseMap<Value, Value> KernelWriter::emitOperators(OpBuilder &inner, Array
   return computed;
 }
 
-/// What the kernel computes, in the middle of its padding.
+/// The kernel's result in the middle of its padding.
 Value KernelWriter::withBorder(const OpPlan &plan, Value result) {
   SmallVector<OpFoldResult> low, high;
   for (const ViewDim &dim : plan.accesses.back().view) {

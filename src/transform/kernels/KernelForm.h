@@ -42,9 +42,9 @@ struct KernelForm {
 
   /// With the numbers that the kernel's schedule gives, empty where the recipe has none.
   static KernelForm given(llvm::StringRef schedule);
-  /// What was decided, for the kernel; null where nothing was.
+  /// The decisions, for the kernel; null where there are none.
   mlir::DictionaryAttr attribute(mlir::MLIRContext *context) const;
-  /// What was decided of that kernel.
+  /// The decisions on that kernel.
   static KernelForm of(mlir::Operation *kernel);
 };
 

@@ -18,6 +18,7 @@
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/KernelForm.h"
+#include "transform/kernels/KernelFunction.h"
 #include "transform/kernels/KernelSymbol.h"
 #include "transform/recipe/KernelModel.h"
 
@@ -161,8 +162,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
           module->setAttr(kExpectedSizesAttr, sizes);
         module->remove();
         symbols.insert(module); // makes the name unique
-        auto func = *module.getOps<func::FuncOp>().begin();
-        func.setName(*module.getSymName());
+        kernelFunction(module).setName(*module.getSymName());
         symbol = FlatSymbolRefAttr::get(module.getSymNameAttr());
       }
       b.setInsertionPoint(kernel);

@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// What planning did, for reports.
+/// Counts of the planning, for reports.
 struct PlanCounts {
   size_t parts = 0;             // connected operators that could share kernels in more than one way
   size_t tooLarge = 0;          // of these, those that were planned piece by piece

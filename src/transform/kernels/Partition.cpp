@@ -356,7 +356,7 @@ private:
     }
   }
 
-  /// What was refused on the way and is not so in the end either.
+  /// Notes fusions that were refused on the way and are not there in the end either.
   void noteRefusals() {
     for (const FusionRefusal &refusal : refusals) {
       bool isBorder = borders.contains(refusal.op) &&

@@ -69,7 +69,7 @@ public:
 private:
   static constexpr StringLiteral kLast = "channels-last", kFirst = "channels-first";
 
-  /// What else a convolution's node has become, its bias, follows it: a step that names the node
+  /// The bias of a convolution's node follows the convolution: a step that names the node
   /// speaks of the convolution. One that names the other part alone does not.
   bool followsConvolution(Operation *op, int64_t size) {
     return !isa<hr::ConvOp>(op) &&

@@ -108,7 +108,7 @@ struct PlainTypesPass : impl::PlainTypesPassBase<PlainTypesPass> {
     }
   }
 
-  /// What the user sees stays written on arguments and results.
+  /// The types that the user sees stay written on arguments and results.
   static void retypeInterface(func::FuncOp function) {
     SmallVector<Type> inputs, results;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {

@@ -103,7 +103,7 @@ struct MultiplyByReciprocal : OpRewritePattern<arith::MulFOp> {
   }
 
 private:
-  /// What a value is computed from: arguments of the body, and all that is no arithmetic.
+  /// The operands of a value's expression: arguments of the body, and all that is no arithmetic.
   static llvm::SmallDenseSet<Value> elementsIn(Value value) {
     llvm::SmallDenseSet<Value> elements, seen;
     SmallVector<Value> waiting{value};

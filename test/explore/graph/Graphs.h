@@ -14,19 +14,18 @@ struct Volumes {
   TaskKind kind = TaskKind::Compute;
 };
 
-/// Tasks by name, in the order of the list; "in" and "out" are source and sink, joined to all tasks
-/// that have no predecessor or no successor.
-inline TaskGraph graphOf(const std::vector<std::pair<std::string, Volumes>> &tasks,
-                         const std::vector<std::pair<std::string, std::string>> &edges) {
+/// Tasks, and edges between their places in the list; "in" and "out" are source and sink, joined to
+/// all tasks that have no predecessor or no successor.
+inline TaskGraph graphOfTasks(const std::vector<Task> &tasks,
+                              const std::vector<std::pair<int, int>> &edges) {
   TaskGraph graph;
-  std::map<std::string, int> numbers;
-  int source = graph.add({"in", TaskKind::Source, 0, 0, {}, ""});
-  for (const auto &[name, volumes] : tasks)
-    numbers[name] = graph.add({name, volumes.kind, volumes.input, volumes.output, {}, ""});
+  int source = graph.add({"in", TaskKind::Source, 0, 0, {}, ""}), first = source + 1;
+  for (const Task &task : tasks)
+    graph.add(task);
   int sink = graph.add({"out", TaskKind::Sink, 0, 0, {}, ""});
-  for (const auto &[from, to] : edges)
-    graph.connect(numbers.at(from), numbers.at(to));
-  for (int task = 1; task < sink; ++task) {
+  for (auto [from, to] : edges)
+    graph.connect(first + from, first + to);
+  for (int task = first; task < sink; ++task) {
     if (graph.edgesInto(task).empty())
       graph.connect(source, task);
     if (graph.edgesOutOf(task).empty())
@@ -34,6 +33,21 @@ inline TaskGraph graphOf(const std::vector<std::pair<std::string, Volumes>> &tas
   }
   graph.validate();
   return graph;
+}
+
+/// The same with edges between tasks by their names.
+inline TaskGraph graphOf(const std::vector<std::pair<std::string, Volumes>> &tasks,
+                         const std::vector<std::pair<std::string, std::string>> &edges) {
+  std::map<std::string, int> places;
+  std::vector<Task> list;
+  for (const auto &[name, volumes] : tasks) {
+    places[name] = static_cast<int>(list.size());
+    list.push_back({name, volumes.kind, volumes.input, volumes.output, {}, ""});
+  }
+  std::vector<std::pair<int, int>> between;
+  for (const auto &[from, to] : edges)
+    between.emplace_back(places.at(from), places.at(to));
+  return graphOfTasks(list, between);
 }
 
 inline int taskNamed(const TaskGraph &graph, const std::string &name) {

@@ -1,6 +1,7 @@
 #include "explore/graph/Synthetic.h"
 
 #include "explore/graph/Components.h"
+#include "explore/graph/Graphs.h"
 
 #include <array>
 #include <bit>
@@ -22,21 +23,10 @@ public:
   void connect(int from, int to) { edges.emplace_back(from, to); }
 
   TaskGraph graph(const std::vector<int64_t> &input, const std::vector<int64_t> &output) const {
-    TaskGraph graph;
-    int source = graph.add({"in", TaskKind::Source, 0, 0, {}, ""});
+    std::vector<Task> tasks;
     for (size_t task = 0; task < kinds.size(); ++task)
-      graph.add({"t" + std::to_string(task), kinds[task], input[task], output[task], {}, ""});
-    int sink = graph.add({"out", TaskKind::Sink, 0, 0, {}, ""});
-    for (auto [from, to] : edges)
-      graph.connect(from + 1, to + 1);
-    for (int task = 1; task < sink; ++task) {
-      if (graph.edgesInto(task).empty())
-        graph.connect(source, task);
-      if (graph.edgesOutOf(task).empty())
-        graph.connect(task, sink);
-    }
-    graph.validate();
-    return graph;
+      tasks.push_back({"t" + std::to_string(task), kinds[task], input[task], output[task], {}, ""});
+    return graphOfTasks(tasks, edges);
   }
 
   /// Given the volume that each task reads: what it writes is what its successors read.

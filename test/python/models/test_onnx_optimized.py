@@ -134,7 +134,7 @@ def test_optimized_models_give_the_same_results(case: Case, fused: str, tmp_path
 
 
 class Samples:
-    """What the quantizer measures ranges with."""
+    """The samples that the quantizer measures ranges with."""
 
     def __init__(self, inputs: dict[str, np.ndarray]):
         self.left = [inputs]

@@ -9,6 +9,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import helper
+from onnx_peer import as_list, runtime_results
 
 from cases.operators.case import Case, ints, normal, one
 from cases.operators.compute import compute_cases
@@ -20,14 +21,7 @@ CASES = [*compute_cases(), *movement_cases()]
 
 
 def expected_results(case: Case, path: Path) -> list[np.ndarray]:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return session.run(None, case.inputs)
-
-
-def as_list(results) -> list[np.ndarray]:
-    return list(results) if isinstance(results, tuple) else [results]
+    return runtime_results(str(path), case.inputs)
 
 
 def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx.reference import ReferenceEvaluator
+from onnx_peer import as_list, runtime_results
 
 from cases.operators.case import Case, node, normal, one, truth
 from cases.operators.microsoft import microsoft_cases
@@ -21,21 +21,12 @@ BYTES = (np.int8, np.uint8)
 
 def expected_results(case: Case, path: Path) -> list[np.ndarray]:
     """ONNX Runtime's, as long as it has the operator in this version."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-        return session.run(None, case.inputs)
+        return runtime_results(str(path), case.inputs)
     except Exception:
         if case.nodes[0].domain:
             raise
         return ReferenceEvaluator(case.model()).run(None, case.inputs)
-
-
-def as_list(results) -> list[np.ndarray]:
-    return list(results) if isinstance(results, tuple) else [results]
 
 
 def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:

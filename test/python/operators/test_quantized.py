@@ -5,9 +5,9 @@ from __future__ import annotations
 import headrace as hr
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper
+from onnx_peer import as_list, runtime_results
 
 
 def build(operator, feeds: dict, constants: dict, outputs: dict, opset=21, **attributes):
@@ -34,14 +34,11 @@ def build(operator, feeds: dict, constants: dict, outputs: dict, opset=21, **att
 def ours(tmp_path, model, feeds):
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
-    results = hr.load(path)(**feeds)
-    return results if isinstance(results, tuple) else (results,)
+    return as_list(hr.load(path)(**feeds))
 
 
 def theirs(model, feeds):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds)
+    return runtime_results(model.SerializeToString(), feeds)
 
 
 def integers(random, shape, dtype) -> np.ndarray:
@@ -223,27 +220,13 @@ def test_blocks_have_scales_of_their_own(tmp_path, block):
     x = random.standard_normal((3, 14, 2)).astype(np.float32)
     shape = (3, -(-14 // block), 2)
     s, z = scale(random, shape), integers(random, shape, np.int8)
-    model = build(
-        "QuantizeLinear",
-        {"x": x},
-        {"s": s, "z": z},
-        {"y": np.int8},
-        order=["x", "s", "z"],
-        axis=1,
-        block_size=block,
-    )
+    constants = {"s": s, "z": z}
+    blocks = {"order": ["x", "s", "z"], "axis": 1, "block_size": block}
+    model = build("QuantizeLinear", {"x": x}, constants, {"y": np.int8}, **blocks)
     wide = [np.repeat(p, block, 1)[:, :14] for p in (s, z.astype(np.float32))]
     expected = np.clip(np.rint(x / wide[0]) + wide[1], -128, 127).astype(np.int8)
     np.testing.assert_array_equal(ours(tmp_path, model, {"x": x})[0], expected)
-    back = build(
-        "DequantizeLinear",
-        {"x": expected},
-        {"s": s, "z": z},
-        {"y": np.float32},
-        order=["x", "s", "z"],
-        axis=1,
-        block_size=block,
-    )
+    back = build("DequantizeLinear", {"x": expected}, constants, {"y": np.float32}, **blocks)
     numbers = (expected.astype(np.int32) - wide[1].astype(np.int32)).astype(np.float32) * wide[0]
     np.testing.assert_array_equal(ours(tmp_path, back, {"x": expected})[0], numbers)
 

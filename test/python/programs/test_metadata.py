@@ -1,4 +1,4 @@
-"""What the writer of a model's file noted in it."""
+"""Notes of the writer of a model's file."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ import copy
 import subprocess
 import sys
 import threading
-import warnings
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,15 +19,7 @@ from cases.torch_models import MODELS, BertLayer, LeNet, SmallConvNet, mlp  # no
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}
 both_types = pytest.mark.parametrize("dtype", TOLERANCE, ids=["f32", "f64"])
 models = pytest.mark.parametrize("name", MODELS)
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 def make(name: str, dtype: torch.dtype) -> tuple[torch.nn.Module, torch.nn.Module, torch.Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +15,7 @@ from headrace.torch._context import Unsupported  # noqa: E402
 
 from cases.torch_models import MODELS  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 def lowered(

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import headrace as hr
 import pytest
 
 torch = pytest.importorskip("torch")
-from headrace.torch import FallbackWarning  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    torch._dynamo.reset()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
-
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 TABLE = torch.arange(20.0).reshape(5, 4)
 LONG = torch.arange(6) % 5

@@ -5,8 +5,7 @@ A family is one graph with one result per operator.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -14,18 +13,8 @@ pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 F = torch.nn.functional
 
-from headrace.torch import FallbackWarning  # noqa: E402
-
 Functions = dict[str, Callable]
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 def check(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,17 +16,9 @@ pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 F = torch.nn.functional
 
-from headrace.torch import FallbackWarning, _backend  # noqa: E402
+from headrace.torch import FallbackWarning  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    _backend._warned.clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 def compiled(function: Callable, **options: Any) -> Callable:

@@ -8,17 +8,9 @@ import headrace as hr
 import numpy as np
 import pytest
 
-from cases.fusion import EXPRESSIONS, PROGRAMS, Program
+from cases.fusion import BY_NAME, Program, weighted_chain
 
-CHAIN = Program(
-    "chain",
-    """g (float[3000,40] X, float[3000,1] w, float[40,1] v) => (float[40,1] r) {
-      xv = MatMul(X, v)
-      wxv = Mul(w, xv)
-      xt = Transpose <perm=[1,0]> (X)
-      r = MatMul(xt, wxv)
-    }""",
-)
+CHAIN = weighted_chain("chain", "float", rows=3000, columns=40)
 
 
 def kernels(path: Path, recipe: str) -> list[str]:
@@ -51,7 +43,7 @@ def test_other_ways_to_plan_are_refused(tmp_path: Path, text: str) -> None:
         hr.load(CHAIN.write(tmp_path), recipe=text).explain()
 
 
-@pytest.mark.parametrize("program", EXPRESSIONS + PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", BY_NAME.values(), ids=BY_NAME)
 def test_planned_kernels_are_had_again_by_their_recipe(tmp_path: Path, program: Program) -> None:
     path = program.write(tmp_path)
     model = hr.load(path)
@@ -61,7 +53,7 @@ def test_planned_kernels_are_had_again_by_their_recipe(tmp_path: Path, program: 
     assert again.ir("schedule") == hr.load(path).ir("schedule")
 
 
-@pytest.mark.parametrize("program", EXPRESSIONS + PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", BY_NAME.values(), ids=BY_NAME)
 def test_what_planning_does_a_line_can_say(tmp_path: Path, program: Program) -> None:
     """Each fusion of a plan alone, with producers joining their readers elsewhere."""
     path = program.write(tmp_path)
@@ -72,8 +64,7 @@ def test_what_planning_does_a_line_can_say(tmp_path: Path, program: Program) -> 
 
 
 def test_operators_that_a_line_unites_compute_the_same(tmp_path: Path) -> None:
-    (program,) = (program for program in PROGRAMS if program.name == "kmeans_step")
-    path = program.write(tmp_path)
+    path = BY_NAME["kmeans_step"].write(tmp_path)
     random = np.random.default_rng(0)
     X, C = (random.standard_normal(shape, "f4") for shape in ((100000, 16), (32, 16)))
     expected = hr.load(path)(X, C)
@@ -104,8 +95,7 @@ def test_functions_are_planned_apart_from_reads_by_index(tmp_path: Path) -> None
 
 
 def test_a_product_walks_rows_only_where_registers_hold_enough_of_them(tmp_path: Path) -> None:
-    (program,) = (program for program in PROGRAMS if program.name == "pairwise_kernel")
-    path = program.write(tmp_path)
+    path = BY_NAME["pairwise_kernel"].write(tmp_path)
 
     def walks(target: str) -> bool:
         return "\nwalk r along" in hr.load(path, target=target).explain()["recipe"]

@@ -1,4 +1,4 @@
-// What DimExpr knows of sizes for all values of their symbols.
+// Facts that DimExpr knows of sizes for all values of their symbols.
 
 #include "runtime/Helpers.h"
 #include "runtime/tensor/DimExpr.h"

@@ -13,7 +13,7 @@ namespace {
 constexpr DType formats[] = {DType::F8E4M3FN, DType::F8E4M3FNUZ, DType::F8E5M2, DType::F8E5M2FNUZ,
                              DType::F4E2M1};
 
-/// What a code without sign stands for, by the definition of its parts.
+/// The number of a code without sign, by the definition of its parts.
 double meaning(const SmallFloat &format, int code) {
   int fraction = code & ((1 << format.mantissaBits) - 1), exponent = code >> format.mantissaBits;
   if (exponent == 0)

@@ -1,4 +1,4 @@
-// What operators should compute, by loops over their plain numbers, and a way to run them.
+// Reference results of operators, by loops over their plain numbers, and a way to run them.
 #pragma once
 
 #include "runtime/vta/Examples.h"

@@ -102,7 +102,7 @@ private:
       countSteps();
   }
 
-  // What a call moves and computes.
+  // The bytes and operations of a call.
   void countSteps() {
     useExecutable();
     // The device is timed, not the copies to it.

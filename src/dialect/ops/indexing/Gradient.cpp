@@ -23,7 +23,7 @@ Gradients GatherOp::gradient(OpBuilder &b, Value dy) {
   return gradientsOf({reshaped(b, loc, added, data), Value()});
 }
 
-/// What was added keeps its gradient, what was replaced loses it.
+/// Elements that were added keep their gradient, replaced ones lose it.
 Gradients ScatterOp::gradient(OpBuilder &b, Value dy) {
   Location loc = getLoc();
   if (getKind() && *getKind() != ReduceKind::Sum) {

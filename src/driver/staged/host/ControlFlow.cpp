@@ -13,7 +13,7 @@ static Values runIf(HostCall &c) {
   return c.runBody(c.boolean(0) ? "then_branch" : "else_branch", {});
 }
 
-/// What an iteration yields besides the values that go on to the next.
+/// An iteration yields `least` values, which go on to the next one, or more.
 static void checkCount(HostCall &c, const Values &results, size_t least) {
   if (results.size() < least)
     c.fail(ErrorKind::InvalidModel, "attribute 'body': expected a graph of " +

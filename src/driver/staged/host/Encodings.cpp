@@ -38,7 +38,7 @@ static RuntimeValue listAttribute(HostCall &c, const std::string &prefix) {
                                       "_int64s, " + prefix + "_floats or " + prefix + "_tensor");
 }
 
-/// What labels without a key become, as a list of one.
+/// The label of values without a key, as a list of one.
 static RuntimeValue defaultLabel(HostCall &c, const RuntimeValue &values) {
   if (const onnx::Attribute *tensor = c.node.find("default_tensor"))
     return tensor->stringTensor ? RuntimeValue(tensor->stringTensor)

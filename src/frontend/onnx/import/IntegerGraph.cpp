@@ -224,7 +224,7 @@ std::string Rewriter::besideSums(const Node &node, const std::string &name, cons
   return addConstant(name + "_column", numbers.reshaped(shape));
 }
 
-/// What the sums stand for.
+/// The floats that the sums stand for.
 void Rewriter::addFloats(const Node &node, const Product &product, const std::string &sums,
                          const std::string &output) {
   Shape shape;

@@ -34,7 +34,7 @@ public:
     int64_t step = 1;
   };
   void addInput(const std::string &name, DType dtype, const std::vector<Size> &sizes);
-  /// What the program is made for: from here on the input has this value.
+  /// Specializes the program: from here on the input has this value.
   void fixInput(const std::string &name, const Tensor &tensor);
 
   /// A number of 1 or more: a symbol and a constant.

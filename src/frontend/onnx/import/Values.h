@@ -31,7 +31,7 @@ public:
   /// Gives a value that is defined its elements.
   void redefine(const std::string &name, const Tensor &constant);
 
-  /// What was defined and materialized since a mark can be taken back.
+  /// Values defined and materialized since a mark can be taken back.
   size_t mark() const { return journal.size(); }
   void rollBack(size_t mark);
 

@@ -7,7 +7,7 @@
 
 namespace headrace::onnx {
 
-/// What protobuf's readers accept of one message.
+/// The most bytes of one message that protobuf's readers accept.
 static constexpr uint64_t kMostMessage = (uint64_t{1} << 31) - 1;
 /// Smaller tensors stay in the model's file, where tools that infer shapes look for them.
 static constexpr uint64_t kLeastOutside = 1024;

@@ -8,7 +8,7 @@
 
 namespace headrace::coarse {
 
-/// What a term reads: a value of the program, or a number of its own.
+/// An input of a term: a value of the program, or a number of its own.
 struct PieceInput {
   std::string name; // the user's
   rewrite::Shape shape;

@@ -30,7 +30,7 @@ public:
       written[id] = writeOperator(id);
     Written result = written[mapped.mapping.term];
     Value wanted = root->getResult(0);
-    // What is the same for all elements of a batch is computed once.
+    // Values that are the same for all elements of a batch are computed once.
     if (batch.leads(wanted) && !result.leads)
       return b.create<hr::BroadcastOp>(loc, wanted.getType(), result.value);
     return reshaped(b, loc, result.value, shapeOf(wanted));

@@ -18,7 +18,7 @@ namespace headrace {
 
 struct CallSchedule {
   std::string routine;
-  /// What of the work is done at once, by the routine's parameters (`parametersOf`); 0: as the
+  /// Sizes of the blocks of work, by the routine's parameters (`parametersOf`); 0: as the
   /// sizes suggest.
   llvm::SmallVector<int64_t, 3> blocks;
 
@@ -34,7 +34,7 @@ llvm::ArrayRef<llvm::StringLiteral> parametersOf(llvm::StringRef routine);
 
 /// Whether there is anything to decide of the call.
 bool hasSchedule(hr::LibraryOp call);
-/// What should be fastest: constant weights packed, blocks by size.
+/// The schedule that should be fastest: constant weights packed, blocks by size.
 CallSchedule proposeFor(hr::LibraryOp call);
 /// Why it cannot be called so; empty where it can.
 std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call);

@@ -114,7 +114,7 @@ bool isDepthwise(hr::ConvOp op) {
          constantValue(filter.back()) == op.getGroups() && constantValue(filter[spatial]) == 1;
 }
 
-/// What becomes of sums: the finish, and a table for what is a function of the bytes.
+/// The finish of sums, and a table for functions of the bytes after it.
 std::optional<MatchedFinish> matchAll(Value sums) {
   std::optional<MatchedFinish> matched = matchFinish(sums);
   if (!matched)

@@ -1,7 +1,6 @@
 #include "target/cpu/calls/MatchFinish.h"
 
-#include "dialect/ConstantData.h"
-#include "dialect/SymbolicShape.h"
+#include "target/cpu/calls/ChainBodies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,92 +13,10 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// The bodies of the maps behind the sums as one: a body's argument is what the map before yields.
-/// Bytes are computed by those of `chain` only; others are read.
-class Bodies {
-public:
-  Bodies(Value sums, ArrayRef<hr::MapOp> chain) : sums(sums), chain(chain) {}
-
-  /// The operation or operand that gives the value.
-  Value sourceOf(Value value) const {
-    while (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto producer = tensorOf(argument).getDefiningOp<hr::MapOp>();
-      if (!producer || !hasShapeOfSums(producer.getResult()) ||
-          (value.getType().isInteger(8) && !llvm::is_contained(chain, producer)))
-        break;
-      value = producer.getBody().front().getTerminator()->getOperand(0);
-    }
-    return value;
-  }
-
-  template <class Op> Op opOf(Value value) const { return sourceOf(value).getDefiningOp<Op>(); }
-
-  /// The tensor whose element the value is; null for what is computed.
-  Value operandOf(Value value) const {
-    auto argument = dyn_cast<BlockArgument>(sourceOf(value));
-    return argument ? tensorOf(argument) : Value();
-  }
-  bool isSums(Value value) const { return operandOf(value) == sums; }
-
-  /// The value as a constant, of all columns or of each; integers and floats as they are.
-  std::optional<SmallVector<double>> constantOf(Value value) const;
-  std::optional<double> numberOf(Value value) const {
-    auto numbers = constantOf(value);
-    return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
-  }
-
-  bool hasShapeOfSums(Value tensor) const { return llvm::equal(shapeOf(tensor), shapeOf(sums)); }
-  int64_t columns() const { return cast<RankedTensorType>(sums.getType()).getShape().back(); }
-
-  Value sums;
-
-private:
-  static Value tensorOf(BlockArgument argument) {
-    auto map = cast<hr::MapOp>(argument.getOwner()->getParentOp());
-    return map.getInputs()[argument.getArgNumber()];
-  }
-
-  ArrayRef<hr::MapOp> chain;
-};
-
-std::optional<SmallVector<double>> Bodies::constantOf(Value given) const {
-  Value value = sourceOf(given);
-  if (auto inside = value.getDefiningOp<arith::ConstantOp>()) {
-    if (auto real = dyn_cast<FloatAttr>(inside.getValue()))
-      return SmallVector<double>{real.getValueAsDouble()};
-    auto integer = dyn_cast<IntegerAttr>(inside.getValue());
-    return integer ? std::optional(SmallVector<double>{double(integer.getInt())}) : std::nullopt;
-  }
-  // Conversions of constants that were not folded.
-  if (Operation *op = value.getDefiningOp()) {
-    if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-      return std::nullopt;
-    auto numbers = constantOf(op->getOperand(0));
-    unsigned width = op->getOperand(0).getType().getIntOrFloatBitWidth();
-    if (numbers && isa<arith::UIToFPOp, arith::ExtUIOp>(op))
-      for (double &number : *numbers)
-        number += number < 0 ? std::ldexp(1.0, static_cast<int>(width)) : 0;
-    if (numbers && isa<FloatType>(op->getResult(0).getType()))
-      for (double &number : *numbers)
-        number = static_cast<float>(number);
-    return numbers;
-  }
-  auto constant = operandOf(value).getDefiningOp<hr::ConstantOp>();
-  if (!constant)
-    return std::nullopt;
-  Tensor tensor = constantTensor(constant.getValue());
-  auto type = cast<RankedTensorType>(constant.getType());
-  bool isRow = type.getRank() > 0 && type.getShape().back() == tensor.elements();
-  if (tensor.elements() != 1 && (!isRow || tensor.elements() != columns()))
-    return std::nullopt;
-  Tensor wide = tensor.converted(DType::F64);
-  return SmallVector<double>(ArrayRef(wide.as<double>(), wide.elements()));
-}
-
 /// Reads what a value computes, from the bytes at the end back to the sums.
 class Reader {
 public:
-  explicit Reader(const Bodies &bodies) : bodies(bodies) {
+  explicit Reader(const ChainBodies &bodies) : bodies(bodies) {
     finish.addends.assign(bodies.columns(), 0);
   }
 
@@ -120,7 +37,7 @@ private:
     ByteRounding rounding;
   };
 
-  /// What is rounded, before it is clipped: limits are those of the byte.
+  /// The number that is rounded, before it is clipped: limits are those of the byte.
   std::optional<Rounded> readRounding(Value bytes) const;
   Value readClips(Value x, ByteRounding &result) const;
   Value readLimit(Value x, double &limit, bool isUpper) const;
@@ -141,7 +58,7 @@ private:
   std::optional<std::pair<Value, SmallVector<double>>> readProduct(Value x) const;
   static bool isScale(double scale) { return scale > 0 && std::isfinite(scale); }
 
-  const Bodies &bodies;
+  const ChainBodies &bodies;
 };
 
 /// x < limit ? x : limit, or the other way round.
@@ -167,8 +84,9 @@ std::optional<Reader::Rounded> Reader::readRounding(Value bytes) const {
   if (!integer || !narrow.getType().isInteger(8))
     return std::nullopt;
   double low, high;
-  Value x = readLimit(integer.getIn(), low, false);
-  if (!x || !(x = readLimit(x, high, true)))
+  Value below = readLimit(integer.getIn(), low, false);
+  Value x = below ? readLimit(below, high, true) : Value();
+  if (!x)
     return std::nullopt;
   // NaN becomes 0; there is none.
   if (auto select = bodies.opOf<arith::SelectOp>(x)) {
@@ -223,7 +141,7 @@ Value Reader::readClips(Value x, ByteRounding &result) const {
   }
 }
 
-/// What the sums stand for, and another tensor's numbers.
+/// The sums as numbers, plus another tensor's numbers.
 bool Reader::readSum(Value x) {
   if (auto sum = bodies.opOf<arith::AddFOp>(x))
     for (auto [first, second] :
@@ -407,7 +325,7 @@ std::optional<MatchedFinish> matchFinish(Value sums) {
     value = map.getResult();
     if (!cast<RankedTensorType>(value.getType()).getElementType().isInteger(8))
       continue;
-    Bodies bodies(sums, chain);
+    ChainBodies bodies(sums, chain);
     Reader reader(bodies);
     if (!reader.readResult(map.getBody().front().getTerminator()->getOperand(0)))
       break;

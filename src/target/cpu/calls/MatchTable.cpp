@@ -42,7 +42,7 @@ SmallVector<hr::MapOp> functionsOf(Value bytes) {
   return maps;
 }
 
-/// Those of the maps that the last one needs; nothing where others read them or the bytes.
+/// The maps that the last one needs; nothing where others read them or the bytes.
 SmallVector<hr::MapOp> neededBy(hr::MapOp last, ArrayRef<hr::MapOp> maps, Value bytes) {
   llvm::SetVector<Operation *> needed;
   needed.insert(last);
@@ -77,7 +77,7 @@ std::vector<uint8_t> tableOf(ArrayRef<hr::MapOp> maps, Value bytes) {
       arguments.push_back(values.lookup(input));
     reference::Lanes result =
         reference::evaluateBody(map.getBody().front(), std::move(arguments), kBytes, {});
-    // What is stored in between is single precision.
+    // Values stored in between are single precision.
     if (getElementTypeOrSelf(map.getResult()).isF32())
       for (double &number : result.floats)
         number = static_cast<float>(number);

@@ -41,7 +41,7 @@ std::string textOf(ModuleOp kernel) {
   return text;
 }
 
-/// What there is to know of a kernel that was compiled, beside its object. In the cache it is text.
+/// The record of a compiled kernel, beside its object. In the cache it is text.
 struct Record {
   std::string object; // its key
   std::string symbol; // where the kernel has a name of its own in the object

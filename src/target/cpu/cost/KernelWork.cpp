@@ -11,6 +11,7 @@
 #include "runtime/system/Error.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/walk/WalkPlan.h"
+#include "transform/kernels/KernelFunction.h"
 #include "transform/kernels/KernelShapes.h"
 #include "transform/recipe/KernelModel.h"
 
@@ -35,10 +36,9 @@ public:
       : module(module), symbols(symbols), operations(operations), machine(machine) {}
 
   Work run() {
-    auto functions = module.getOps<func::FuncOp>();
-    if (functions.empty())
+    func::FuncOp kernel = kernelFunction(module);
+    if (!kernel)
       return {};
-    func::FuncOp kernel = *functions.begin();
     if (auto walk = findWalk(kernel)) {
       addWalk(kernel, walk);
       return std::move(work);
@@ -104,7 +104,7 @@ private:
       work.arithmetic.push_back({kind, type, operations, efficiency});
   }
 
-  /// What is the same for a whole row is computed once for it.
+  /// Values that are the same for a whole row are computed once for it.
   static ScalarOperations operationsOf(linalg::GenericOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     unsigned last = op.getNumLoops() > 0 ? op.getNumLoops() - 1 : 0;

@@ -93,7 +93,7 @@ public:
   }
 
 private:
-  /// Those of the product of all patches with the filter, then those of BytePatches.
+  /// Parameters of the product of all patches with the filter, then those of BytePatches.
   static SmallVector<AffineExpr> parametersOf(hr::ConvOp op) {
     MLIRContext *context = op.getContext();
     auto number = [&](int64_t value) { return constantDim(value, context); };

@@ -25,7 +25,7 @@ namespace headrace {
 
 namespace {
 
-/// What a reduction computes at one of its positions has that dimension of one element last, where
+/// Values at one position of a reduction have that dimension of one element last, where
 /// it would keep all others out of the machine's vectors.
 ///   math.exp %x : vector<32x1xf32>
 ///   -> shape_cast (math.exp (shape_cast %x) : vector<32xf32>)

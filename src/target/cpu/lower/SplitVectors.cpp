@@ -212,7 +212,7 @@ private:
     return made;
   }
 
-  /// What still reads a value as a whole gets its parts put together.
+  /// Users that still read a value as a whole get its parts put together.
   void eraseOld() {
     SmallPtrSet<Instruction *, 32> gone(old.begin(), old.end());
     for (Instruction *whole : old) {

@@ -13,6 +13,7 @@
 #include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/walk/WalkPlan.h"
+#include "transform/kernels/KernelFunction.h"
 #include "transform/recipe/Lowering.h"
 #include "transform/recipe/Prefetch.h"
 
@@ -35,10 +36,9 @@ struct CpuApplyRecipePass : impl::CpuApplyRecipePassBase<CpuApplyRecipePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto text = module->getAttrOfType<StringAttr>(kRecipeAttr);
-    auto funcs = module.getOps<func::FuncOp>();
-    if (!text || funcs.empty())
+    func::FuncOp kernel = kernelFunction(module);
+    if (!text || !kernel)
       return;
-    func::FuncOp kernel = *funcs.begin();
     if (walkScheduleOf(kernel))
       return; // its loops are there already
     OwningOpRef<func::FuncOp> before = cast<func::FuncOp>(kernel->clone());

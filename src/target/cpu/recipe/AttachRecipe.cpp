@@ -12,6 +12,7 @@
 #include "runtime/system/Error.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
+#include "transform/kernels/KernelFunction.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -65,10 +66,9 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto funcs = module.getOps<func::FuncOp>();
-    if (funcs.empty())
+    func::FuncOp kernel = kernelFunction(module);
+    if (!kernel)
       return;
-    func::FuncOp kernel = *funcs.begin();
     // Known until here: equal kernels stay equal, whatever sizes were expected of them.
     auto forget = llvm::make_scope_exit([&] { module->removeAttr(kExpectedSizesAttr); });
     Builder b(&getContext());

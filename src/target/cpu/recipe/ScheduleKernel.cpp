@@ -158,7 +158,7 @@ StringRef KernelScheduler::stage() const {
 }
 
 //===------------------------------------------------------------------------===//
-// What the kernel can have
+// Schedules that are legal for the kernel
 //===------------------------------------------------------------------------===//
 
 /// The kind that should be fastest.
@@ -301,7 +301,7 @@ std::vector<CpuSchedule> KernelScheduler::alternatives() const {
 }
 
 //===------------------------------------------------------------------------===//
-// What should be fastest
+// The schedule that should be fastest
 //===------------------------------------------------------------------------===//
 
 CpuSchedule KernelScheduler::propose() const { return propose(naturalKind()); }

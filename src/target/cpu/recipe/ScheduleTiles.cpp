@@ -120,7 +120,7 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   return refusalOfRest(schedule);
 }
 
-/// What does not depend on how the weights are packed.
+/// Refusals that do not depend on how the weights are packed.
 std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
   if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
     return "rows: expected at least 1, and a tile of at most " + std::to_string(kMostVectors) +
@@ -176,7 +176,7 @@ void TileScheduler::write(const CpuSchedule &schedule, StepWriter &steps) const 
   std::string panelLoop = writeTiles(tile, order, steps);
   if (schedule.pack && !panelLoop.empty())
     steps.pack(anchor, sourceName(anchor->getOperand(1)), panelLoop);
-  // What recipes do not speak of is fetched as far ahead as this.
+  // Panels that recipes do not speak of are fetched as far ahead as this.
   if (prefetchesPanels() && schedule.prefetch != kPanelsAhead)
     steps.prefetch(anchor, sourceName(anchor->getOperand(1)), schedule.prefetch);
 }

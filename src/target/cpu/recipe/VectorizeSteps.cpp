@@ -95,7 +95,7 @@ private:
            !llvm::is_contained(op.getStaticLoopRanges(), 0);
   }
 
-  /// What is read at a constant index, as the gates of a cell are, becomes a slice read as a whole.
+  /// Reads at a constant index, as of the gates of a cell, become a slice read as a whole.
   static void readSlices(RewriterBase &rewriter, linalg::GenericOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     rewriter.setInsertionPoint(op);

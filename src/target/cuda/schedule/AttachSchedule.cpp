@@ -18,6 +18,7 @@
 #include "target/cuda/schedule/ChooseSchedule.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
 #include "target/cuda/schedule/LegalSchedule.h"
+#include "transform/kernels/KernelFunction.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 
@@ -53,10 +54,9 @@ struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSched
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto funcs = module.getOps<func::FuncOp>();
-    if (funcs.empty())
+    func::FuncOp kernel = kernelFunction(module);
+    if (!kernel)
       return;
-    func::FuncOp kernel = *funcs.begin();
     Builder b(&getContext());
     if (std::string refused = chooseAsGiven(module, kernel); !refused.empty()) {
       module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));

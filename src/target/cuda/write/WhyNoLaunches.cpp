@@ -5,6 +5,7 @@
 
 #include "dialect/Hr.h"
 #include "target/cuda/Passes.h"
+#include "transform/kernels/KernelFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -21,8 +22,7 @@ namespace {
 
 /// Whether all results are written in plain order, from operands and other such results.
 bool isPlain(ModuleOp kernel) {
-  auto function = *kernel.getOps<func::FuncOp>().begin();
-  return llvm::all_of(function.getBody().front(), [](Operation &op) {
+  return llvm::all_of(kernelFunction(kernel).getBody().front(), [](Operation &op) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       return llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &init) {
         return generic.getMatchingIndexingMap(&init).isProjectedPermutation();

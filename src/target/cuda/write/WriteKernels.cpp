@@ -11,6 +11,7 @@
 #include "dialect/Hr.h"
 #include "target/cuda/Passes.h"
 #include "target/cuda/write/Templates.h"
+#include "transform/kernels/KernelFunction.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,7 +33,7 @@ constexpr int64_t kAlignment = 256;
 class ModuleWriter {
 public:
   explicit ModuleWriter(ModuleOp module)
-      : module(module), function(*module.getOps<func::FuncOp>().begin()), b(module.getContext()),
+      : module(module), function(kernelFunction(module)), b(module.getContext()),
         used(constantDim(0, module.getContext())) {}
 
   LogicalResult run() {

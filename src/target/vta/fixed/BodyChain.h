@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-/// What a map reads.
+/// An operand of a map.
 using MapOperand = std::variant<Chain, Numbers>;
 
 /// The chain that the map makes of its operand `main`. Other chains must be stored integers, which

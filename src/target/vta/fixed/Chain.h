@@ -35,7 +35,7 @@ struct Source {
 class Chain {
 public:
   std::variant<Convolution, MaxPool, Cells> core;
-  /// What the core reads, then what stages do (FromImage).
+  /// Operands of the core, then those of stages (FromImage).
   llvm::SmallVector<Source, 2> sources;
   Image result;
   /// The dimension of the program's tensor that channels are.
@@ -50,7 +50,7 @@ public:
   /// The program's operators in it; those from the core on, which compute what nothing else needs.
   llvm::SmallSetVector<mlir::Operation *, 8> operators, own;
 
-  /// What lies in DRAM, as numbers. `known` are tighter bounds.
+  /// Integers in DRAM, as numbers. `known` are tighter bounds.
   static Chain of(const Source &source, int64_t channelDim, bool isUnsigned,
                   std::optional<Range> known);
 

@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-// What follows refuses scalars of the integers from before a stage. Throws Refusal.
+// The following refuse scalars of the integers from before a stage. They throw Refusal.
 
 Scalar condition(Piecewise<bool> truth, const IntegerStages &integers);
 Scalar compare(Relation relation, const Scalar &a, const Scalar &b, const IntegerStages &integers);

@@ -27,7 +27,7 @@ public:
   /// Notes that the program computes them in this type.
   void computeIn(mlir::Type type) { chain.computeIn(type); }
 
-  // What follows takes functions of the integers and throws Refusal.
+  // The following take functions of the integers and throw Refusal.
 
   Scalar add(Scalar scalar, const Numbers &numbers, mlir::Type type);
   /// `other`: stored integers of another chain.

@@ -168,7 +168,7 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
     std::optional<Chain> before = joined(input);
     Chain chain = before ? std::move(*before) : of(input);
     channelDim = chain.channelDim;
-    // What is computed anyway takes the others; of stored integers, those of the coarsest scale are
+    // A chain that is computed anyway takes the others; of stored integers, the coarsest scale is
     // shifted.
     bool isCells = chain.offsetOfCells().has_value();
     candidates.push_back({i, isCells ? 1000 - chain.exponents[0] : 0});

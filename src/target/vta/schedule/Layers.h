@@ -16,7 +16,7 @@ std::vector<Layer> resNet18Layers();
 /// "56, 64 -> 64, 3/1"
 std::string nameOf(const Layer &layer);
 
-/// What follows the convolution.
+/// Stages after the convolution.
 enum class LayerStages {
   Clip,      ///< a shift by 8 and a clip to 8 bits
   Quantized, ///< a bias, a shift that rounds to even, and a relu with 8 bits: as QDQ networks have

@@ -22,7 +22,7 @@ struct Schedule {
   /// the steps of one tile; along the others each has a tile, and both have what the tiles share
   /// (weights along batch, rows and columns, inputs along out) from one load.
   enum class Along { In, Out, Batch, Rows, Columns };
-  /// What stays on the chip while the other operand passes by: tiles follow each other along
+  /// The operand that stays on the chip while the other passes by: tiles follow each other along
   /// results of the same weights, or of the same inputs.
   enum class Keep { Weights, Inputs };
 

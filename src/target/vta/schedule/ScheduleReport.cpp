@@ -6,6 +6,19 @@
 
 namespace headrace::vta {
 
+ScheduleReport reportOf(const Operator &op, const Program &program,
+                        const CycleConstants &constants) {
+  Simulation simulation = estimate(program, constants);
+  if (simulation.fault)
+    throw Error(ErrorKind::InvalidArgument,
+                "operator " + inQuotes(op.name) + ": " + simulation.fault->what());
+  ScheduleReport report{simulation.cycles, 0, simulation.modules, simulation.work};
+  report.peakShare = static_cast<double>(op.macs()) /
+                     (static_cast<double>(report.cycles) *
+                      static_cast<double>(program.configuration.macsPerMicroOp()));
+  return report;
+}
+
 ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants) {
   if (std::string reason = whyNot(op, schedule, configuration); !reason.empty())
@@ -21,15 +34,7 @@ ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const Al
   OperatorBuffers buffers = allocateOperands(op, stream);
   allocateConstants(op, shape, stages, false, stream, buffers);
   writeOperator(op, shape, stages, schedule, buffers, stream);
-  Simulation simulation = estimate(stream.finish(), constants);
-  if (simulation.fault)
-    throw Error(ErrorKind::InvalidArgument,
-                "operator " + inQuotes(op.name) + ": " + simulation.fault->what());
-  ScheduleReport report{simulation.cycles, 0, simulation.modules, simulation.work};
-  report.peakShare =
-      static_cast<double>(op.macs()) /
-      (static_cast<double>(report.cycles) * static_cast<double>(configuration.macsPerMicroOp()));
-  return report;
+  return reportOf(op, stream.finish(), constants);
 }
 
 } // namespace headrace::vta

@@ -5,35 +5,12 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#define UNARY_FUNCTIONS(X)                                                                         \
-  X(exp)                                                                                           \
-  X(exp2)                                                                                          \
-  X(expm1)                                                                                         \
-  X(log)                                                                                           \
-  X(log2)                                                                                          \
-  X(log10)                                                                                         \
-  X(log1p)                                                                                         \
-  X(tanh)                                                                                          \
-  X(erf)                                                                                           \
-  X(sin)                                                                                           \
-  X(cos)                                                                                           \
-  X(tan)                                                                                           \
-  X(asin)                                                                                          \
-  X(acos)                                                                                          \
-  X(atan)                                                                                          \
-  X(sinh)                                                                                          \
-  X(cosh)                                                                                          \
-  X(asinh)                                                                                         \
-  X(acosh)                                                                                         \
-  X(atanh)                                                                                         \
-  X(cbrt)
-
 extern "C" {
-#define UNARY(name)                                                                                \
-  float hr_##name##_f32(float);                                                                    \
-  double hr_##name##_f64(double);
-UNARY_FUNCTIONS(UNARY)
-#undef UNARY
+// Functions that the device has no code for are null.
+#define HEADRACE_FUNCTION(Id, name, ...)                                                           \
+  [[gnu::weak]] float hr_##name##_f32(float);                                                      \
+  [[gnu::weak]] double hr_##name##_f64(double);
+#include "runtime/scalar/Functions.def"
 float hr_powf_f32(float, float);
 double hr_powf_f64(double, double);
 float hr_atan2_f32(float, float);
@@ -52,9 +29,8 @@ struct Compiled {
 };
 
 const std::map<std::string, Compiled> functions = {
-#define UNARY(name) {#name, {hr_##name##_f32, hr_##name##_f64}},
-    UNARY_FUNCTIONS(UNARY)
-#undef UNARY
+#define HEADRACE_FUNCTION(Id, name, ...) {#name, {hr_##name##_f32, hr_##name##_f64}},
+#include "runtime/scalar/Functions.def"
 };
 
 class DeviceMath : public testing::TestWithParam<MathCase> {};

@@ -6,7 +6,7 @@ namespace headrace::vta {
 
 namespace {
 
-/// What windows of these results cover inside of an image.
+/// The part of an image that windows of these results cover.
 Part coveredBy(const Part &results, int64_t stride, int64_t pad, int64_t window,
                int64_t inputSize) {
   int64_t begin = std::max<int64_t>(0, results.begin * stride - pad);

@@ -11,7 +11,7 @@ namespace headrace::vta {
 
 class Resident {
 public:
-  /// What distinguishes the contents: positions in the loops, and how many follow.
+  /// The contents' identity: positions in the loops, and how many follow.
   using Key = std::array<int64_t, 5>;
 
   explicit Resident(const Slots &slots) : slots(slots), entries(static_cast<size_t>(slots.count)) {}

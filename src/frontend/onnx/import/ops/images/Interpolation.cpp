@@ -199,7 +199,7 @@ private:
     });
   }
 
-  /// What lies outside of the input has a value of its own where a part is cropped.
+  /// Points outside of the input have a value of their own where a part is cropped.
   Value extrapolated(Value result, ArrayRef<ResizedAxis> axes) {
     if (!how.crops())
       return result;

@@ -9,7 +9,7 @@ namespace headrace::onnx {
 
 using Compare = ScalarMath::Compare;
 
-/// What is added to the scores of keys that the mask, an input of integers, leaves out: lengths of
+/// The bias of scores whose keys the mask, an input of integers, leaves out. The mask: lengths of
 /// keys [batch], ends and starts [2 * batch], or a number for each key ([batch, keys], [batch,
 /// queries, keys] or of rank 4), 0 for those left out.
 static Value maskAsBias(NodeContext &c, size_t input, AffineExpr batch, AffineExpr keys,

@@ -21,7 +21,7 @@ struct Forest {
   std::vector<int32_t> next; // kWays for each node and leaf
 };
 
-/// What a leaf adds to a target.
+/// The weight that a leaf adds to a target.
 struct LeafWeight {
   int64_t leaf, target;
   double weight;

@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  /// What stands at a place; a leaf leads to itself, a jump to a node that has another place.
+  /// The node at a place; a leaf leads to itself, a jump to a node that has another place.
   struct Place {
     double threshold = std::numeric_limits<double>::quiet_NaN();
     int64_t feature = 0, next = 0;

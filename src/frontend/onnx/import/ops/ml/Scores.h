@@ -25,7 +25,7 @@ std::vector<double> floatsAttribute(NodeContext &c, const std::string &name);
 /// Fails where the attribute has another length.
 void checkLength(NodeContext &c, const std::string &attribute, size_t found, size_t expected);
 
-/// What becomes of scores at the end.
+/// The function that scores go through at the end.
 enum class PostTransform { None, Softmax, Logistic, SoftmaxZero, Probit };
 PostTransform postTransform(NodeContext &c);
 mlir::Value transformed(NodeContext &c, mlir::Value scores, PostTransform transform);

@@ -207,7 +207,7 @@ static void importTensorScatter(NodeContext &c) {
   Compute compute{shape, 0, {}, {{cache, dimensions(c, 0, rank)}}, {update}};
   if (c.has(2)) {
     c.checkRank(2, 1);
-    // What is written ends inside the cache, or wraps around.
+    // Elements that are written end inside the cache, or wrap around.
     AffineExpr high = mode == "linear" ? length - written + 1 : length;
     Value starts = c.checkedIndices(indicesOf(c, 2), c.dim(0), high);
     compute.reads.push_back({starts, dimensions(c, 0, 1)});

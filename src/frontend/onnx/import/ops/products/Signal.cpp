@@ -13,7 +13,7 @@ namespace headrace::onnx {
 /// Longer transforms would take matrices out of proportion.
 static constexpr int64_t kMostMatrix = 1 << 25;
 
-/// What part of a transform is computed, and from what.
+/// The part of a transform that is computed, and the part of its input.
 struct Transform {
   int64_t length;        // of the transform itself
   int64_t read, written; // elements along the axis

@@ -102,7 +102,7 @@ static Value conjunction(NodeContext &c, Value a, Value b) {
   return c.map({a, b}, [](ScalarMath &m, ValueRange x) { return m.op<arith::AndIOp>(x[0], x[1]); });
 }
 
-/// What is added to scores: minus infinity where a key is not seen. Null where nothing is.
+/// The bias of scores: minus infinity where a key is not seen. Null where there is none.
 static Value wholeBias(NodeContext &c, Value allowed, Value bias, Type type) {
   if (bias)
     bias = c.cast(bias, type);

@@ -26,7 +26,7 @@ struct KeyWindow {
 /// keys and values have as many heads, or fewer that divide them.
 struct AttentionParts {
   mlir::Value query, key, value;
-  /// What must be so for a key to be seen (booleans), and what is added to scores; both may be null
+  /// The mask of keys that are seen (booleans), and the bias of scores; both may be null
   /// and broadcast to [batch, heads, queries, keys].
   mlir::Value allowed = {}, bias = {};
   KeyWindow window;

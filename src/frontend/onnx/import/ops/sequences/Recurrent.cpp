@@ -5,7 +5,7 @@
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
 #include "frontend/onnx/import/ops/sequences/Recurrence.h"
-#include "frontend/onnx/import/ops/sequences/RecurrentActivations.h"
+#include "frontend/onnx/import/ops/sequences/RecurrentCells.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -13,16 +13,6 @@ using namespace mlir;
 namespace headrace::onnx {
 
 namespace {
-
-/// What one step computes: the next states of an element from its gates. Gates hold what the inputs
-/// give, `state` what the last step left.
-struct Cell {
-  int64_t gates, states;
-  SmallVector<StringRef> activations;
-};
-
-const Cell kRnn{1, 1, {"tanh"}}, kGru{3, 1, {"sigmoid", "tanh"}},
-    kLstm{4, 2, {"sigmoid", "tanh", "tanh"}};
 
 /// Weights as the standard has them, or of bytes: transposed, with scales and zero points at the
 /// end. What they are multiplied with is then rounded to bytes of its own range.
@@ -49,9 +39,7 @@ public:
     directions = direction == "bidirectional" ? 2 : 1;
     startsAtEnd = direction == "reverse";
     check();
-    activations = readActivations(c, cell.activations, directions);
-    if (const Attribute *given = c.node.find("clip"))
-      clip = given->f;
+    cells.emplace(c, cell, batch, hidden, directions, hasBytes);
     c.requireNonNegative(steps - 1, "number of steps less 1");
     if (c.has(4)) {
       checkLengths();
@@ -163,7 +151,7 @@ private:
   Value part(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes) {
     return c.slice(x, starts, sizes, SmallVector<int64_t>(starts.size(), 1));
   }
-  /// What belongs to a direction, without that dimension.
+  /// The slice of a direction, without that dimension.
   Value ofDirection(Value x, int64_t direction) {
     SymbolicShape shape = shapeOf(x), starts(shape.size(), c.dim(0));
     starts[0] = c.dim(direction);
@@ -219,10 +207,6 @@ private:
     return part(all, {c.dim(first), c.dim(0)}, {c.dim(gates), hidden});
   }
 
-  bool isLinearBeforeReset() const {
-    return cell.gates == 3 && c.node.getInt("linear_before_reset", 0) != 0;
-  }
-
   /// [steps, batch, gates, hidden]: what the inputs and biases give, of all steps at once.
   Value inputGates(int64_t direction, bool isReverse) {
     Value x = isReverse ? reversed(input) : input;
@@ -240,7 +224,7 @@ private:
     Value first = biasPart(direction, 0, cell.gates),
           second = biasPart(direction, cell.gates, cell.gates);
     // The bias of a gate that is reset goes with the state.
-    bool keepsLast = isLinearBeforeReset();
+    bool keepsLast = cells->isLinearBeforeReset();
     Value bias = writeCompute(
         c,
         {shapeOf(first), 0, {}, {{first, dimensions(c, 0, 2)}, {second, dimensions(c, 0, 2)}}, {}},
@@ -261,169 +245,19 @@ private:
       constants.push_back(lengths);
     if (cell.gates == 4 && c.has(7))
       constants.push_back(c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden}));
-    if (isLinearBeforeReset() && c.has(3))
+    if (cells->isLinearBeforeReset() && c.has(3))
       constants.push_back(c.reshape(biasPart(direction, 5, 1), {hidden}));
     size_t lengthsAt = 1, extraAt = lengths ? 2 : 1;
     return writeRecurrence(
         c, sequences, initialState(direction), constants, [&](const RecurrenceStep &step) {
           Value extra = step.weights.size() > extraAt ? step.weights[extraAt] : Value();
-          Step now{step.state, step.now[0], step.weights[0], extra, direction};
+          CellStep now{step.state, step.now[0], step.weights[0], extra, direction};
           if (lengths) {
             now.number = step.now[1];
             now.lengths = step.weights[lengthsAt];
           }
-          return next(now);
+          return cells->next(now);
         });
-  }
-
-  /// The values of a step in the body of the recurrence.
-  struct Step {
-    Value state, gates, recurrent, extra;
-    int64_t direction;
-    Value number = {}, lengths = {};
-  };
-
-  Value activated(ScalarMath &m, int64_t direction, size_t function, Value x) const {
-    if (clip) {
-      Value limit = m.number(x, *clip);
-      x = m.max(m.min(x, limit), m.neg(limit));
-    }
-    return activations[direction * cell.activations.size() + function].apply(m, x);
-  }
-
-  /// [batch, gates, hidden]: the state's part of the gates.
-  Value stateGates(const Step &step) {
-    SmallVector<AffineExpr> d = dimensions(c, 0, 4);
-    Read state{step.state, {c.dim(0), d[0], d[3]}};
-    if (hasBytes)
-      state = {roundedState(step), {d[0], d[3]}};
-    Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
-                    1,
-                    hr::ReduceKind::Sum,
-                    {state, {step.recurrent, {d[1], d[2], d[3]}}},
-                    {}};
-    return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
-  }
-
-  /// [batch, hidden]: what remains of the state in bytes.
-  Value roundedState(const Step &step) {
-    SmallVector<AffineExpr> d = dimensions(c, 0, 2);
-    Read state{step.state, {c.dim(0), d[0], d[1]}};
-    auto bound = [&](hr::ReduceKind kind) {
-      return writeCompute(c, {{batch, hidden}, 2, kind, {state}, {}},
-                          [](PointMath &m) { return m.read(0); });
-    };
-    Value least = bound(hr::ReduceKind::Min), greatest = bound(hr::ReduceKind::Max);
-    return writeCompute(
-        c, {{batch, hidden}, 0, {}, {state, {least, {}}, {greatest, {}}}, {}},
-        [](PointMath &m) { return throughByte(m, m.read(0), m.read(1), m.read(2)); });
-  }
-
-  /// A compute over [states, batch, hidden] whose first reads are what inputs give to each gate,
-  /// what the state gives, and the states themselves.
-  Compute overStates(const Step &step, Value stateGates) {
-    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
-    Compute compute{{c.dim(cell.states), batch, hidden}, 0, {}, {}, {}};
-    for (Value gates : {step.gates, stateGates})
-      for (int64_t g = 0; g < cell.gates; ++g)
-        compute.reads.push_back({gates, {d[1], c.dim(g), d[2]}});
-    for (int64_t s = 0; s < cell.states; ++s)
-      compute.reads.push_back({step.state, {c.dim(s), d[1], d[2]}});
-    if (step.lengths) {
-      compute.reads.push_back({step.state, d});
-      compute.reads.push_back({step.number, {}});
-      compute.reads.push_back({step.lengths, {d[1]}});
-    }
-    return compute;
-  }
-  Value gate(PointMath &m, int64_t i) const { return m.add(m.read(i), m.read(cell.gates + i)); }
-  Value state(PointMath &m, int64_t i) const { return m.read(2 * cell.gates + i); }
-
-  /// A sequence that has ended keeps its state.
-  Value unlessEnded(PointMath &m, const Step &step, Value next) const {
-    if (!step.lengths)
-      return next;
-    size_t at = 2 * cell.gates + cell.states;
-    return m.select(m.less(m.read(at + 1), m.read(at + 2)), next, m.read(at));
-  }
-
-  Value next(const Step &step) {
-    Value fromState = stateGates(step);
-    if (cell.gates == 4)
-      return nextLstm(step, fromState);
-    if (cell.gates == 3)
-      return nextGru(step, fromState);
-    return writeCompute(c, overStates(step, fromState), [&](PointMath &m) {
-      return unlessEnded(m, step, activated(m, step.direction, 0, gate(m, 0)));
-    });
-  }
-
-  /// Gates: input, output, forget, cell. States: result, cell.
-  Value nextLstm(const Step &step, Value fromState) {
-    Compute compute = overStates(step, fromState);
-    size_t peepholes = compute.reads.size();
-    if (step.extra)
-      for (int64_t i = 0; i < 3; ++i)
-        compute.reads.push_back({step.extra, {c.dim(i), getAffineDimExpr(2, c.context)}});
-    bool forgetsWhatComes = c.node.getInt("input_forget", 0) != 0;
-    return writeCompute(c, compute, [&](PointMath &m) {
-      auto looking = [&](int64_t peephole, Value x, Value cellState) {
-        return step.extra ? m.add(x, m.mul(m.read(peepholes + peephole), cellState)) : x;
-      };
-      Value old = state(m, 1);
-      Value in = activated(m, step.direction, 0, looking(0, gate(m, 0), old));
-      Value forget = forgetsWhatComes
-                         ? m.sub(m.number(in, 1), in)
-                         : activated(m, step.direction, 0, looking(2, gate(m, 2), old));
-      Value fresh = activated(m, step.direction, 1, gate(m, 3));
-      Value kept = m.add(m.mul(forget, old), m.mul(in, fresh));
-      Value out = activated(m, step.direction, 0, looking(1, gate(m, 1), kept));
-      const Activation &last = activations[step.direction * 3 + 2];
-      Value result = m.mul(out, last.apply(m, kept));
-      Value isResult = m.equal(m.position(0), m.integer(0));
-      return unlessEnded(m, step, m.select(isResult, result, kept));
-    });
-  }
-
-  /// Gates: update, reset, hidden.
-  Value nextGru(const Step &step, Value fromState) {
-    Compute compute = overStates(step, fromState);
-    size_t further = compute.reads.size();
-    bool isLinear = isLinearBeforeReset();
-    if (isLinear && step.extra)
-      compute.reads.push_back({step.extra, {getAffineDimExpr(2, c.context)}});
-    if (!isLinear)
-      compute.reads.push_back({resetProduct(step, fromState), dimensions(c, 1, 3)});
-    return writeCompute(c, compute, [&](PointMath &m) {
-      Value update = activated(m, step.direction, 0, gate(m, 0)), fresh;
-      if (isLinear) {
-        Value reset = activated(m, step.direction, 0, gate(m, 1)), given = m.read(3 + 2);
-        Value inner = step.extra ? m.add(given, m.read(further)) : given;
-        fresh = m.add(m.read(2), m.mul(reset, inner));
-      } else {
-        fresh = m.add(m.read(2), m.read(further));
-      }
-      fresh = activated(m, step.direction, 1, fresh);
-      Value rest = m.sub(m.number(update, 1), update);
-      Value result = m.add(m.mul(rest, fresh), m.mul(update, state(m, 0)));
-      return unlessEnded(m, step, result);
-    });
-  }
-
-  /// [batch, hidden]: the hidden gate of the state once it is reset.
-  Value resetProduct(const Step &step, Value fromState) {
-    SmallVector<AffineExpr> d = dimensions(c, 0, 3);
-    Compute reset{{batch, hidden}, 0, {}, {}, {}};
-    reset.reads = {{step.gates, {d[0], c.dim(1), d[1]}},
-                   {fromState, {d[0], c.dim(1), d[1]}},
-                   {step.state, {c.dim(0), d[0], d[1]}}};
-    Value kept = writeCompute(c, reset, [&](PointMath &m) {
-      Value open = activated(m, step.direction, 0, m.add(m.read(0), m.read(1)));
-      return m.mul(open, m.read(2));
-    });
-    Compute product{{batch, hidden, hidden}, 1, hr::ReduceKind::Sum, {}, {}};
-    product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[1], d[2]}}};
-    return writeCompute(c, product, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
   }
 
   NodeContext &c;
@@ -434,8 +268,7 @@ private:
   AffineExpr steps, batch, hidden;
   int64_t directions = 1;
   bool batchFirst = false, startsAtEnd = false;
-  SmallVector<Activation> activations;
-  std::optional<double> clip;
+  std::optional<CellWriter> cells;
   Value lengths; // null where all sequences are as long
 };
 

@@ -12,7 +12,7 @@ struct Activation {
   mlir::Value apply(ScalarMath &m, mlir::Value x) const;
 };
 
-/// Those of the node, for every direction as many as there are usually. The lists of alphas and
+/// The node's activations, as many for every direction as are usual. The lists of alphas and
 /// betas hold numbers for those functions that take some, in their order.
 llvm::SmallVector<Activation> readActivations(NodeContext &c, llvm::ArrayRef<llvm::StringRef> usual,
                                               size_t directions);
