@@ -255,8 +255,10 @@ private:
     SmallVector<Value> sequences{inputGates(direction, isReverse)}, constants;
     if (lengths)
       sequences.push_back(stepNumbers(isReverse));
-    constants.push_back(
-        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}));
+    // Of each gate, what one element of the state gives to all: steps read them in that order.
+    constants.push_back(c.transpose(
+        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}),
+        {0, 2, 1}));
     if (lengths)
       constants.push_back(lengths);
     if (cell.gates == 4 && c.has(7))
@@ -300,7 +302,7 @@ private:
     Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
                     1,
                     hr::ReduceKind::Sum,
-                    {state, {step.recurrent, {d[1], d[2], d[3]}}},
+                    {state, {step.recurrent, {d[1], d[3], d[2]}}},
                     {}};
     return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
   }
@@ -422,7 +424,7 @@ private:
       return m.mul(open, m.read(2));
     });
     Compute product{{batch, hidden, hidden}, 1, hr::ReduceKind::Sum, {}, {}};
-    product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[1], d[2]}}};
+    product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[2], d[1]}}};
     return writeCompute(c, product, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
   }
 
