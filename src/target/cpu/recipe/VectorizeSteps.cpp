@@ -35,6 +35,8 @@ namespace {
 constexpr llvm::StringLiteral kLeftAttr = "hr.left";
 /// Rows that are summed at a time, so that each reads what they have in common once.
 constexpr int64_t kRows = 4;
+/// Rows of a tile that share the weights they are multiplied with.
+constexpr int64_t kMostSharing = 8;
 /// Rows that are reduced to one number at a time.
 constexpr int64_t kMostAtOnce = 16;
 /// Vectors that a function of elements is computed in at a time.
@@ -183,12 +185,15 @@ private:
     return 0;
   }
 
-  static FusedTile tiled(RewriterBase &rewriter, linalg::GenericOp op, ArrayRef<int64_t> sizes) {
+  /// Loops over tiles, in the order of the dimensions; those of `innermost` inside all others.
+  static FusedTile tiled(RewriterBase &rewriter, linalg::GenericOp op, ArrayRef<int64_t> sizes,
+                         ArrayRef<int64_t> innermost = {}) {
     op->removeAttr(kLeftAttr);
     SmallVector<int64_t> order;
     for (auto [dim, size] : llvm::enumerate(sizes))
-      if (size != 0)
+      if (size != 0 && !llvm::is_contained(innermost, dim))
         order.push_back(static_cast<int64_t>(dim));
+    llvm::append_range(order, innermost);
     return tileAndFuse(rewriter, cast<TilingInterface>(op.getOperation()), sizes, order,
                        /*isGrid=*/false, [](Operation *producer, bool) {
                          bool isFill = isa<linalg::FillOp>(producer);
@@ -209,7 +214,7 @@ private:
   void sumInTiles(RewriterBase &rewriter, linalg::GenericOp op) const {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
-    SmallVector<int64_t> terms(ranges.size(), 0), order;
+    SmallVector<int64_t> terms(ranges.size(), 0), order, sharing;
     unsigned column = cast<AffineDimExpr>(maps[2].getResults().back()).getPosition();
     int64_t rows = 1;
     for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
@@ -217,20 +222,23 @@ private:
         sizes[dim] = 0;
         terms[dim] = 1;
         order.push_back(static_cast<int64_t>(dim));
-      } else if (dim != column && !maps[1].isFunctionOfDim(dim) && rows == 1) {
-        rows = sizes[dim] = rowsOfTile(ranges[dim]);
+      } else if (dim != column && !maps[1].isFunctionOfDim(dim)) {
+        // Rows come last, so that they find the weights of a tile in the nearest cache.
+        sharing.push_back(static_cast<int64_t>(dim));
+        if (rows == 1)
+          rows = sizes[dim] = rowsOfTile(ranges[dim]);
       }
     }
     sizes[column] = vectorLength(ranges[column], lanesOf(op), vectorsOfTile(rows));
     if (sizes[column] == 0)
       return;
-    tileAndFuse(rewriter, tiled(rewriter, op, sizes).op, terms, order, /*isGrid=*/false,
+    tileAndFuse(rewriter, tiled(rewriter, op, sizes, sharing).op, terms, order, /*isGrid=*/false,
                 [](Operation *, bool) { return false; });
   }
 
   /// Rows that share the weights of a tile.
   static int64_t rowsOfTile(int64_t size) {
-    for (int64_t rows = kRows; rows > 1 && !ShapedType::isDynamic(size); --rows)
+    for (int64_t rows = kMostSharing; rows > 1 && !ShapedType::isDynamic(size); --rows)
       if (size % rows == 0)
         return rows;
     return 1;
