@@ -46,6 +46,21 @@ def resize_cases() -> list[Case]:
         resize(x, sizes=(2, 3, 4, 9), mode="nearest", nearest_mode=how, label=f"nearest {how}")
         for how in ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
     ]
+    # Whole scales, with which most of these repeat pixels.
+    cases += [
+        resize(
+            x, scales=(1, 1, *scales), mode="nearest", coordinate_transformation_mode=how, nearest_mode=nearest,
+            label=f"repeated {how} {nearest} {scales}",
+        )
+        for how, nearest, scales in itertools.product(
+            ("asymmetric", "half_pixel", "half_pixel_symmetric"), ("floor", "round_prefer_floor"), ((3, 2), (1, 4))
+        )
+    ] + [
+        resize(normal(2, 3, 4), scales=(1, 1, 3), mode="nearest", label="repeated 1d"),
+        resize(normal(1, 2, 2, 3, 4), scales=(1, 1, 2, 1, 3), mode="nearest", label="repeated 3d"),
+        resize(x, scales=(1, 2, 2, 2), mode="nearest", label="repeated channels"),
+        resize(x, sizes=(2, 3, 10, 14), mode="nearest", label="repeated sizes"),
+    ]  # fmt: skip
     cases += [
         resize(x, sizes=(2, 3, 3, 4), mode=mode, antialias=1, label=f"{mode} antialias")
         for mode in ("linear", "cubic")
@@ -134,6 +149,22 @@ def transposed_cases() -> list[Case]:
         one(
             "ConvTranspose", x, normal(4, 2, 2, 2), strides=[2, 2], free={0: ["n", 4, "h", "w"]},
             label="free",
+        ),
+        one(
+            "ConvTranspose", x, normal(4, 24, 2, 3), normal(24), strides=[2, 3], label="side by side",
+        ),
+        one("ConvTranspose", normal(1, 2, 7), normal(2, 3, 4), strides=[4], label="side by side 1d"),
+        one(
+            "ConvTranspose", normal(1, 2, 3, 2, 4), normal(2, 9, 1, 2, 2), strides=[1, 2, 2],
+            label="side by side 3d",
+        ),
+        one(
+            "ConvTranspose", x, normal(4, 3, 2, 2), strides=[2, 2], output_padding=[1, 0],
+            label="side by side, padded",
+        ),
+        one(
+            "ConvTranspose", x, normal(4, 3, 2, 2), strides=[2, 2], pads=[1, 0, 0, 0],
+            label="side by side, cut",
         ),
         one("Col2Im", normal(2, 12, 20), ints(5, 6), ints(2, 2), constants=(1, 2), opset=18),
         one(

@@ -96,7 +96,7 @@ bool addsToItsResult(linalg::LinalgOp op) {
 
 /// Inside a kernel, chains of element-wise work become one loop body. A producer that a reduction
 /// and others read is kept, so that it is computed once per row; so is one that a kernel that walks
-/// rows reads along more dimensions than it has.
+/// rows, or a loop that runs step by step, reads along more dimensions than it has.
 void fuseElementwise(hr::KernelOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *operand) {
@@ -104,7 +104,7 @@ void fuseElementwise(hr::KernelOp kernel) {
     auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
     if (addsToItsResult(producer) && !consumer.getMatchingIndexingMap(operand).isPermutation())
       return false;
-    return operand->get().hasOneUse() && (!consumer->getParentOfType<scf::ForallOp>() ||
+    return operand->get().hasOneUse() && (!consumer->getParentOfType<LoopLikeOpInterface>() ||
                                           producer.getNumLoops() == consumer.getNumLoops());
   });
   linalg::FillOp::getCanonicalizationPatterns(patterns, kernel.getContext());

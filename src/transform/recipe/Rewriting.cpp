@@ -128,17 +128,33 @@ TilingInterface splitOffRemainder(RewriterBase &rewriter, TilingInterface op, un
 void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width) {
   auto partial = dyn_cast<PartialReductionOpInterface>(op.getOperation());
   SmallVector<int64_t> sizes(op.getLoopIteratorTypes().size(), 0);
-  sizes[dim] = width;
   rewriter.setInsertionPoint(op);
   if (!partial)
     return refuse(op, "cannot be reduced along a vector");
+  // Partial results have a place for every position of the other reduced dimensions.
+  SmallVector<Range> domain = op.getIterationDomain(rewriter);
+  for (auto [i, kind] : llvm::enumerate(op.getLoopIteratorTypes()))
+    if (kind == utils::IteratorType::reduction && i != dim) {
+      std::optional<int64_t> size = getConstantIntValue(domain[i].size);
+      if (!size)
+        return refuse(op, "cannot be reduced along a vector and an open size");
+      sizes[i] = *size;
+    }
+  sizes[dim] = width;
   FailureOr<scf::SCFReductionTilingResult> tiled = scf::tileReductionUsingScf(
       rewriter, partial, getAsIndexOpFoldResult(op->getContext(), sizes));
   if (failed(tiled))
     return refuse(op, "cannot be reduced along a vector");
   // Positions are those of the whole reduction; the tiles count from their own beginning.
   SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
-  offsets[dim] = *tiled->loops.front().getSingleInductionVar();
+  SmallVector<OpFoldResult> positions;
+  for (LoopLikeOpInterface loop : tiled->loops)
+    positions.push_back(*loop.getSingleInductionVar());
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (size != 0 && !positions.empty()) {
+      offsets[i] = positions.front();
+      positions.erase(positions.begin());
+    }
   for (Operation *part : tiled->parallelTiledOps)
     if (auto reduction = dyn_cast<linalg::LinalgOp>(part))
       linalg::offsetIndices(rewriter, reduction, offsets);

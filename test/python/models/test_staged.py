@@ -482,3 +482,43 @@ def test_pads_of_several_axes_are_known_where_shapes_are(load) -> None:
     assert not model.staged
     x = np.ones((2, 3), np.float32)
     same(model(x), np.pad(x, ((3, 0), (1, 2))))
+
+
+# Sizes that the data decide
+
+
+def best_boxes(boxes: np.ndarray, scores: np.ndarray, most: int, overlap: float) -> list[int]:
+    """Greedily, as the standard has it."""
+    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    kept: list[int] = []
+    for i in np.argsort(-scores, kind="stable"):
+        if len(kept) == most:
+            break
+        low, high = (
+            np.maximum(boxes[i, :2], boxes[kept, :2]),
+            np.minimum(boxes[i, 2:], boxes[kept, 2:]),
+        )
+        shared = np.prod(np.maximum(high - low, 0), axis=1)
+        if not (shared / (areas[i] + areas[kept] - shared) > overlap).any():
+            kept.append(int(i))
+    return kept
+
+
+@pytest.mark.parametrize(("most", "overlap"), [(7, 0.5), (200, 0.2)])
+def test_boxes_of_many_classes_are_suppressed_apart(load, most: int, overlap: float) -> None:
+    model = load(
+        "m (float[B,N,4] boxes, float[B,C,N] scores, int64[1] most, float[1] overlap)"
+        " => (int64[K,3] kept) { kept = NonMaxSuppression(boxes, scores, most, overlap) }"
+    )
+    random = np.random.default_rng(2)
+    corner = random.random((2, 200, 2), dtype=np.float32) * 4
+    boxes = np.concatenate([corner, corner + 1], axis=2)
+    scores = random.integers(0, 50, (2, 30, 200)).astype(np.float32)  # many are equal
+    kept = model(boxes, scores, np.array([most]), np.array([overlap], np.float32))
+    expected = [
+        [b, c, i]
+        for b in range(2)
+        for c in range(30)
+        for i in best_boxes(boxes[b], scores[b, c], most, overlap)
+    ]
+    same(kept, np.array(expected))

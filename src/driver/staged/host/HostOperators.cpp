@@ -10,9 +10,10 @@ using Key = std::pair<std::string, std::string>; // domain, operator
 
 static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
-  for (HostFamily family : {controlFlowOperators(), sequenceOperators(), selectionOperators(),
-                            stringOperators(), encodingOperators(), mapOperators(),
-                            stringShapeOperators(), imageOperators(), movementOperators()})
+  for (HostFamily family :
+       {controlFlowOperators(), sequenceOperators(), selectionOperators(), suppressionOperators(),
+        stringOperators(), encodingOperators(), mapOperators(), stringShapeOperators(),
+        imageOperators(), movementOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;

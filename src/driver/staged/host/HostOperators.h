@@ -25,6 +25,7 @@ using HostFamily = std::span<const HostOperator>;
 HostFamily controlFlowOperators();
 HostFamily sequenceOperators();
 HostFamily selectionOperators();
+HostFamily suppressionOperators();
 HostFamily stringOperators();
 HostFamily encodingOperators();
 HostFamily mapOperators();

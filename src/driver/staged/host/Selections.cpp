@@ -217,98 +217,11 @@ static Values unique(HostCall &c) {
   return {take(data, axis, firsts), tensorOf(firsts), tensorOf(groupOf), tensorOf(counts)};
 }
 
-//===--------------------------------------------------------------------------===//
-// NonMaxSuppression
-//===--------------------------------------------------------------------------===//
-
-namespace {
-
-struct Box {
-  float top, left, bottom, right;
-  float area() const { return (bottom - top) * (right - left); }
-};
-
-Box cornersOf(const float *box, bool isCentered) {
-  if (isCentered) {
-    float x = box[0], y = box[1], width = box[2] / 2, height = box[3] / 2;
-    return {y - height, x - width, y + height, x + width};
-  }
-  // Any two opposite corners.
-  return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]),
-          std::max(box[1], box[3])};
-}
-
-/// The part that two boxes share of all that they cover.
-float overlap(const Box &a, const Box &b) {
-  float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  if (height <= 0 || width <= 0 || a.area() <= 0 || b.area() <= 0)
-    return 0;
-  float shared = height * width;
-  return shared / (a.area() + b.area() - shared);
-}
-
-} // namespace
-
-static float optionalNumber(HostCall &c, size_t i, float otherwise) {
-  if (!c.has(i))
-    return otherwise;
-  std::vector<double> numbers = c.numbers(i);
-  if (numbers.size() != 1)
-    c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(i) + ": expected one number, found " + describe(c.input(i)));
-  return static_cast<float>(numbers.front());
-}
-
-static Values nonMaxSuppression(HostCall &c) {
-  Tensor boxes = c.tensor(0).converted(DType::F32), scores = c.tensor(1).converted(DType::F32);
-  const Shape &boxShape = boxes.shape(), &scoreShape = scores.shape();
-  if (boxShape.size() != 3 || scoreShape.size() != 3 || boxShape[2] != 4 ||
-      boxShape[0] != scoreShape[0] || boxShape[1] != scoreShape[2])
-    c.fail(ErrorKind::ShapeMismatch, "expected boxes of B x N x 4 and scores of B x C x N, found " +
-                                         describe(c.input(0)) + " and " + describe(c.input(1)));
-  int64_t most = c.has(2) ? std::max<int64_t>(c.integer(2), 0) : 0;
-  float mostOverlap = optionalNumber(c, 3, 0);
-  bool hasLeast = c.has(4);
-  float least = optionalNumber(c, 4, 0);
-  bool isCentered = c.node.getInt("center_point_box", 0) != 0;
-  int64_t batches = scoreShape[0], classes = scoreShape[1], count = scoreShape[2];
-  std::vector<int64_t> selected; // batch, class, box
-  for (int64_t batch = 0; batch < batches; ++batch)
-    for (int64_t kind = 0; kind < classes; ++kind) {
-      const float *score = std::as_const(scores).as<float>() + (batch * classes + kind) * count;
-      const float *box = std::as_const(boxes).as<float>() + batch * count * 4;
-      std::vector<int64_t> order;
-      for (int64_t i = 0; i < count; ++i)
-        if (!hasLeast || score[i] > least)
-          order.push_back(i);
-      // NaN, which no order holds for, goes last.
-      auto key = [&](int64_t at) { return std::isnan(score[at]) ? -INFINITY : score[at]; };
-      std::sort(order.begin(), order.end(),
-                [&](int64_t a, int64_t b) { return key(a) != key(b) ? key(a) > key(b) : a < b; });
-      std::vector<Box> kept;
-      for (int64_t i : order) {
-        if (static_cast<int64_t>(kept.size()) == most)
-          break;
-        Box candidate = cornersOf(box + i * 4, isCentered);
-        bool isCovered = std::any_of(kept.begin(), kept.end(), [&](const Box &other) {
-          return overlap(candidate, other) > mostOverlap;
-        });
-        if (isCovered)
-          continue;
-        kept.push_back(candidate);
-        selected.insert(selected.end(), {batch, kind, i});
-      }
-    }
-  return {tensorOf(selected).reshaped({static_cast<int64_t>(selected.size()) / 3, 3})};
-}
-
 HostFamily selectionOperators() {
   static const HostOperator table[] = {
       {"", "NonZero", 9, nonZero},
       {"", "Compress", 9, compress},
       {"", "Unique", 11, unique},
-      {"", "NonMaxSuppression", 10, nonMaxSuppression},
   };
   return table;
 }

@@ -114,6 +114,34 @@ private:
   }
 };
 
+/// Elements that each fill a row are that many broadcasts. As a transpose of equal rows they would
+/// be shuffled together lane by lane.
+///   vector.transpose (vector.broadcast %v : vector<5xf32> to vector<43x5xf32>), [1, 0]
+///   -> 5 x { vector.extract ; vector.broadcast : vector<43xf32> ; vector.insert }
+struct SpreadAlongRows : OpRewritePattern<vector::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(vector::TransposeOp op, PatternRewriter &rewriter) const override {
+    auto spread = op.getVector().getDefiningOp<vector::BroadcastOp>();
+    VectorType type = op.getResultVectorType();
+    if (!spread || type.getRank() != 2 || type.isScalable() ||
+        op.getPermutation() != ArrayRef<int64_t>{1, 0})
+      return rewriter.notifyMatchFailure(op, "no transpose of equal rows");
+    auto elements = dyn_cast<VectorType>(spread.getSourceType());
+    if (!elements || elements.getShape() != type.getShape().take_front())
+      return rewriter.notifyMatchFailure(op, "rows are no elements side by side");
+    auto row = VectorType::get(type.getShape().back(), type.getElementType());
+    Value result = rewriter.create<arith::ConstantOp>(op.getLoc(), rewriter.getZeroAttr(type));
+    for (int64_t i = 0; i < type.getShape().front(); ++i) {
+      Value element = rewriter.create<vector::ExtractOp>(op.getLoc(), spread.getSource(), i);
+      Value filled = rewriter.create<vector::BroadcastOp>(op.getLoc(), row, element);
+      result = rewriter.create<vector::InsertOp>(op.getLoc(), filled, result, i);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<vector::VectorDialect, scf::SCFDialect, memref::MemRefDialect,
@@ -122,7 +150,8 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
 
   void runOnOperation() override {
     apply("multiply what is not summed", [](RewritePatternSet &products) {
-      products.add<ComputeWithoutLastUnits, MultiplyWhatIsNotSummed>(products.getContext());
+      products.add<ComputeWithoutLastUnits, MultiplyWhatIsNotSummed, SpreadAlongRows>(
+          products.getContext());
       vector::ShapeCastOp::getCanonicalizationPatterns(products, products.getContext());
       vector::populateVectorTransferPermutationMapLoweringPatterns(products);
     });

@@ -1,17 +1,20 @@
 // Level 3: vectors in loops that run step by step, such as those of recurrent layers.
 //
 // Before:
-//   scf.for %step { %z = linalg.generic(%state, %weights)  // sums along rows of the weights
+//   scf.for %step { %z = linalg.generic(%state, %weights)  // a product
 //                   %next = linalg.generic(%z, %state) }   // a function of elements
 // After:
-//   scf.for %step { scf.for rows, four at a time { scf.for along them { vector.transfer_read ... }
-//   }
+//   scf.for %step { scf.for tiles of columns { scf.for %k { vector.transfer_read ... } }
 //                   scf.for { vector.transfer_read ; math.tanh ; vector.transfer_write } }
+//
+// Weights that lie along the columns are added up in tiles of registers; those that lie along the
+// sums, four rows at a time along vectors.
 //
 // Why: a step depends on the one before, so that a recipe, which speaks of stages side by side, has
 // no loops to say of them; their insides are vectors all the same.
 // When it hurts: never; what has no long rows of known size stays as it is.
 #include "target/cpu/Passes.h"
+#include "target/cpu/recipe/KernelShape.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/Rewriting.h"
 
@@ -32,6 +35,10 @@ namespace {
 constexpr llvm::StringLiteral kLeftAttr = "hr.left";
 /// Rows that are summed at a time, so that each reads what they have in common once.
 constexpr int64_t kRows = 4;
+/// Rows of a tile that share the weights they are multiplied with.
+constexpr int64_t kMostSharing = 8;
+/// Rows that are reduced to one number at a time.
+constexpr int64_t kMostAtOnce = 16;
 /// Vectors that a function of elements is computed in at a time.
 constexpr int64_t kVectors = 4;
 
@@ -77,6 +84,8 @@ private:
       return;
     if (op.getNumReductionLoops() == 0)
       cutIntoVectors(rewriter, op);
+    else if (multipliesRows(op))
+      sumInTiles(rewriter, op);
     else
       sumAlongVectors(rewriter, op);
   }
@@ -131,15 +140,32 @@ private:
                         [](AffineMap map) { return map.isProjectedPermutation(); });
   }
 
-  /// A reduction along the dimension in which all that it reads lies contiguously.
+  /// A reduction along the dimension in which all that it reads lies contiguously: of rows, or of a
+  /// few of them to one number.
   static bool sumsRows(linalg::GenericOp op) {
     unsigned last = op.getNumLoops() - 1;
-    return op.getNumReductionLoops() == 1 &&
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    bool isWhole = op.getNumParallelLoops() == 0 &&
+                   llvm::all_of(ArrayRef(ranges).drop_back(), [](int64_t range) {
+                     return !ShapedType::isDynamic(range) && range <= kMostAtOnce;
+                   });
+    return (op.getNumReductionLoops() == 1 || (isWhole && ranges.size() == 2)) &&
            op.getIteratorTypesArray().back() == IteratorType::reduction &&
            llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
              return !map.isFunctionOfDim(last) ||
                     map.getResults().back() == getAffineDimExpr(last, op.getContext());
            });
+  }
+
+  /// A product whose weights lie contiguously along the results.
+  static bool multipliesRows(linalg::GenericOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    if (!isContraction(op) || op.getNumReductionLoops() != 1 || maps[2].getNumResults() == 0)
+      return false;
+    AffineExpr column = maps[2].getResults().back();
+    unsigned dim = cast<AffineDimExpr>(column).getPosition();
+    return !maps[0].isFunctionOfDim(dim) && maps[1].getNumResults() > 0 &&
+           maps[1].getResults().back() == column;
   }
 
   int64_t lanesOf(linalg::GenericOp op) const {
@@ -159,12 +185,15 @@ private:
     return 0;
   }
 
-  static FusedTile tiled(RewriterBase &rewriter, linalg::GenericOp op, ArrayRef<int64_t> sizes) {
+  /// Loops over tiles, in the order of the dimensions; those of `innermost` inside all others.
+  static FusedTile tiled(RewriterBase &rewriter, linalg::GenericOp op, ArrayRef<int64_t> sizes,
+                         ArrayRef<int64_t> innermost = {}) {
     op->removeAttr(kLeftAttr);
     SmallVector<int64_t> order;
     for (auto [dim, size] : llvm::enumerate(sizes))
-      if (size != 0)
+      if (size != 0 && !llvm::is_contained(innermost, dim))
         order.push_back(static_cast<int64_t>(dim));
+    llvm::append_range(order, innermost);
     return tileAndFuse(rewriter, cast<TilingInterface>(op.getOperation()), sizes, order,
                        /*isGrid=*/false, [](Operation *producer, bool) {
                          bool isFill = isa<linalg::FillOp>(producer);
@@ -181,14 +210,58 @@ private:
       tiled(rewriter, op, sizes);
   }
 
+  /// Tiles of results stay in registers while one product after the other is added to them.
+  void sumInTiles(RewriterBase &rewriter, linalg::GenericOp op) const {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
+    SmallVector<int64_t> terms(ranges.size(), 0), order, sharing;
+    unsigned column = cast<AffineDimExpr>(maps[2].getResults().back()).getPosition();
+    int64_t rows = 1;
+    for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      if (kind == IteratorType::reduction) {
+        sizes[dim] = 0;
+        terms[dim] = 1;
+        order.push_back(static_cast<int64_t>(dim));
+      } else if (dim != column && !maps[1].isFunctionOfDim(dim)) {
+        // Rows come last, so that they find the weights of a tile in the nearest cache.
+        sharing.push_back(static_cast<int64_t>(dim));
+        if (rows == 1)
+          rows = sizes[dim] = rowsOfTile(ranges[dim]);
+      }
+    }
+    sizes[column] = vectorLength(ranges[column], lanesOf(op), vectorsOfTile(rows));
+    if (sizes[column] == 0)
+      return;
+    tileAndFuse(rewriter, tiled(rewriter, op, sizes, sharing).op, terms, order, /*isGrid=*/false,
+                [](Operation *, bool) { return false; });
+  }
+
+  /// Rows that share the weights of a tile.
+  static int64_t rowsOfTile(int64_t size) {
+    for (int64_t rows = kMostSharing; rows > 1 && !ShapedType::isDynamic(size); --rows)
+      if (size % rows == 0)
+        return rows;
+    return 1;
+  }
+
+  /// Of each row, a power of two: enough that a sum is there again when its turn comes, and a few
+  /// more where rows share what is read.
+  int64_t vectorsOfTile(int64_t rows) const {
+    constexpr int64_t kEnough = 8, kWide = 64;
+    int64_t registers = rows > 1 && vectorBytes >= kWide ? 2 * kEnough : kEnough;
+    return llvm::bit_floor(static_cast<uint64_t>(registers / rows));
+  }
+
   void sumAlongVectors(RewriterBase &rewriter, linalg::GenericOp op) const {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
     auto last = static_cast<unsigned>(ranges.size() - 1);
-    if (last == 0)
-      return; // one sum has no rows
     int64_t width = vectorLength(ranges[last], lanesOf(op), 1);
     if (width == 0 || !sumsRows(op) || !combinesInAnyOrder(op))
       return;
+    if (op.getNumParallelLoops() == 0) {
+      op->removeAttr(kLeftAttr);
+      return reduceSideBySide(rewriter, cast<TilingInterface>(op.getOperation()), last, width);
+    }
     sizes[last] = 0;
     if (!ShapedType::isDynamic(ranges[last - 1]) && ranges[last - 1] % kRows == 0)
       sizes[last - 1] = kRows;

@@ -50,3 +50,17 @@ func.func @sum_of_products(%x: vector<16xf32>, %y: vector<16xf32>, %acc: vector<
       : vector<16x1xf32>, vector<16x1xf32> into vector<16xf32>
   return %0 : vector<16xf32>
 }
+
+// Elements of an image of one channel, each of which fills a row, are broadcasts.
+// CHECK-LABEL: func.func @fill_rows
+// CHECK: %[[X:.*]] = vector.extract %arg0[0] : f32 from vector<3xf32>
+// CHECK: vector.splat %[[X]] : vector<5xf32>
+// CHECK: vector.extract %arg0[2] : f32 from vector<3xf32>
+// CHECK-NOT: vector.shuffle
+// CHECK-NOT: vector.transpose
+// CHECK: return
+func.func @fill_rows(%v: vector<3xf32>) -> vector<3x5xf32> {
+  %0 = vector.broadcast %v : vector<3xf32> to vector<5x3xf32>
+  %1 = vector.transpose %0, [1, 0] : vector<5x3xf32> to vector<3x5xf32>
+  return %1 : vector<3x5xf32>
+}

@@ -93,3 +93,46 @@ func.func @one_step(%h: tensor<16xf32>, %w: tensor<16x16xf32>) -> tensor<16xf32>
   } -> tensor<16xf32>
   return %z : tensor<16xf32>
 }
+
+// -----
+
+// Weights that lie along the results: tiles of results in registers, with a product of all rows added at a time. Bounds
+// of all rows are reduced along vectors.
+// CHECK-LABEL: func.func @columns
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} step %c1
+// CHECK: vector.transfer_read {{.*}} vector<{{.*}}3x{{.*}}16xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: arith.maximumf {{.*}} : vector<3x8xf32>
+// CHECK: vector.multi_reduction <maximumf>, {{.*}} : vector<3x8xf32> to f32
+// CHECK-NOT: linalg.generic
+// CHECK: return
+#state = affine_map<(d0, d1, d2) -> (d0, d2)>
+#weights = affine_map<(d0, d1, d2) -> (d2, d1)>
+#sum = affine_map<(d0, d1, d2) -> (d0, d1)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#one = affine_map<(d0, d1) -> ()>
+func.func @columns(%first: tensor<3x16xf32>, %w: tensor<16x16xf32>, %count: index) -> (tensor<3x16xf32>, tensor<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x16xf32>
+  %s = tensor.empty() : tensor<f32>
+  %last, %bound = scf.for %i = %c0 to %count step %c1 iter_args(%h = %first, %b = %s) -> (tensor<3x16xf32>, tensor<f32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x16xf32>) -> tensor<3x16xf32>
+    %z = linalg.generic {indexing_maps = [#state, #weights, #sum], iterator_types = ["parallel", "parallel", "reduction"]} ins(%h, %w : tensor<3x16xf32>, tensor<16x16xf32>) outs(%f : tensor<3x16xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %p = arith.mulf %a, %c : f32
+      %y = arith.addf %o, %p fastmath<reassoc> : f32
+      linalg.yield %y : f32
+    } -> tensor<3x16xf32>
+    %g = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+    %m = linalg.generic {indexing_maps = [#all, #one], iterator_types = ["reduction", "reduction"]} ins(%h : tensor<3x16xf32>) outs(%g : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %y = arith.maximumf %a, %o : f32
+      linalg.yield %y : f32
+    } -> tensor<f32>
+    scf.yield %z, %m : tensor<3x16xf32>, tensor<f32>
+  }
+  return %last, %bound : tensor<3x16xf32>, tensor<f32>
+}

@@ -107,7 +107,7 @@ public:
   Value run(Value input, ArrayRef<ResizedAxis> axes) {
     Type type = cast<RankedTensorType>(input.getType()).getElementType();
     if (how.mode == "nearest")
-      return extrapolated(picked(input, axes), axes);
+      return repeatsPixels(axes) ? repeated(input, axes) : extrapolated(picked(input, axes), axes);
     Type computed = type.isF64() ? type : c.builder.getF32Type();
     Value result = c.cast(input, computed);
     for (const ResizedAxis &axis : axes)
@@ -127,6 +127,45 @@ private:
     if (how.nearest == "round_prefer_ceil")
       return m.toInteger(m.floor(m.add(at, half)));
     return m.toInteger(m.op<math::CeilOp>(m.sub(at, half)));
+  }
+
+  /// Whether the result has each pixel of an image as many times as its scales say.
+  bool repeatsPixels(ArrayRef<ResizedAxis> axes) const {
+    bool isCentered = StringRef(how.coordinates).contains("half_pixel");
+    bool isPlain = how.coordinates == "asymmetric" ? how.nearest == "floor"
+                                                   : isCentered && how.nearest.starts_with("round");
+    return isPlain && llvm::all_of(axes, [](const ResizedAxis &axis) {
+             constexpr double kMostTimes = 64;
+             double times = axis.scale.value_or(0);
+             return axis.axis >= 2 && times > 1 && times <= kMostTimes &&
+                    std::floor(times) == times &&
+                    sameSize(axis.to, axis.from * static_cast<int64_t>(times));
+           });
+  }
+
+  /// Channels last, where pixels are rows to copy.
+  Value repeated(Value input, ArrayRef<ResizedAxis> axes) {
+    SymbolicShape shape = shapeOf(input);
+    auto rank = static_cast<int64_t>(shape.size());
+    SmallVector<int64_t> toLast{0}, toFirst{0, rank - 1};
+    SymbolicShape apart{shape[0]}, spread{shape[0]}, result{shape[0]};
+    for (int64_t dim = 2; dim < rank; ++dim) {
+      toLast.push_back(dim);
+      toFirst.push_back(dim - 1);
+      const auto *axis = llvm::find_if(axes, [&](const auto &each) { return each.axis == dim; });
+      apart.push_back(shape[dim]);
+      spread.push_back(shape[dim]);
+      result.push_back(axis == axes.end() ? shape[dim] : axis->to);
+      if (axis == axes.end())
+        continue;
+      apart.push_back(c.dim(1));
+      spread.push_back(c.dim(static_cast<int64_t>(*axis->scale)));
+    }
+    toLast.push_back(1);
+    for (SymbolicShape *each : {&apart, &spread, &result})
+      each->push_back(shape[1]);
+    Value pixels = c.reshape(c.transpose(input, toLast), apart);
+    return c.transpose(c.reshape(c.broadcast(pixels, spread), result), toFirst);
   }
 
   /// All axes at once: nothing is computed.

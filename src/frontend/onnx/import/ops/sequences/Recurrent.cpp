@@ -239,8 +239,10 @@ private:
     SmallVector<Value> sequences{inputGates(direction, isReverse)}, constants;
     if (lengths)
       sequences.push_back(stepNumbers(isReverse));
-    constants.push_back(
-        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}));
+    // Of each gate, what one element of the state gives to all: steps read them in that order.
+    constants.push_back(c.transpose(
+        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}),
+        {0, 2, 1}));
     if (lengths)
       constants.push_back(lengths);
     if (cell.gates == 4 && c.has(7))

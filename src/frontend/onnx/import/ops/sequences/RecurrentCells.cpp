@@ -38,7 +38,7 @@ Value CellWriter::stateGates(const CellStep &step) {
   Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
                   1,
                   hr::ReduceKind::Sum,
-                  {state, {step.recurrent, {d[1], d[2], d[3]}}},
+                  {state, {step.recurrent, {d[1], d[3], d[2]}}},
                   {}};
   return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
 }
@@ -160,7 +160,7 @@ Value CellWriter::resetProduct(const CellStep &step, Value fromState) {
     return m.mul(open, m.read(2));
   });
   Compute product{{batch, hidden, hidden}, 1, hr::ReduceKind::Sum, {}, {}};
-  product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[1], d[2]}}};
+  product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[2], d[1]}}};
   return writeCompute(c, product, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
 }
 

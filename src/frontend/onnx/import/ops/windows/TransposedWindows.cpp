@@ -1,6 +1,7 @@
 // Windows written in place of read: every element of the result sums those of the windows that
 // contain it.
 #include "frontend/common/Compute.h"
+#include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/ops/windows/Windows.h"
 #include "runtime/system/Text.h"
@@ -100,9 +101,87 @@ Value turnedFilter(NodeContext &c, Value filter, int64_t groups) {
   return c.slice(turned, starts, together, steps);
 }
 
+/// Whether windows neither overlap nor leave gaps.
+bool areSideBySide(ArrayRef<TransposedAxis> axes) {
+  return llvm::all_of(axes, [](const TransposedAxis &axis) {
+    return axis.size == axis.stride && (axis.dilation == 1 || axis.size == 1) &&
+           axis.low == (axis.size - 1) * axis.dilation &&
+           sameSize(axis.to, axis.from * axis.stride);
+  });
+}
+
+/// Each element of the input gives a window of its own: a product of matrices, channels last, whose
+/// columns are the window's elements.
+class WindowsByProduct {
+public:
+  WindowsByProduct(NodeContext &c, ArrayRef<TransposedAxis> axes) : c(c), axes(axes) {}
+
+  Value run(Value input, Value filter) {
+    size_t rank = axes.size();
+    SmallVector<int64_t> toLast{0}, toFirst{0, static_cast<int64_t>(rank) + 1};
+    for (size_t i = 0; i < rank; ++i) {
+      toLast.push_back(static_cast<int64_t>(i) + 2);
+      toFirst.push_back(static_cast<int64_t>(i) + 1);
+    }
+    toLast.push_back(1);
+    Value image = c.transpose(input, toLast), columns = c.transpose(filter, toLast);
+    SymbolicShape shape{shapeOf(image).front()};
+    for (const TransposedAxis &axis : axes)
+      shape.push_back(axis.to);
+    shape.push_back(shapeOf(columns).back());
+    // The elements of the last dimension's window lie side by side in the result, too.
+    constexpr int64_t kFullVector = 16;
+    bool isInOrder = *constantValue(shape.back()) * axes.back().size >= kFullVector;
+    Value windows = isInOrder ? inOrder(image, columns) : reordered(image, columns);
+    return c.transpose(c.reshape(windows, shape), toFirst);
+  }
+
+private:
+  /// The product as it lies in the result: [N, size, window, ..., last size, last window * M].
+  Value inOrder(Value image, Value columns) {
+    std::string rows = "n", weights = "c", result = "n";
+    SymbolicShape from = shapeOf(columns), packed{from.front()};
+    for (size_t i = 0; i < axes.size(); ++i) {
+      char size = static_cast<char>('p' + i), window = static_cast<char>('P' + i);
+      rows += size;
+      result += size;
+      if (i + 1 == axes.size())
+        break;
+      weights += window;
+      result += window;
+      packed.push_back(from[1 + i]);
+    }
+    packed.push_back(c.product(ArrayRef<AffineExpr>(from).take_back(2)));
+    return contract(c, image, c.reshape(columns, packed), rows + "c", weights + "m", result + "m");
+  }
+
+  /// Few columns, all in one product, and then in the result's order.
+  Value reordered(Value image, Value columns) {
+    std::string rows = "n";
+    SymbolicShape from = shapeOf(columns), apart = shapeOf(image);
+    apart.pop_back();
+    apart.append(from.begin() + 1, from.end());
+    SmallVector<int64_t> order{0};
+    auto rank = static_cast<int64_t>(axes.size());
+    for (int64_t i = 0; i < rank; ++i) {
+      rows += static_cast<char>('p' + i);
+      order.append({1 + i, 1 + rank + i});
+    }
+    order.push_back(2 * rank + 1);
+    AffineExpr count = c.product(ArrayRef<AffineExpr>(from).drop_front());
+    Value product =
+        contract(c, image, c.reshape(columns, {from.front(), count}), rows + "c", "cm", rows + "m");
+    return c.transpose(c.reshape(product, apart), order);
+  }
+
+  NodeContext &c;
+  ArrayRef<TransposedAxis> axes;
+};
+
 } // namespace
 
-/// A convolution of the input spread by the strides with the filter turned around.
+/// A convolution of the input spread by the strides with the filter turned around; a product where
+/// windows are side by side.
 static void importConvTranspose(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats), filter = c.input(1);
   c.checkSameType(0, 1);
@@ -122,8 +201,12 @@ static void importConvTranspose(NodeContext &c) {
   SmallVector<int64_t> ones(spatial, 1), none(2 * spatial, 0), dilations;
   for (const TransposedAxis &axis : axes)
     dilations.push_back(axis.dilation);
-  Value result = c.infer<hr::ConvOp>(spread(c, input, axes), turnedFilter(c, filter, groups), ones,
-                                     dilations, none, groups, hr::ChannelLayout::First, TypeAttr());
+  bool isProduct = groups == 1 && areSideBySide(axes);
+  Value result =
+      isProduct
+          ? WindowsByProduct(c, axes).run(input, filter)
+          : c.infer<hr::ConvOp>(spread(c, input, axes), turnedFilter(c, filter, groups), ones,
+                                dilations, none, groups, hr::ChannelLayout::First, TypeAttr());
   if (c.has(2)) {
     c.checkSameType(0, 2);
     c.checkRank(2, 1);
