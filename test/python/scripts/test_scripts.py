@@ -33,6 +33,19 @@ def test_a_vector_is_a_column() -> None:
     assert hr.script("n = nrow(x); m = ncol(x)")(x=np.ones(5))["n"] == 5
 
 
+@pytest.mark.parametrize("compile", ["auto", "always", "never"])
+def test_a_matrix_of_one_cell_beside_a_column(compile) -> None:
+    script = hr.script(
+        "P = C / S; Q = max(S, C); R = rbind(C, S); K = ifelse(C > S, C, S)", compile=compile
+    )
+    column, one = np.arange(4.0).reshape(4, 1), np.array([[2.0]])
+    left = script(C=column, S=one)
+    np.testing.assert_array_equal(left["P"], column / one)
+    np.testing.assert_array_equal(left["Q"], np.maximum(one, column))
+    np.testing.assert_array_equal(left["R"], np.vstack([column, one]))
+    np.testing.assert_array_equal(left["K"], np.maximum(column, one))
+
+
 def test_sparse_matrices_stay_sparse() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     x = sparse.random(50, 40, 0.1, "csr", random_state=1)
