@@ -58,6 +58,27 @@ def test_sparse_matrices_stay_sparse() -> None:
     np.testing.assert_allclose(columns.toarray(), x.toarray())
 
 
+@pytest.mark.parametrize("compile", ["auto", "always", "never"])
+def test_rows_and_columns_repeated_over_a_sparse_matrix(compile) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    x = sparse.random(30, 7, 0.2, "csr", random_state=1)
+    row, column = (
+        sparse.random(1, 7, 0.3, "csr", random_state=2),
+        sparse.random(30, 1, 0.3, "csr", random_state=3),
+    )
+    w = np.arange(7.0).reshape(1, 7)
+    script = hr.script(
+        "P = X * (row + 1); Q = X * (matrix(2, 1, 1) %*% w); R = X * (X %*% t(w)); s = sum(X * exp(row) * (column + 2))",
+        compile=compile,
+    )
+    left = script(X=x, row=row, column=column, w=w)
+    x, row, column = x.toarray(), row.toarray(), column.toarray()
+    np.testing.assert_allclose(left["P"].toarray(), x * (row + 1))
+    np.testing.assert_allclose(left["Q"].toarray(), x * (2 * w))
+    np.testing.assert_allclose(left["R"].toarray(), x * (x @ w.T))
+    assert left["s"] == pytest.approx((x * np.exp(row) * (column + 2)).sum())
+
+
 def test_tensors_of_pytorch_and_dlpack() -> None:
     torch = pytest.importorskip("torch")
     x = torch.arange(6, dtype=torch.float64).reshape(2, 3)
