@@ -189,6 +189,11 @@ def test_wrong_type():
     assert "'image'" in error and "f32" in error and "f64" in error
 
 
+def test_sizes_that_contradict_each_other():
+    error = bad(1, "run", MODEL, "--random", "0", "--size", "batch=3", "--size", "batch=4")
+    assert "--size batch=4: size 'batch' is given twice" in error
+
+
 def test_size_that_contradicts_an_input():
     error = bad(1, "run", MODEL, "--input", "2x1x8x8xf32=0", "--size", "batch=3")
     assert "'image'" in error and "batch" in error

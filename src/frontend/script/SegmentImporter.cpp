@@ -37,9 +37,11 @@ private:
   Value importAggregate(OperatorBuilder &build, int id);
 
   void chooseRanks(const Segment &segment);
+  bool hasOneColumn(int id) const {
+    return dag.nodes[id].isMatrix() && dag.nodes[id].known.cols.isConstant(1);
+  }
   bool isColumn(int id) const {
-    const Known &known = dag.nodes[id].known;
-    return dag.nodes[id].isMatrix() && known.cols.isConstant(1) && !known.rows.isConstant(1);
+    return hasOneColumn(id) && !dag.nodes[id].known.rows.isConstant(1);
   }
   bool isFlat(int id) const { return isColumn(id) && !wide.contains(id); }
 
@@ -71,7 +73,7 @@ private:
 void SegmentImporter::chooseRanks(const Segment &segment) {
   for (int id : segment.nodes) {
     const Node &node = dag.nodes[id];
-    auto isWide = [&](int input) { return dag.nodes[input].isMatrix() && !isColumn(input); };
+    auto isWide = [&](int input) { return dag.nodes[input].isMatrix() && !hasOneColumn(input); };
     if (node.op == Op::Cell && llvm::any_of(node.inputs, isWide))
       wide.insert(node.inputs.begin(), node.inputs.end());
   }
@@ -109,7 +111,9 @@ Value SegmentImporter::asMatrix(OperatorBuilder &build, int id) {
 
 Value SegmentImporter::asVector(OperatorBuilder &build, int id) {
   Value value = operand(build, id);
-  return isColumn(id) && !isFlat(id) ? build.reshape(value, dim(dag.nodes[id].known.rows)) : value;
+  // A matrix of one cell, too: its two dimensions would make a row of a vector beside it.
+  return hasOneColumn(id) && !isFlat(id) ? build.reshape(value, dim(dag.nodes[id].known.rows))
+                                         : value;
 }
 
 Value SegmentImporter::importCell(OperatorBuilder &build, int id) {

@@ -93,6 +93,7 @@ public:
 private:
   void findInner();
   int rewrite(int id);
+  bool hasSizeOf(int id, const Node &pattern) const;
   bool canSample(int id, const Node &pattern) const;
   int sample(int id, int pattern);
   int values(int pattern);
@@ -164,19 +165,21 @@ int SparseRewriter::values(int pattern) {
   return entry->second;
 }
 
-/// Whether the cells of an old node can be had at those of the pattern: dense ones always.
+bool SparseRewriter::hasSizeOf(int id, const Node &pattern) const {
+  const Known &known = from.nodes[id].known;
+  return sameSize(known.rows, pattern.known.rows) && sameSize(known.cols, pattern.known.cols);
+}
+
+/// Whether the cells of an old node can be had at those of the pattern: dense ones always. A row or
+/// a column that is repeated over it is computed in full first, whatever it is made of.
 bool SparseRewriter::canSample(int id, const Node &pattern) const {
   const Node &node = from.nodes[id];
   if (!node.isMatrix())
     return node.isScalar();
   if (node.known.sparse)
     return rewritten[id] >= 0 && patternIn(nodes, rewritten[id]) == &pattern - nodes.data();
-  if (node.known.rows.isConstant(1) || node.known.cols.isConstant(1))
-    return true;
-  bool fits = sameSize(node.known.rows, pattern.known.rows) &&
-              sameSize(node.known.cols, pattern.known.cols);
-  if (!fits)
-    return false;
+  if (!hasSizeOf(id, pattern))
+    return node.known.rows.isConstant(1) || node.known.cols.isConstant(1);
   if (node.op == Op::Cell && inner[id])
     return std::ranges::all_of(node.inputs, [&](int input) { return canSample(input, pattern); });
   return true;
@@ -196,13 +199,14 @@ int SparseRewriter::sample(int id, int pattern) {
   Node part{Op::Sample, {pattern, rewritten[id]}};
   part.known = storedCells(pattern);
   part.place = node.place;
-  if (node.op == Op::Cell && inner[id]) {
+  bool isInner = inner[id] && hasSizeOf(id, nodes[pattern]);
+  if (node.op == Op::Cell && isInner) {
     part.op = Op::Cell;
     part.cell = node.cell;
     part.inputs.clear();
     for (int input : node.inputs)
       part.inputs.push_back(sample(input, pattern));
-  } else if (node.op == Op::MatMul && inner[id] && !node.transposeLeft) {
+  } else if (node.op == Op::MatMul && isInner && !node.transposeLeft) {
     // u %*% t(v) with v in rows: a plain product's right side is transposed first.
     int right = rewritten[node.inputs[1]];
     if (!node.transposeRight) {

@@ -2,6 +2,8 @@
 
 #include "runtime/system/Error.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 
 namespace headrace {
@@ -52,6 +54,49 @@ void writeKernels(func::FuncOp program, ArrayRef<ProgramRecipe::Kernel> kernels)
   setOrRemove(program, kGivenKernelsAttr, entries);
 }
 
+/// Whether two steps on one subject cannot both be followed.
+bool contradict(const ProgramStep &a, const ProgramStep &b) {
+  static const std::pair<StringRef, StringRef> opposites[] = {
+      {"fuse", "separate"}, {"merge", "separate"}, {"fold", "leave"}, {"keep", "recompute"}};
+  for (auto [one, other] : opposites)
+    if ((a.verb == one && b.verb == other) || (a.verb == other && b.verb == one))
+      return true;
+  // Of these there is one choice of each operator; the others may join several.
+  bool isOneChoice = StringSwitch<bool>(a.verb)
+                         .Cases("layout", "expand", "walk", "pack", "plan", true)
+                         .Default(false);
+  return isOneChoice && a.verb == b.verb && a.object != b.object;
+}
+
+/// A step that says otherwise than one before it is refused. One that says the same is dropped: the
+/// first is followed for all operators that it speaks of.
+std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
+                                               const std::vector<ProgramStep> &steps) {
+  std::vector<ProgramStep> kept;
+  llvm::StringMap<SmallVector<size_t>> bySubject;
+  for (const ProgramStep &step : steps) {
+    SmallVector<size_t> &others = bySubject[step.subject];
+    auto isBefore = [&](auto test) {
+      auto found = llvm::find_if(others, [&](size_t i) { return test(kept[i], step); });
+      return found == others.end() ? nullptr : &kept[*found];
+    };
+    if (isBefore([](const ProgramStep &a, const ProgramStep &b) { return a.text() == b.text(); }))
+      continue;
+    if (const ProgramStep *before = isBefore(contradict)) {
+      std::string reason =
+          "line " + std::to_string(before->line) + " says otherwise: '" + before->text() + "'";
+      if (!followsWherePossible(program))
+        throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) +
+                                                    ": '" + step.text() + "': " + reason);
+      noteWhyNot(program, step.text(), reason);
+      continue;
+    }
+    others.push_back(kept.size());
+    kept.push_back(step);
+  }
+  return kept;
+}
+
 } // namespace
 
 void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
@@ -70,7 +115,7 @@ void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
     else
       program->removeAttr(kWherePossibleAttr);
   }
-  writeSteps(program, steps);
+  writeSteps(program, withoutContradictions(program, steps));
   writeKernels(program, recipe.kernels);
 }
 

@@ -28,7 +28,8 @@ inline constexpr llvm::StringLiteral kPlanningAttr = "hr.planning";
 inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 
 /// Puts what a recipe says on the program, for the passes to follow. Throws Error where it says
-/// neither 'follow recipe strictly' nor 'where-possible' but something like it.
+/// neither 'follow recipe strictly' nor 'where-possible' but something like it, or where two of its
+/// lines contradict each other.
 void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
 /// Whether steps that cannot be followed are passed over.
 bool followsWherePossible(mlir::func::FuncOp program);

@@ -4,6 +4,7 @@
 #include "runtime/system/Error.h"
 #include "transform/simplify/Patterns.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
@@ -320,6 +321,40 @@ struct CastUnitTranspose : OpRewritePattern<vector::TransposeOp> {
   }
 };
 
+/// Whether MLIR's vectorization makes a vector of all of an operation's loops of the value: what it
+/// reads has one, and so have positions, but in the last loop.
+bool hasAllLoops(linalg::LinalgOp op, Value value) {
+  SetVector<Value> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Operation *made = open[i].getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(open[i])) {
+      if (argument.getOwner() == op.getBlock() &&
+          argument.getArgNumber() < static_cast<unsigned>(op.getNumDpsInputs()))
+        return true;
+    } else if (auto index = dyn_cast<linalg::IndexOp>(made)) {
+      if (index.getDim() + 1 < op.getNumLoops() || op.getNumLoops() == 1)
+        return true;
+    } else if (made->getBlock() == op.getBlock()) {
+      open.insert(made->operand_begin(), made->operand_end());
+    }
+  }
+  return false;
+}
+
+/// Vectorization combines as many elements as there are in the vector of what is combined. Of one
+/// that does not have all loops, as in sum(k), it would leave some out.
+bool combinesAllPoints(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return true;
+  SmallVector<Operation *> combiners;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+    if (Value combined = matchReduction(op.getRegionOutputArgs(), i, combiners);
+        combined && !hasAllLoops(op, combined))
+      return false;
+  return true;
+}
+
 } // namespace
 
 void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
@@ -333,7 +368,7 @@ void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
     for (int64_t range : ranges)
       points =
           ShapedType::isDynamic(range) || points > kLargestTile ? kLargestTile + 1 : points * range;
-    if (points > kLargestTile || !wanted(op))
+    if (points > kLargestTile || !wanted(op) || !combinesAllPoints(op))
       continue;
     rewriter.setInsertionPoint(op);
     (void)linalg::vectorize(rewriter, op);

@@ -261,6 +261,24 @@ class TestReductions:
         x = floats(8, 50)
         check(first, (x,), x.argmax(1))
 
+    @pytest.mark.parametrize("shape", [(40,), (3, 4)])
+    @pytest.mark.parametrize("extent", [2, 16, 33])
+    def test_positions_and_constants_are_reduced_as_what_is_read(self, shape, extent):
+        k, a = hr.axis(extent, name="k"), hr.axis(9, name="a")
+        total = extent * (extent - 1) // 2
+
+        def full(value):
+            return np.full(shape, value, np.int64)
+
+        for reduced, expected in [
+            (lambda: hr.sum(k * 1, axis=k), total),
+            (lambda: hr.sum(k * 1, axis=[a, k]), 9 * total),
+            (lambda: hr.max(k * (5 - k), axis=k), max(i * (5 - i) for i in range(extent))),
+            (lambda: hr.sum(k * 0 + 3, axis=k), 3 * extent),
+        ]:
+            index = (lambda i: reduced()) if len(shape) == 1 else (lambda i, j: reduced())
+            check(hr.compute(shape, index, name="T"), (), full(expected))
+
     def test_reductions_inside_expressions(self):
         n, m = hr.var("n m")
         X = hr.placeholder((n, m), name="X")

@@ -289,3 +289,59 @@ def test_code_for_every_processor_and_packages_compute_the_same(tmp_path, target
         compiled = hr.load(tmp_path / "model.hrpkg")
     expected = feeds["a"].astype(np.int32) @ constants["b"].astype(np.int32)
     np.testing.assert_array_equal(compiled(feeds["a"]), expected)
+
+
+def between(operator, numbers: dict, **attributes) -> onnx.ModelProto:
+    """A node of floats between DequantizeLinear and QuantizeLinear: `x` first, then weights and bias where given."""
+    node, nodes, inputs = helper.make_node, [], ["x"]
+    nodes.append(node("DequantizeLinear", ["bytes", "x_scale", "x_zero"], ["x"]))
+    for name in ("w", "b"):
+        if name in numbers:
+            nodes.append(
+                node("DequantizeLinear", [name, f"{name}_scale"], [f"{name}_float"], axis=0)
+            )
+            inputs.append(f"{name}_float")
+    nodes.append(node(operator, inputs, ["floats"], **attributes))
+    nodes.append(node("QuantizeLinear", ["floats", "y_scale", "y_zero"], ["y"]))
+    info, feed = helper.make_tensor_value_info, numbers.pop("bytes")
+    graph = helper.make_graph(
+        nodes,
+        "between",
+        [info("bytes", onnx.TensorProto.UINT8, feed.shape)],
+        [info("y", onnx.TensorProto.UINT8, None)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_bias_of_all_32_bits_does_not_wrap(tmp_path):
+    """As quantizers write it for a channel whose weights are next to nothing."""
+    scale = np.array([2**-7, 2**-30], np.float32)
+    bytes_ = np.full((1, 2, 2, 2), 200, np.uint8)
+    numbers = {
+        "bytes": bytes_, "x_scale": np.float32(0.125), "x_zero": np.uint8(3),
+        "w": np.array([100, 50, 127, 127], np.int8).reshape(2, 2, 1, 1), "w_scale": scale,
+        "b": np.array([5, 2**31 - 1], np.int32), "b_scale": scale * np.float32(0.125),
+        "y_scale": np.float32(0.0625), "y_zero": np.uint8(7),
+    }  # fmt: skip
+    (found,) = ours(tmp_path, between("Conv", numbers, kernel_shape=[1, 1]), {"bytes": bytes_})
+    assert found[0, 1].tolist() == [[11, 11], [11, 11]]
+
+
+def test_sums_beyond_32_bits_do_not_wrap(tmp_path):
+    bytes_ = np.full((2, 70000), 255, np.uint8)
+    numbers = {
+        "bytes": bytes_, "x_scale": np.float32(1), "x_zero": np.uint8(0),
+        "w": np.full((70000, 3), 127, np.int8), "w_scale": np.float32(2**-10),
+        "y_scale": np.float32(2**14), "y_zero": np.uint8(0),
+    }  # fmt: skip
+    (found,) = ours(tmp_path, between("MatMul", numbers), {"bytes": bytes_})
+    assert (found == round(70000 * 255 * 127 / 2**24)).all()
+
+
+def test_the_largest_of_negative_scale_is_the_least_integer(tmp_path):
+    bytes_ = np.arange(16, dtype=np.uint8).reshape(1, 1, 4, 4)
+    numbers = {"bytes": bytes_, "x_scale": np.float32(-1), "x_zero": np.uint8(8)}
+    numbers |= {"y_scale": np.float32(-1), "y_zero": np.uint8(8)}
+    (found,) = ours(tmp_path, between("MaxPool", numbers, kernel_shape=[2, 2]), {"bytes": bytes_})
+    assert np.array_equal(found, bytes_[:, :, :3, :3])

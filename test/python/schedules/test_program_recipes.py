@@ -263,6 +263,30 @@ def test_what_cannot_be_followed_is_passed_over_where_the_recipe_says_so(
         hr.load(digits_path, recipe="follow recipe loosely\n").explain()
 
 
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        (f"layout {CONV} channels-last", f"layout {CONV} channels-first"),
+        ("separate /features/features.1/Relu", f"fuse /features/features.1/Relu into {CONV}"),
+        ("plan kernels greedily", "plan kernels by-time"),
+    ],
+)
+def test_lines_that_contradict_each_other_are_named(
+    digits_path: Path, first: str, second: str
+) -> None:
+    with pytest.raises(hr.InvalidArgumentError) as error:
+        hr.load(digits_path, recipe=f"{first}\n{second}\n").explain()
+    assert str(error.value) == f"recipe, line 2: '{second}': line 1 says otherwise: '{first}'"
+    hr.load(
+        digits_path, recipe=f"{first}\n{first}\n"
+    ).explain()  # the same twice is no contradiction
+    lenient = hr.load(
+        digits_path, recipe=f"{first}\n{second}\nfollow recipe where-possible\n"
+    ).explain()
+    reasons = {why["step"]: why["reason"] for why in lenient["why_not"]}
+    assert reasons[second] == f"line 1 says otherwise: '{first}'"
+
+
 def as_list(results: object) -> list:
     return list(results) if isinstance(results, (tuple, list)) else [results]
 

@@ -33,6 +33,19 @@ def test_a_vector_is_a_column() -> None:
     assert hr.script("n = nrow(x); m = ncol(x)")(x=np.ones(5))["n"] == 5
 
 
+@pytest.mark.parametrize("compile", ["auto", "always", "never"])
+def test_a_matrix_of_one_cell_beside_a_column(compile) -> None:
+    script = hr.script(
+        "P = C / S; Q = max(S, C); R = rbind(C, S); K = ifelse(C > S, C, S)", compile=compile
+    )
+    column, one = np.arange(4.0).reshape(4, 1), np.array([[2.0]])
+    left = script(C=column, S=one)
+    np.testing.assert_array_equal(left["P"], column / one)
+    np.testing.assert_array_equal(left["Q"], np.maximum(one, column))
+    np.testing.assert_array_equal(left["R"], np.vstack([column, one]))
+    np.testing.assert_array_equal(left["K"], np.maximum(column, one))
+
+
 def test_sparse_matrices_stay_sparse() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     x = sparse.random(50, 40, 0.1, "csr", random_state=1)
@@ -43,6 +56,27 @@ def test_sparse_matrices_stay_sparse() -> None:
     assert left["s"] == pytest.approx(x.sum())
     columns = hr.script("Y = X * 1")(X=x.tocsc())["Y"]
     np.testing.assert_allclose(columns.toarray(), x.toarray())
+
+
+@pytest.mark.parametrize("compile", ["auto", "always", "never"])
+def test_rows_and_columns_repeated_over_a_sparse_matrix(compile) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    x = sparse.random(30, 7, 0.2, "csr", random_state=1)
+    row, column = (
+        sparse.random(1, 7, 0.3, "csr", random_state=2),
+        sparse.random(30, 1, 0.3, "csr", random_state=3),
+    )
+    w = np.arange(7.0).reshape(1, 7)
+    script = hr.script(
+        "P = X * (row + 1); Q = X * (matrix(2, 1, 1) %*% w); R = X * (X %*% t(w)); s = sum(X * exp(row) * (column + 2))",
+        compile=compile,
+    )
+    left = script(X=x, row=row, column=column, w=w)
+    x, row, column = x.toarray(), row.toarray(), column.toarray()
+    np.testing.assert_allclose(left["P"].toarray(), x * (row + 1))
+    np.testing.assert_allclose(left["Q"].toarray(), x * (2 * w))
+    np.testing.assert_allclose(left["R"].toarray(), x * (x @ w.T))
+    assert left["s"] == pytest.approx((x * np.exp(row) * (column + 2)).sum())
 
 
 def test_tensors_of_pytorch_and_dlpack() -> None:

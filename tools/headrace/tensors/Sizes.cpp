@@ -29,7 +29,11 @@ Sizes parseSizes(std::span<const std::string> options, std::span<const std::stri
       throw Error(ErrorKind::InvalidArgument,
                   fmt::format("--size {}: the model has no open size '{}'; it has {}", option, name,
                               quotedList(symbols)));
-    sizes[static_cast<size_t>(symbol - symbols.begin())] = value;
+    std::optional<int64_t> &size = sizes[static_cast<size_t>(symbol - symbols.begin())];
+    if (size && *size != value)
+      throw Error(ErrorKind::InvalidArgument,
+                  fmt::format("--size {}: size '{}' is given twice", option, name));
+    size = value;
   }
   return sizes;
 }

@@ -1,9 +1,12 @@
 #include "frontend/onnx/import/IntegerGraph.h"
 
 #include "frontend/onnx/import/GraphView.h"
+#include "frontend/onnx/import/IntegerSums.h"
 #include "frontend/onnx/import/NodeOrder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -26,6 +29,7 @@ struct Product {
   Dequantized lhs, rhs;
   std::vector<float> scale; // of the sums: one, or one for each channel
   int64_t channelAxis;      // of the sums
+  int64_t largestSum;       // that any integers on the left give; 0 where it is not known
 };
 
 class Rewriter {
@@ -49,6 +53,7 @@ private:
   bool rewriteProduct(size_t at);
   std::string addSums(const Node &node, const Product &product);
   const Tensor *integerBias(const std::string &value, const Product &product) const;
+  std::optional<Tensor> floatBias(const std::string &value) const;
   bool canAddBias(const Node &node, const Product &product) const;
   std::string besideSums(const Node &node, const std::string &name, const Tensor &numbers);
   void addFloats(const Node &node, const Product &product, const std::string &sums,
@@ -144,7 +149,11 @@ std::optional<Product> Rewriter::productOf(const Node &node) const {
     if (!weight || (rhs->axis < 0 ? rhs->axis + rank : rhs->axis) != features)
       return std::nullopt;
   }
-  Product product{*lhs, *rhs, {}, isConv ? 1 : -1};
+  bool isFeatureFirst = isConv || (isGemm && node.getInt("transB", 0) != 0);
+  int64_t most = weight ? largestSum(lhs->type, lhs->zero, *weight, rhs->zero, isFeatureFirst) : 0;
+  if (!fitsSums(most))
+    return std::nullopt;
+  Product product{*lhs, *rhs, {}, isConv ? 1 : -1, most};
   float alpha = isGemm ? node.getFloat("alpha", 1) : 1;
   for (int64_t i = 0; i < rhs->scale->elements(); ++i)
     product.scale.push_back(*lhs->scale->as<float>() * rhs->scale->as<float>()[i] * alpha);
@@ -190,6 +199,11 @@ const Tensor *Rewriter::integerBias(const std::string &value, const Product &pro
   if (!integers || bias->type != DType::I32 || integers->dtype() != DType::I32 ||
       !isZero(bias->zero))
     return nullptr;
+  // A channel whose weights are all but 0 has a tiny scale, and so its bias may be all of 32 bits.
+  std::span numbers(integers->as<int32_t>(), static_cast<size_t>(integers->elements()));
+  if (!std::ranges::all_of(
+          numbers, [&](int64_t number) { return fitsSums(product.largestSum + std::abs(number)); }))
+    return nullptr;
   auto rank = static_cast<int64_t>(integers->shape().size());
   bool isAlongChannels = (bias->axis < 0 ? bias->axis + rank : bias->axis) == rank - 1;
   std::span scales(bias->scale->as<float>(), static_cast<size_t>(bias->scale->elements()));
@@ -198,15 +212,31 @@ const Tensor *Rewriter::integerBias(const std::string &value, const Product &pro
              : nullptr;
 }
 
+/// A bias as constant floats: given so, or what integers stand for.
+std::optional<Tensor> Rewriter::floatBias(const std::string &value) const {
+  if (const Tensor *constant = view.constant(value))
+    return constant->dtype() == DType::F32 ? std::optional(*constant) : std::nullopt;
+  std::optional<Dequantized> bias = dequantized(value);
+  const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
+  if (!integers || integers->dtype() != DType::I32 || !isZero(bias->zero) ||
+      (!bias->isOneScale() && bias->scale->elements() != integers->elements()))
+    return std::nullopt;
+  Tensor floats = integers->converted(DType::F32);
+  for (int64_t i = 0; i < floats.elements(); ++i)
+    floats.as<float>()[i] *= bias->scale->as<float>()[bias->isOneScale() ? 0 : i];
+  return floats;
+}
+
 /// Whether the third input of Conv or Gemm is a constant row, which does not make the result
 /// larger.
 bool Rewriter::canAddBias(const Node &node, const Product &product) const {
   if (is(node, "MatMul") || !has(node, 2))
     return true;
+  std::optional<Tensor> floats;
   const Tensor *numbers = integerBias(node.inputs[2], product);
+  if (!numbers && (floats = floatBias(node.inputs[2])))
+    numbers = &*floats;
   if (!numbers)
-    numbers = view.constant(node.inputs[2]);
-  if (!numbers || (numbers->dtype() != DType::I32 && numbers->dtype() != DType::F32))
     return false;
   if (!is(node, "Conv"))
     return numbers->shape().size() <= 1 ||
@@ -271,7 +301,7 @@ bool Rewriter::rewriteProduct(size_t at) {
   std::string floats = bias.empty() ? output : fresh(output + "_unbiased");
   addFloats(node, *product, sums, floats);
   if (!bias.empty())
-    add(node, "/bias", "Add", {floats, besideSums(node, bias, *view.constant(bias))}, output);
+    add(node, "/bias", "Add", {floats, besideSums(node, bias, *floatBias(bias))}, output);
   return true;
 }
 
@@ -279,6 +309,13 @@ bool Rewriter::rewriteProduct(size_t at) {
 static const std::set<std::string> kMovers = {
     "MaxPool", "GlobalMaxPool", "Reshape", "Flatten", "Transpose", "Squeeze",      "Unsqueeze",
     "Slice",   "Gather",        "Expand",  "Tile",    "Concat",    "DepthToSpace", "SpaceToDepth"};
+
+/// Whether integers of this scale are the same after floats that only move, or of which the largest
+/// is selected.
+static bool keepsIntegers(float scale, const std::string &opType) {
+  bool selects = opType == "MaxPool" || opType == "GlobalMaxPool";
+  return scale != 0 && std::isfinite(256 * scale) && (scale > 0 || !selects);
+}
 
 bool Rewriter::rewriteMover(size_t at) {
   const Node &node = source.nodes[at];
@@ -293,7 +330,8 @@ bool Rewriter::rewriteMover(size_t at) {
     return false;
   const Tensor *scale = view.constant(quantize.inputs[1]);
   const Tensor *zero = has(quantize, 2) ? view.constant(quantize.inputs[2]) : nullptr;
-  if (!scale || !zero || scale->elements() != 1)
+  if (!scale || !zero || scale->elements() != 1 || scale->dtype() != DType::F32 ||
+      !keepsIntegers(*scale->as<float>(), node.opType))
     return false;
   Node moved = node;
   size_t inputs = node.opType == "Concat" ? node.inputs.size() : 1;
