@@ -11,13 +11,21 @@ namespace headrace::onnx {
 
 namespace {
 
+/// A size that was computed in double precision.
+AffineExpr sizeOf(NodeContext &c, double size) {
+  constexpr double kMost = 1e15; // beyond, no tensor has such a size, and numbers are not exact
+  if (!(size >= 0 && size < kMost))
+    c.fail(ErrorKind::InvalidModel, "expected a size that a tensor can have, found {0}", size);
+  return c.dim(static_cast<int64_t>(size));
+}
+
 /// floor(size * scale), where the size is free for scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMostDenominator = 64;
   if (!(scale > 0) || scale > 1e9)
     c.fail(ErrorKind::InvalidModel, "expected scales above 0, found {0}", scale);
   if (auto known = constantValue(size))
-    return c.dim(static_cast<int64_t>(std::floor(static_cast<double>(*known) * scale)));
+    return sizeOf(c, std::floor(static_cast<double>(*known) * scale));
   for (int64_t denominator = 1; denominator <= kMostDenominator; ++denominator) {
     double numerator = std::round(scale * static_cast<double>(denominator));
     if (std::abs(numerator - scale * static_cast<double>(denominator)) < 1e-6 && numerator < 1e6)
@@ -42,8 +50,7 @@ void keepAspectRatio(NodeContext &c, SmallVectorImpl<ResizedAxis> &axes, bool is
   for (ResizedAxis &axis : axes) {
     axis.scale = factor;
     axis.hasSize = false;
-    axis.to = c.dim(static_cast<int64_t>(
-        std::floor(*factor * static_cast<double>(*constantValue(axis.from)) + 0.5)));
+    axis.to = sizeOf(c, std::floor(*factor * static_cast<double>(*constantValue(axis.from)) + 0.5));
   }
 }
 
