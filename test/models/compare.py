@@ -2,8 +2,9 @@
 
     ./dev models [--filter PATTERN] [--threads 1 2] [--full] [--write docs/onnx.md]
 
-Each system has turns of many calls, and its fastest call of all turns counts; the table has the other's time over
-Headrace's, so above 1 is faster here. What OpenVINO, which may be missing, does not take has no number.
+With --filter, --write leaves the rows of other models as they are. Each system has turns of many calls, and its fastest
+call of all turns counts; the table has the other's time over Headrace's, so above 1 is faster here. What OpenVINO,
+which may be missing, does not take has no number.
 """
 
 from __future__ import annotations
@@ -92,6 +93,16 @@ def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list
     return f"agrees{staged}, {worst:.0e}", [f"{each:.2f}" for each in found]
 
 
+def among_others(page: Path, lines: list[str]) -> list[str]:
+    """The lines of a table, with the page's own rows of models that are not among them."""
+    old = page.read_text().partition(BEGIN)[2].partition(END)[0].splitlines()
+    if old[:2] != lines[:2]:
+        return lines
+    rows = {line.split("|")[1]: line for line in lines[2:]}
+    kept = [rows.pop(line.split("|")[1], line) for line in old[2:]]
+    return [*lines[:2], *kept, *rows.values()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--filter", default="", help="only models whose name this pattern finds")
@@ -120,7 +131,7 @@ def main() -> None:
             lines.append(f"| {name} | {results[0][0]} | {cells} |")
             print(lines[-1], flush=True)
     if arguments.write:
-        put_table(arguments.write, BEGIN, END, lines)
+        put_table(arguments.write, BEGIN, END, among_others(arguments.write, lines))
 
 
 if __name__ == "__main__":
