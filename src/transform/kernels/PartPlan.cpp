@@ -4,6 +4,8 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 using namespace mlir;
 
