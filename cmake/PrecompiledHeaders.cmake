@@ -1,7 +1,7 @@
 # Headers are read once, not once for each file: half of a small file's compile time goes into the standard library's,
 # and two thirds of a test's into GoogleTest's. Compiler components have a header of their own (HeadraceMLIR.cmake).
 
-# Without its time of compilation in it, equal headers make equal objects: ccache serves every clone.
+# Without its time of compilation in it, equal headers make equal objects: ccache finds them after a clean.
 set(pch_options -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/Pch.cpp CONTENT "// A precompiled header belongs to a target with a source.\n")
 
