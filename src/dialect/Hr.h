@@ -1,12 +1,6 @@
 // The dialect `hr`: operators, kernels, and the interface every operator implements.
 #pragma once
 
-#include "dialect/HrDialect.h.inc"
-#include "dialect/HrEnums.h.inc"
-#include "dialect/Movement.h"
-#include "dialect/Roles.h"
-#include "runtime/tensor/Tensor.h"
-
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,6 +13,13 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+// They name MLIR's classes.
+#include "dialect/HrDialect.h.inc"
+#include "dialect/HrEnums.h.inc"
+#include "dialect/Movement.h"
+#include "dialect/Roles.h"
+#include "runtime/tensor/Tensor.h"
 
 namespace headrace {
 struct ValueCheck;

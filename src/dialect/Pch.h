@@ -1,5 +1,10 @@
-// The one precompiled header of all compiler components: the MLIR headers nearly every file needs.
+// The one precompiled header of all compiler components: the headers of MLIR and of our dialect
+// that nearly every file needs. The dialect's generated classes alone are a third of a file's
+// compile time.
 #pragma once
+#include "dialect/Hr.h"
+#include "dialect/SymbolicShape.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -29,5 +34,6 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
