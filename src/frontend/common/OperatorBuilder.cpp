@@ -164,7 +164,21 @@ bool OperatorBuilder::tryRequireNonNegative(AffineExpr expr) {
 void OperatorBuilder::requireNonNegative(AffineExpr expr, const char *what) {
   expr = normalized(expr);
   if (!tryRequireNonNegative(expr))
-    fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
+    failNegative(expr, what);
+}
+
+bool OperatorBuilder::decideNonNegative(AffineExpr expr, const char *what) {
+  expr = normalized(expr);
+  std::optional<bool> answer = symbols.decideNonNegative(expr);
+  if (!answer)
+    failNegative(expr, what);
+  return *answer;
+}
+
+void OperatorBuilder::failNegative(AffineExpr expr, const char *what) const {
+  if (auto number = constantValue(expr))
+    fail(ErrorKind::ShapeMismatch, "{0}: expected 0 or more, found {1}", what, *number);
+  fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
 }
 
 void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
