@@ -136,7 +136,9 @@ static std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<Ten
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
   if (impl->staged)
     return impl->staged->bind(asValues(inputs));
-  bool canImportAgain = impl->imports && impl->imports->canImportAgain();
+  if (impl->packaged)
+    return impl->packaged->bind(inputs);
+  bool canImportAgain = impl->imports->canImportAgain();
   std::vector<int64_t> symbols;
   try {
     if (!bindInputs(impl->interface, inputs, symbols) && !canImportAgain)

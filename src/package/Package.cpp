@@ -89,13 +89,17 @@ private:
   mutable std::atomic<bool> isPrepared{false};
 };
 
-std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
+std::vector<int64_t> PackageProgram::bind(std::span<const Tensor> inputs) const {
   std::vector<int64_t> symbols;
   if (!bindInputs(declared, inputs, symbols))
     throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(declared, symbols) +
                                               "; a package for it is compiled with" +
                                               sizesOutside(declared, symbols));
-  return versionFor(symbols).executable();
+  return symbols;
+}
+
+std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
+  return versionFor(bind(inputs)).executable();
 }
 
 const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_t> symbols) const {

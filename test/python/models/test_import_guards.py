@@ -113,6 +113,34 @@ def test_a_range_may_be_empty(load) -> None:
         np.testing.assert_array_equal(model(rows(n)), np.arange(n - 3, dtype=np.float32))
 
 
+def test_squeeze_drops_an_open_size_of_one(load) -> None:
+    model = load("m (float[n,1,k] x) => (float y) { y = Squeeze(x) }")
+    for n, k in ((3, 4), (1, 4), (3, 1), (1, 1), (0, 1), (0, 0), (5, 2)):
+        x = rows(n, k).reshape(n, 1, k)
+        np.testing.assert_array_equal(model(x), np.squeeze(x))
+        np.testing.assert_array_equal(model.reference(x), np.squeeze(x))
+
+
+def test_crops_and_pads_to_the_middle(load) -> None:
+    model = load(
+        f"m (float[n,2] x) => (float y) {{ {vector('t', 3, 2)} y = CenterCropPad(x, t) }}"
+    )
+    for n in (6, 1, 3, 2, 4, 7, 0):
+        expected = np.zeros((3, 2), np.float32)
+        start = abs(n - 3) // 2
+        if n < 3:
+            expected[start : start + n] = rows(n)
+        else:
+            expected = rows(n)[start : start + 3]
+        np.testing.assert_array_equal(model(rows(n)), expected)
+
+
+def test_a_matrix_without_elements_has_the_determinant_1(load) -> None:
+    model = load("m (float[n,n] x) => (float y) { y = Det(x) }")
+    for n in (2, 0, 1):
+        assert model(np.eye(n, dtype=np.float32)) == 1
+
+
 TWO_SIZES = (
     "m (float[n,k] x, float[m,k] w) => (float y) {"
     f" {vector('s', 0, 1)} {vector('e', 3, 5)} p = Slice(x, s, e) q = Slice(w, s, e)"
@@ -173,6 +201,14 @@ def test_threads_on_both_sides(load) -> None:
 
 
 REFUSED = {
+    "split": (
+        by_size(
+            f"{vector('one', 3)} r = Sub(z, one) p = Concat<axis = 0>(one, r)",
+            "[apart] u, v = Split<axis = 0>(x, p) y = Neg(v)",
+        ),
+        lambda n: (rows(n),),
+        "'apart'.*expected sizes of 0 or more, found 3 x -1, for n = 2",
+    ),
     "topk": (
         f"m (float[n,2] x) => (float y) {{ {vector('k', 3)} [best] y, i = TopK<axis = 0>(x, k) }}",
         lambda n: (rows(n),),
