@@ -271,6 +271,7 @@ def reduction_cases() -> list[Case]:
         one("ReduceSum", x, opset=13, noop_with_empty_axes=1, label="noop"),
         one("ReduceSum", whole(3, 4), ints(0), constants=(1,), label="int"),
         one("ReduceMax", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
+        one("ReduceMean", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
         one("ReduceSum", normal(2, 0), ints(1), constants=(1,), label="nothing"),
     ]
     cases += [

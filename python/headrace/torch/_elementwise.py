@@ -26,7 +26,7 @@ UNARY = {
 ROUNDING = ("floor", "ceil", "round", "trunc")
 BINARY = {
     "mul": "mul", "maximum": "max", "minimum": "min", "atan2": "atan2", "hypot": "hypot",
-    "remainder": "modulo", "fmod": "remainder", "floor_divide": "floor_divide",
+    "remainder": "modulo", "fmod": "remainder",
 }  # fmt: skip
 COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
@@ -93,8 +93,27 @@ def rsub(c: Context, a: Any, b: Any, alpha: Any = 1) -> Tensor:
 
 @aten("div.Tensor", "div.Scalar", "div.Tensor_mode", "div.Scalar_mode")
 def div(c: Context, a: Any, b: Any, rounding_mode: str | None = None) -> Tensor:
-    functions = {None: "div", "floor": "floor_divide", "trunc": "truncate_divide"}
-    return c.map(functions[rounding_mode], a, b, dtype=c.dtype)
+    if rounding_mode == "floor":
+        return floor_divide(c, a, b)
+    return c.map("truncate_divide" if rounding_mode else "div", a, b, dtype=c.dtype)
+
+
+@aten("floor_divide")
+def floor_divide(c: Context, a: Any, b: Any) -> Tensor:
+    """Of floats by their exact remainder, as in Python: a quotient just below an integer may round to it."""
+    if not c.value.is_floating_point():
+        return c.map("floor_divide", a, b, dtype=c.dtype)
+    a, b = (c.widened(c.builder.detach(c.typed(x, c.dtype))) for x in (a, b))
+    dtype = c.builder.dtype(a)
+    rest = c.map("remainder", a, b)
+    quotient = c.map("div", c.map("sub", a, rest), b)
+    signs_differ = c.map("not_equal", c.map("less", rest, 0), c.map("less", b, 0), dtype="bool")
+    is_above = c.map("and", c.map("not_equal", rest, 0), signs_differ)
+    quotient = c.select(is_above, c.map("sub", quotient, 1), quotient, dtype)
+    whole = c.map("floor", quotient)
+    is_next = c.map("greater", c.map("sub", quotient, whole), 0.5)
+    whole = c.select(is_next, c.map("add", whole, 1), whole, dtype)
+    return c.cast(c.select(c.map("equal", b, 0), c.map("div", a, b), whole, dtype), c.dtype)
 
 
 @aten("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
@@ -145,18 +164,34 @@ def masked_fill(c: Context, x: Tensor, mask: Tensor, value: Any) -> Tensor:
     return c.select(mask, value, x, c.dtype)
 
 
-@aten("clamp.default", "clamp.Tensor", "hardtanh.default", "clamp_min", "clamp_max")
+@aten("clamp.default", "clamp.Tensor", "clamp_min", "clamp_max")
 def clamp(c: Context, x: Tensor, low: Any = None, high: Any = None, **named: Any) -> Tensor:
-    name = c.node.target.overloadpacket.__name__
     low, high = named.get("min", low), named.get("max", high)
-    if name == "hardtanh":
-        low = named.get("min_val", -1 if low is None else low)
-        high = named.get("max_val", 1 if high is None else high)
-    elif name == "clamp_max":
+    if c.node.target.overloadpacket.__name__ == "clamp_max":
         low, high = None, low if high is None else high
-    if low is not None:
-        x = c.map("max", x, low, dtype=c.dtype)
-    return x if high is None else c.map("min", x, high, dtype=c.dtype)
+    for bound, extremum, beyond in ((low, "max", "less"), (high, "min", "greater")):
+        if bound is not None:
+            x = within(c, x, bound, extremum, beyond)
+    return x
+
+
+def within(c: Context, x: Tensor, bound: Any, extremum: str, beyond: str) -> Tensor:
+    """The gradient is the number's own where it meets the bound, which an extremum would share."""
+    if not c.differentiates:
+        return c.map(extremum, x, bound, dtype=c.dtype)
+    takes_bound = c.map(beyond, x, bound, dtype=c.dtype)
+    if isinstance(bound, Tensor) and c.value.is_floating_point():
+        takes_bound = c.map("or", takes_bound, c.map("is_nan", bound, dtype=c.dtype))
+    return c.select(takes_bound, bound, x, c.dtype)
+
+
+@aten("hardtanh")
+def hardtanh(c: Context, x: Tensor, min_val: Any = -1, max_val: Any = 1) -> Tensor:
+    """Flat where it meets its bounds."""
+    x = c.map("max", x, min_val, dtype=c.dtype)
+    if not c.differentiates:
+        return c.map("min", x, max_val, dtype=c.dtype)
+    return c.select(c.map("greater_equal", x, max_val), max_val, x, c.dtype)
 
 
 @aten("addcmul")
@@ -175,6 +210,25 @@ def multiply_add(c: Context, a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 
 if hasattr(torch.ops.prims, "fma"):
     FUNCTIONS[torch.ops.prims.fma.default] = multiply_add
+
+
+@aten("xlogy")
+def xlogy(c: Context, x: Any, y: Any) -> Tensor:
+    """x log(y), which is 0 where x is, and has a gradient there as far as log(y) is a number."""
+    return times_logarithm(c, x, y, y, "log")
+
+
+@aten("special_xlog1py")
+def xlog1py(c: Context, x: Any, y: Any) -> Tensor:
+    return times_logarithm(c, x, y, c.map("add", y, 1, dtype=c.dtype), "log1p")
+
+
+def times_logarithm(c: Context, x: Any, y: Any, inner: Any, function: str) -> Tensor:
+    x, y, inner = (c.typed(value, c.dtype) for value in (x, y, inner))
+    logarithm = c.map(function, y)
+    is_odd = c.map("or", c.map("less_equal", inner, 0), c.map("is_inf", inner))
+    is_nothing = c.map("and", c.map("equal", x, 0), is_odd)
+    return c.select(is_nothing, 0, c.map("mul", x, logarithm), c.dtype)
 
 
 @aten("lerp")
@@ -205,24 +259,24 @@ def log_sigmoid(c: Context, x: Tensor) -> tuple[Tensor, None]:
     return c.map("log_sigmoid", x), None
 
 
+# Where x is 0 these have the gradient of negative numbers.
+
+
 @aten("elu")
 def elu(c: Context, x: Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Tensor:
-    if input_scale != 1:
-        curve = c.map("mul", c.map("expm1", scaled(c, x, input_scale)), alpha)
-        value = c.select(c.map("less", x, 0), curve, x, c.dtype)
-    else:
-        value = c.map("elu", x, alpha)
-    return scaled(c, value, scale)
+    x = c.widened(x)
+
+    def times(y: Tensor, factor: Any) -> Tensor:
+        return y if factor == 1 else c.map("mul", y, factor)
+
+    curve = times(c.map("expm1", times(x, input_scale)), alpha)
+    value = c.select(c.map("greater", x, 0), x, curve, c.builder.dtype(x))
+    return c.cast(times(value, scale), c.dtype)
 
 
-@aten("leaky_relu")
+@aten("leaky_relu", "_prelu_kernel")
 def leaky_relu(c: Context, x: Tensor, slope: Any = 0.01) -> Tensor:
-    return c.map("leaky_relu", x, slope)
-
-
-@aten("_prelu_kernel")
-def prelu(c: Context, x: Tensor, slope: Tensor) -> Tensor:
-    return c.map("leaky_relu", x, slope)
+    return c.select(c.map("greater", x, 0), x, c.map("mul", slope, x, dtype=c.dtype), c.dtype)
 
 
 @aten("threshold")

@@ -92,9 +92,8 @@ private:
     });
   }
   Value neg(Value a) {
-    return throughChoice(b, loc, a, [&](Value each) -> Value {
-      return b.createOrFold<arith::NegFOp>(loc, each);
-    });
+    return throughChoice(
+        b, loc, a, [&](Value each) -> Value { return b.createOrFold<arith::NegFOp>(loc, each); });
   }
   /// A choice stays one, so that what multiplies the derivative later still goes into it.
   template <class Cast> Value cast(Value a, Type type) {
@@ -185,7 +184,10 @@ private:
           return mul(da, mul(factor, less));
         })
         .Case([&](math::Atan2Op) {
-          return div(difference(product(da, c), product(dc, a)), add(square(a), square(c)));
+          // An angle at the origin is taken to stay as it is.
+          Value distance = add(square(a), square(c)), zero = constant(a, 0);
+          Value turn = div(difference(product(da, c), product(dc, a)), distance);
+          return select(compare(CmpFPredicate::OEQ, distance, zero), zero, turn);
         })
         .Case([&](math::CopySignOp) {
           Value kept = b.create<math::CopySignOp>(loc, constant(a, 1), a);
@@ -226,6 +228,8 @@ private:
     FloatAttr exponent;
     if (matchPattern(n, m_Constant(&exponent)) && exponent.getValueAsDouble() == 2)
       return mul(da, times(a, 2));
+    if (matchPattern(n, m_AnyZeroFloat()))
+      return constant(a, 0);
     Value slope = mul(n, b.create<math::PowFOp>(loc, a, sub(n, constant(n, 1))));
     // x^0 is constant, also at 0.
     if (!isConstant(n))
@@ -239,7 +243,10 @@ private:
       return {};
     Value zero = constant(a, 0);
     Value slope = mul(y, apply<math::LogOp>(a));
-    return mul(dn, select(compare(CmpFPredicate::OEQ, a, zero), zero, slope));
+    // 0^n is constant but for negative n, where it is infinite.
+    Value flat = b.create<arith::AndIOp>(loc, compare(CmpFPredicate::OEQ, a, zero),
+                                         compare(CmpFPredicate::OGE, n, zero));
+    return mul(dn, select(flat, zero, slope));
   }
 
   OpBuilder &b;

@@ -339,6 +339,41 @@ def test_sums_beyond_32_bits_do_not_wrap(tmp_path):
     assert (found == round(70000 * 255 * 127 / 2**24)).all()
 
 
+@pytest.mark.parametrize("zeros", [(0, 0), (7, 9)])
+def test_long_sums_of_two_computed_factors_do_not_wrap(tmp_path, zeros):
+    """Neither factor tells how large the sums become, only their length does."""
+    a, b = np.full((2, 70001), 255, np.uint8), np.full((70001, 3), 254, np.uint8)
+    node, info = helper.make_node, helper.make_tensor_value_info
+    numbers = {"scale": np.float32(2**-10), "a_zero": np.uint8(zeros[0]), "b_zero": np.uint8(zeros[1])}  # fmt: skip
+    graph = helper.make_graph(
+        [
+            node("DequantizeLinear", ["a", "scale", "a_zero"], ["a_float"]),
+            node("DequantizeLinear", ["b", "scale", "b_zero"], ["b_float"]),
+            node("MatMul", ["a_float", "b_float"], ["y"]),
+        ],
+        "long",
+        [info("a", onnx.TensorProto.UINT8, a.shape), info("b", onnx.TensorProto.UINT8, b.shape)],
+        [info("y", onnx.TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (found,) = ours(tmp_path, model, {"a": a, "b": b})
+    expected = 70001 * (255 - zeros[0]) * (254 - zeros[1]) / 2**20
+    np.testing.assert_allclose(found, np.full((2, 3), expected), rtol=1e-6)
+
+
+def test_products_of_nothing_are_0_whatever_the_scale(tmp_path):
+    """The product of both scales is infinite, that of the numbers is not."""
+    bytes_ = np.full((1, 4), 5, np.uint8)
+    numbers = {
+        "bytes": bytes_, "x_scale": np.float32(1e30), "x_zero": np.uint8(5),
+        "w": np.full((4, 3), 1, np.int8), "w_scale": np.float32(1e30),
+        "y_scale": np.float32(1), "y_zero": np.uint8(9),
+    }  # fmt: skip
+    (found,) = ours(tmp_path, between("MatMul", numbers), {"bytes": bytes_})
+    assert found.tolist() == [[9, 9, 9]]
+
+
 def test_the_largest_of_negative_scale_is_the_least_integer(tmp_path):
     bytes_ = np.arange(16, dtype=np.uint8).reshape(1, 1, 4, 4)
     numbers = {"bytes": bytes_, "x_scale": np.float32(-1), "x_zero": np.uint8(8)}

@@ -40,6 +40,18 @@ def test_description(digits):
     assert re.fullmatch(r"\d+\.\d+\.\d+", hr.__version__)
 
 
+def test_a_graph_without_nodes_gives_its_inputs(write_model, tmp_path):
+    """As exporters write it where all else is folded."""
+    values = [("x", "FLOAT", ["n", 3])]
+    path, package = write_model([], values, values), tmp_path / "model.hrpkg"
+    hr.write_package(path, package)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for file in (path, package):
+        found = hr.load(file)(x)
+        np.testing.assert_array_equal(found, x)
+        assert not np.shares_memory(found, x)
+
+
 def test_calls_by_position_name_and_dict_agree(digits, images):
     by_position = digits(images)
     assert isinstance(by_position, np.ndarray)

@@ -362,7 +362,34 @@ def test_changes_in_place_at_every_batch() -> None:
 NO_ROW = torch.ones(2, 1, 4, 4, dtype=torch.bool).tril()
 NO_ROW[0, :, 0] = False
 
+#: Where functions have corners: both zeros, and the bounds of clips.
+CORNERS = torch.tensor([-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0], dtype=torch.float64)
+PAIRS = (CORNERS.repeat_interleave(8), CORNERS.repeat(8))
+
 EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
+    "clip at its bounds": (lambda x: x.clamp(-1, 1), (CORNERS,)),
+    "clip at its lower bound": (lambda x: x.clamp(min=0), (CORNERS,)),
+    "clip by tensors": (torch.clamp, (CORNERS, CORNERS.flip(0) - 1, CORNERS * 0 + 1.5)),
+    "bounds of hardtanh": (F.hardtanh, (CORNERS,)),
+    "bounds of relu6": (F.relu6, (CORNERS * 6,)),
+    "leaky relu at 0": (F.leaky_relu, (CORNERS,)),
+    "prelu at 0": (F.prelu, (CORNERS[:, None], torch.tensor([0.25]).double())),
+    "elu at 0": (lambda x: F.elu(x, 2.0), (CORNERS,)),
+    "selu at 0": (F.selu, (CORNERS,)),
+    "celu at 0": (lambda x: F.celu(x, 2.0), (CORNERS,)),
+    "power of 0": (lambda x: x**0, (CORNERS,)),
+    "powers of 0": (lambda x: 0.0**x, (CORNERS,)),
+    "angle at the origin": (torch.atan2, PAIRS),
+    "x log(y) where x is 0": (lambda x, y: torch.xlogy(x, y.abs() + 0.5), PAIRS),
+    "x log(1 + y) where x is 0": (lambda x, y: torch.special.xlog1py(x, y.abs()), PAIRS),
+    "quotients that round to integers": (
+        lambda x, y: torch.div(x + 1, (y + 3) / 10, rounding_mode="floor") + x,
+        PAIRS,
+    ),
+    "quotients of infinities": (
+        lambda x: torch.div(x, torch.inf, rounding_mode="floor") + torch.floor_divide(x.detach(), 0.1) + x,
+        (CORNERS,),
+    ),
     "norm at 0": (lambda x: x.norm(dim=-1), (torch.zeros(2, 3).double(),)),
     "deviation at 0": (lambda x: x.std(dim=-1), (torch.zeros(2, 3).double(),)),
     "variance of nothing": (lambda x: x.var(dim=0), (torch.zeros(0, 3).double(),)),
@@ -402,6 +429,23 @@ EDGES: dict[str, tuple[Callable, tuple[torch.Tensor, ...]]] = {
 def test_edges(name: str) -> None:
     function, inputs = EDGES[name]
     check(function, *inputs)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nan_to_num(x / 0),
+        lambda x: torch.where(x > 0, x.sqrt(), 0),
+        lambda x: (1 / x.abs()).clamp(max=2),
+    ],
+    ids=["nan_to_num", "where", "clamp"],
+)
+def test_infinite_slopes_that_a_mask_hides_are_0(function: Callable) -> None:
+    """In eager mode they are NaN: 0 times infinity."""
+    x = torch.tensor([0.0, -0.0, -1e-3], dtype=torch.float64)
+    _, (eager,) = with_gradients(function, x)
+    _, (found,) = with_gradients(compiled(function), x)
+    assert eager.isnan().any() and (found == 0).all()
 
 
 @pytest.mark.parametrize("option", ["sparse", "scale_grad_by_freq"])

@@ -1,5 +1,6 @@
 #include "frontend/onnx/import/IntegerGraph.h"
 
+#include "frontend/onnx/import/Dequantized.h"
 #include "frontend/onnx/import/GraphView.h"
 #include "frontend/onnx/import/IntegerSums.h"
 #include "frontend/onnx/import/NodeOrder.h"
@@ -14,22 +15,13 @@ namespace headrace::onnx {
 
 namespace {
 
-/// A float that integers stand for.
-struct Dequantized {
-  std::string integers, scaleName, zeroName; // "" where there is no zero point
-  const Tensor *scale, *zero;                // null where there is none
-  int64_t axis;
-  DType type; // of the integers
-  bool isOneScale() const { return scale->elements() == 1; }
-  bool isBytes() const { return type == DType::I8 || type == DType::U8; }
-};
-
 /// The operands of a product, in the form of integers.
 struct Product {
   Dequantized lhs, rhs;
   std::vector<float> scale; // of the sums: one, or one for each channel
   int64_t channelAxis;      // of the sums
-  int64_t largestSum;       // that any integers on the left give; 0 where it is not known
+  // That any integers on the left give; none where both factors are computed.
+  std::optional<int64_t> largestSum;
 };
 
 class Rewriter {
@@ -38,12 +30,9 @@ public:
   std::optional<Graph> run();
 
 private:
-  bool is(const Node &node, const char *opType) const {
-    // The body of a function may have operators of another version.
-    return node.domain.empty() && node.opType == opType && !node.opset;
+  std::optional<Dequantized> dequantized(const std::string &value) const {
+    return onnx::dequantized(source, view, value);
   }
-  std::optional<DType> typeOf(const std::string &integers, const Tensor *zero) const;
-  std::optional<Dequantized> dequantized(const std::string &value) const;
   std::optional<Product> productOf(const Node &node) const;
 
   std::string addConstant(const std::string &base, Tensor tensor);
@@ -51,11 +40,14 @@ private:
            std::vector<std::string> inputs, const std::string &output,
            std::vector<Attribute> attributes = {});
   bool rewriteProduct(size_t at);
+  std::string rightFactor(const Node &node, const Product &product);
   std::string addSums(const Node &node, const Product &product);
+  void addProduct(const Node &node, const Product &product, const std::string &output);
   const Tensor *integerBias(const std::string &value, const Product &product) const;
   std::optional<Tensor> floatBias(const std::string &value) const;
   bool canAddBias(const Node &node, const Product &product) const;
   std::string besideSums(const Node &node, const std::string &name, const Tensor &numbers);
+  std::string addScale(const Product &product, const std::string &output);
   void addFloats(const Node &node, const Product &product, const std::string &sums,
                  const std::string &output);
   bool rewriteMover(size_t at);
@@ -93,44 +85,6 @@ static bool isZero(const Tensor *tensor) {
   return std::all_of(bytes, bytes + tensor->bytes(), [](uint8_t byte) { return byte == 0; });
 }
 
-static bool has(const Node &node, size_t i) {
-  return i < node.inputs.size() && !node.inputs[i].empty();
-}
-
-/// The type of integers tells their zero point, or where they come from.
-std::optional<DType> Rewriter::typeOf(const std::string &integers, const Tensor *zero) const {
-  if (zero)
-    return zero->dtype();
-  if (const Tensor *constant = view.constant(integers))
-    return constant->dtype();
-  std::optional<size_t> producer = view.producer(integers);
-  if (!producer || !is(source.nodes[*producer], "QuantizeLinear") ||
-      !has(source.nodes[*producer], 2))
-    return std::nullopt;
-  const Tensor *given = view.constant(source.nodes[*producer].inputs[2]);
-  return given ? std::optional(given->dtype()) : std::nullopt;
-}
-
-std::optional<Dequantized> Rewriter::dequantized(const std::string &value) const {
-  std::optional<size_t> producer = view.producer(value);
-  if (!producer || !is(source.nodes[*producer], "DequantizeLinear"))
-    return std::nullopt;
-  const Node &node = source.nodes[*producer];
-  if (!has(node, 0) || !has(node, 1))
-    return std::nullopt;
-  const Tensor *scale = view.constant(node.inputs[1]);
-  const Tensor *zero = has(node, 2) ? view.constant(node.inputs[2]) : nullptr;
-  if (!scale || scale->dtype() != DType::F32 || scale->shape().size() > 1 ||
-      (has(node, 2) && !zero) || node.getInt("block_size", 0) != 0 || node.find("output_dtype"))
-    return std::nullopt;
-  std::optional<DType> type = typeOf(node.inputs[0], zero);
-  if (!type)
-    return std::nullopt;
-  return Dequantized{node.inputs[0], node.inputs[1], has(node, 2) ? node.inputs[2] : "",
-                     scale,          zero,           node.getInt("axis", 1),
-                     *type};
-}
-
 std::optional<Product> Rewriter::productOf(const Node &node) const {
   bool isConv = is(node, "Conv"), isGemm = is(node, "Gemm"), isMatMul = is(node, "MatMul");
   if ((!isConv && !isGemm && !isMatMul) || !has(node, 0) || !has(node, 1) || node.outputs.empty())
@@ -150,13 +104,18 @@ std::optional<Product> Rewriter::productOf(const Node &node) const {
       return std::nullopt;
   }
   bool isFeatureFirst = isConv || (isGemm && node.getInt("transB", 0) != 0);
-  int64_t most = weight ? largestSum(lhs->type, lhs->zero, *weight, rhs->zero, isFeatureFirst) : 0;
-  if (!fitsSums(most))
+  std::optional<int64_t> most;
+  if (weight)
+    most = largestSum(lhs->type, lhs->zero, *weight, rhs->zero, isFeatureFirst);
+  if (most && !fitsSums(*most))
     return std::nullopt;
   Product product{*lhs, *rhs, {}, isConv ? 1 : -1, most};
   float alpha = isGemm ? node.getFloat("alpha", 1) : 1;
   for (int64_t i = 0; i < rhs->scale->elements(); ++i)
     product.scale.push_back(*lhs->scale->as<float>() * rhs->scale->as<float>()[i] * alpha);
+  // Sums of 0 times an infinite scale are no number.
+  if (!std::ranges::all_of(product.scale, [](float scale) { return std::isfinite(scale); }))
+    return std::nullopt;
   return product;
 }
 
@@ -174,17 +133,21 @@ void Rewriter::add(const Node &from, const std::string &suffix, const char *opTy
       {name + suffix, opType, "", std::move(inputs), {output}, std::move(attributes)});
 }
 
+std::string Rewriter::rightFactor(const Node &node, const Product &product) {
+  std::string rhs = product.rhs.integers;
+  if (!is(node, "Gemm") || node.getInt("transB", 0) == 0)
+    return rhs;
+  Attribute order;
+  order.name = "perm";
+  order.kind = Attribute::Ints;
+  order.ints = {1, 0};
+  std::string transposed = fresh(rhs + "_transposed");
+  add(node, "/weights", "Transpose", {rhs}, transposed, {order});
+  return transposed;
+}
+
 std::string Rewriter::addSums(const Node &node, const Product &product) {
-  std::string rhs = product.rhs.integers, sums = fresh(node.outputs[0] + "_sums");
-  if (is(node, "Gemm") && node.getInt("transB", 0) != 0) {
-    Attribute order;
-    order.name = "perm";
-    order.kind = Attribute::Ints;
-    order.ints = {1, 0};
-    std::string transposed = fresh(rhs + "_transposed");
-    add(node, "/weights", "Transpose", {rhs}, transposed, {order});
-    rhs = transposed;
-  }
+  std::string rhs = rightFactor(node, product), sums = fresh(node.outputs[0] + "_sums");
   bool isConv = is(node, "Conv");
   add(node, "", isConv ? "ConvInteger" : "MatMulInteger",
       {product.lhs.integers, rhs, product.lhs.zeroName, product.rhs.zeroName}, sums,
@@ -192,17 +155,31 @@ std::string Rewriter::addSums(const Node &node, const Product &product) {
   return sums;
 }
 
+/// Of two factors that are computed, whose sums may leave 32 bits where they are long. How long
+/// they are the operator knows.
+void Rewriter::addProduct(const Node &node, const Product &product, const std::string &output) {
+  Tensor one = Tensor::allocate(DType::F32, {});
+  *one.as<float>() = 1;
+  std::string rhs = rightFactor(node, product), scale = addScale(product, output);
+  add(node, "", "MatMulIntegerToFloat",
+      {product.lhs.integers, rhs, scale, addConstant(output + "_one", one), product.lhs.zeroName,
+       product.rhs.zeroName},
+      output);
+  result.nodes.back().domain = "com.microsoft";
+}
+
 /// A bias as constant integers that can be added to the sums: of their scale, along their channels.
 const Tensor *Rewriter::integerBias(const std::string &value, const Product &product) const {
   std::optional<Dequantized> bias = dequantized(value);
   const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
-  if (!integers || bias->type != DType::I32 || integers->dtype() != DType::I32 ||
-      !isZero(bias->zero))
+  if (!product.largestSum || !integers || bias->type != DType::I32 ||
+      integers->dtype() != DType::I32 || !isZero(bias->zero))
     return nullptr;
   // A channel whose weights are all but 0 has a tiny scale, and so its bias may be all of 32 bits.
   std::span numbers(integers->as<int32_t>(), static_cast<size_t>(integers->elements()));
-  if (!std::ranges::all_of(
-          numbers, [&](int64_t number) { return fitsSums(product.largestSum + std::abs(number)); }))
+  if (!std::ranges::all_of(numbers, [&](int64_t number) {
+        return fitsSums(*product.largestSum + std::abs(number));
+      }))
     return nullptr;
   auto rank = static_cast<int64_t>(integers->shape().size());
   bool isAlongChannels = (bias->axis < 0 ? bias->axis + rank : bias->axis) == rank - 1;
@@ -254,15 +231,19 @@ std::string Rewriter::besideSums(const Node &node, const std::string &name, cons
   return addConstant(name + "_column", numbers.reshaped(shape));
 }
 
-/// The floats that the sums stand for.
-void Rewriter::addFloats(const Node &node, const Product &product, const std::string &sums,
-                         const std::string &output) {
+std::string Rewriter::addScale(const Product &product, const std::string &output) {
   Shape shape;
   if (product.scale.size() != 1)
     shape = {static_cast<int64_t>(product.scale.size())};
   Tensor scale = Tensor::allocate(DType::F32, shape);
   std::ranges::copy(product.scale, scale.as<float>());
-  add(node, "/scale", "DequantizeLinear", {sums, addConstant(output + "_scale", scale)}, output,
+  return addConstant(output + "_scale", scale);
+}
+
+/// The floats that the sums stand for.
+void Rewriter::addFloats(const Node &node, const Product &product, const std::string &sums,
+                         const std::string &output) {
+  add(node, "/scale", "DequantizeLinear", {sums, addScale(product, output)}, output,
       {intAttribute("axis", product.channelAxis)});
 }
 
@@ -277,7 +258,9 @@ bool Rewriter::rewriteProduct(size_t at) {
   std::optional<Product> product = productOf(node);
   if (!product || !canAddBias(node, *product))
     return false;
-  std::string output = node.outputs[0], sums = addSums(node, *product), bias;
+  std::string output = node.outputs[0], sums, bias;
+  if (product->largestSum)
+    sums = addSums(node, *product);
   if (!is(node, "MatMul") && has(node, 2))
     bias = node.inputs[2];
   // MatMul has its bias in an addition after it.
@@ -299,7 +282,10 @@ bool Rewriter::rewriteProduct(size_t at) {
     bias.clear();
   }
   std::string floats = bias.empty() ? output : fresh(output + "_unbiased");
-  addFloats(node, *product, sums, floats);
+  if (sums.empty())
+    addProduct(node, *product, floats);
+  else
+    addFloats(node, *product, sums, floats);
   if (!bias.empty())
     add(node, "/bias", "Add", {floats, besideSums(node, bias, *floatBias(bias))}, output);
   return true;

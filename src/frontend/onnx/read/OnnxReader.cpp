@@ -126,8 +126,6 @@ static Model readParts(const EncodedModel &encoded, TensorSource &source) {
   result.graph = readGraph(encoded.graphs.front(), source);
   FunctionLibrary(encoded.functions, source).inlineCalls(result.graph);
   separateStringLabels(result.graph.nodes);
-  if (result.graph.nodes.empty())
-    throw Error(ErrorKind::InvalidModel, "expected a graph with nodes, found none");
   if (result.graph.outputs.empty())
     throw Error(ErrorKind::InvalidModel, "expected a graph with outputs, found none");
   return result;

@@ -106,14 +106,14 @@ static Value productAsFloats(NodeContext &c, Value sums, Value scale, size_t wei
 }
 
 static void importMatMulIntegerToFloat(NodeContext &c) {
-  Value sums = integerProduct(c, 0, 1, 4, 5);
+  Value sums = unwrappedProduct(c, 0, 1, 4, 5);
   c.result(productAsFloats(c, sums, oneNumber(c, 2), 3, 6));
 }
 
 /// The left matrix is quantized by its own range.
 static void importDynamicQuantizeMatMul(NodeContext &c) {
   DynamicallyQuantized lhs = dynamicallyQuantized(c, c.input(0, Accepts::Floats));
-  Value sums = integerProduct(c, {lhs.numbers, lhs.zeroPoint}, 1, 3);
+  Value sums = unwrappedProduct(c, {lhs.numbers, lhs.zeroPoint}, 1, 3);
   c.result(productAsFloats(c, sums, lhs.scale, 2, 4));
 }
 

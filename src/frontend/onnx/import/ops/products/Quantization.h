@@ -22,11 +22,13 @@ mlir::Value throughByte(ScalarMath &m, mlir::Value number, mlir::Value least, ml
 struct ByteFactor {
   mlir::Value tensor, zeroPoint;
 };
-/// The product of matrices in 32 bits; the right one is input `rhs`, its zero point input
-/// `rhsZero`.
-mlir::Value integerProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero);
-/// The same of two inputs.
+/// The product of two inputs, matrices, in 32 bits, where it wraps.
 mlir::Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero);
+/// The product for one who goes on in floats: of single precision where 32 bits could wrap.
+mlir::Value unwrappedProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero,
+                             size_t rhsZero);
+/// The same; the right factor is input `rhs`, its zero point input `rhsZero`.
+mlir::Value unwrappedProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero);
 
 /// A recurrent layer with weights of bytes.
 void importDynamicQuantizeLstm(NodeContext &c);

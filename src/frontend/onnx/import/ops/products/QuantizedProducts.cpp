@@ -3,6 +3,7 @@
 // so that the product itself reads bytes, and sums over constants are constants. It holds modulo
 // 2^32 whatever overflows.
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
 #include "frontend/onnx/import/ops/windows/Convolution.h"
 
@@ -74,14 +75,6 @@ static Factor readFactor(NodeContext &c, size_t data, size_t zero, int64_t axis)
   return factor;
 }
 
-static Value multiply(NodeContext &c, Value a, Value b) {
-  return c.map({a, b}, [](ScalarMath &m, ValueRange x) { return m.mul(x[0], x[1]); });
-}
-
-static Value subtract(NodeContext &c, Value a, Value b) {
-  return c.map({a, b}, [](ScalarMath &m, ValueRange x) { return m.sub(x[0], x[1]); });
-}
-
 static Value sumOver(NodeContext &c, Value tensor, ArrayRef<int64_t> axes, bool keepDims) {
   return c.reduce(hr::ReduceKind::Sum, c.cast(tensor, c.builder.getI32Type()), axes, keepDims);
 }
@@ -127,17 +120,47 @@ static void checkIsList(NodeContext &c, size_t i) {
            c.nameOfInput(i));
 }
 
-Value integerProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero) {
-  checkIsList(c, rhs);
-  lhs.zeroPoint = c.cast(lhs.zeroPoint, c.builder.getI32Type());
-  return productOf(c, lhs, readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
-}
-
 Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero) {
   checkIsList(c, lhs);
   checkIsList(c, rhs);
   return productOf(c, readFactor(c, lhs, lhsZero, std::max<int64_t>(c.rank(lhs) - 2, 0)),
                    readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
+}
+
+/// Sums of more products of bytes, each less its zero point, may leave 32 bits.
+static constexpr int64_t mostTerms = std::numeric_limits<int32_t>::max() / (255 * 255);
+
+/// The product in 32 bits; one whose sums are too long for them is the sum of several in single
+/// precision.
+static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
+  SymbolicShape left = shapeOf(lhs.tensor), right = shapeOf(rhs.tensor);
+  int64_t column = static_cast<int64_t>(left.size()) - 1;
+  int64_t row = std::max<int64_t>(static_cast<int64_t>(right.size()) - 2, 0);
+  int64_t terms = constantValue(left[column]).value_or(0);
+  if (terms <= mostTerms || !sameSize(left[column], right[row]))
+    return productOf(c, lhs, rhs);
+  Value total;
+  for (int64_t first = 0; first < terms; first += mostTerms) {
+    AffineExpr start = c.dim(first), size = c.dim(std::min(mostTerms, terms - first));
+    Value sums = productOf(c, {part(c, lhs.tensor, column, start, size), lhs.zeroPoint},
+                           {part(c, rhs.tensor, row, start, size), rhs.zeroPoint});
+    Value floats = c.cast(sums, Float32Type::get(c.context));
+    total = total ? add(c, total, floats) : floats;
+  }
+  return total;
+}
+
+Value unwrappedProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero) {
+  checkIsList(c, rhs);
+  lhs.zeroPoint = c.cast(lhs.zeroPoint, c.builder.getI32Type());
+  return unwrappedProduct(c, lhs, readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
+}
+
+Value unwrappedProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero) {
+  checkIsList(c, lhs);
+  checkIsList(c, rhs);
+  return unwrappedProduct(c, readFactor(c, lhs, lhsZero, std::max<int64_t>(c.rank(lhs) - 2, 0)),
+                          readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
 }
 
 /// The image surrounded with its zero point, which stands for 0.

@@ -98,7 +98,7 @@ OperatorFamily reductionOperators() {
   static const Operator table[] = {
       {"ReduceSum", 7, importReduce<hr::ReduceKind::Sum>, shapes::reduceSum},
       {"ReduceProd", 7, importReduce<hr::ReduceKind::Prod>, shapes::reduceProd},
-      {"ReduceMean", 7, importReduce<hr::ReduceKind::Mean, Accepts::Floats>},
+      {"ReduceMean", 7, importReduce<hr::ReduceKind::Mean>},
       {"ReduceMax", 7, importExtremum<hr::ReduceKind::Max>},
       {"ReduceMin", 7, importExtremum<hr::ReduceKind::Min>},
       {"CumSum", 11, importScan<hr::ReduceKind::Sum>},
