@@ -86,10 +86,13 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
 }
 
-void addLoweringPasses(OpPassManager &manager, const Target &) {
+void addLoweringPasses(OpPassManager &manager, const Target &target) {
   manager.addPass(createCpuCallIntrinsicsPass());
   manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  CpuCopyRowsPassOptions rows;
+  rows.vectorBytes = target.machine().vectorBytes;
+  manager.addNestedPass<func::FuncOp>(createCpuCopyRowsPass(rows));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createCpuBf16AsBitsPass());

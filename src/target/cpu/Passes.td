@@ -90,6 +90,13 @@ def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {
   let summary = "bf16 as 16-bit integers, conversions written out";
 }
 
+def CpuCopyRowsPass : Pass<"cpu-copy-rows", "::mlir::func::FuncOp"> {
+  let summary = "copies rows of tables, picked by number, as vectors";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+  ];
+}
+
 def CpuApproximateMathPass : Pass<"cpu-approximate-math", "::mlir::func::FuncOp"> {
   let summary = "elementary functions as polynomials";
 }
