@@ -1,5 +1,6 @@
 #include "transform/kernels/KernelGroup.h"
 
+#include "analysis/MatrixProduct.h"
 #include "analysis/OperatorWork.h"
 
 using namespace mlir;
@@ -63,6 +64,8 @@ KernelGroup KernelGroup::scheduled(hr::OperatorInterface root, const KernelRules
 Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (keepsAxes())
     return Verdict::no("the kernel's loops are as a recipe says");
+  if (root()->hasAttr(kTurnsOperandAttr) || op->hasAttr(kTurnsOperandAttr))
+    return Verdict::no("the product puts an operand into another order, and computes nothing else");
   if (!structured || !rules->isRegular(op))
     return Verdict::no("its movement, or the kernel's, is irregular");
   if (!hasRoomFor(1))
