@@ -61,6 +61,7 @@ void addTilePasses(OpPassManager &manager, const Target &target) {
   walk.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
   manager.addPass(createCpuApplyRecipePass());
+  manager.addNestedPass<func::FuncOp>(createCpuShareJoinsPass());
   CpuVectorizeStepsPassOptions steps;
   steps.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuVectorizeStepsPass(steps));
@@ -89,10 +90,10 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
 void addLoweringPasses(OpPassManager &manager, const Target &target) {
   manager.addPass(createCpuCallIntrinsicsPass());
   manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
-  manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   CpuCopyRowsPassOptions rows;
   rows.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuCopyRowsPass(rows));
+  manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createCpuBf16AsBitsPass());

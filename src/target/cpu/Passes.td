@@ -33,6 +33,10 @@ def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
   ];
 }
 
+def CpuShareJoinsPass : Pass<"cpu-share-joins", "::mlir::func::FuncOp"> {
+  let summary = "joins tensors a few rows at a time, computed where they are joined";
+}
+
 def CpuVectorizeStepsPass : Pass<"cpu-vectorize-steps", "::mlir::func::FuncOp"> {
   let summary = "writes what loops do step by step as vectors";
   let options = [
@@ -86,15 +90,15 @@ def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "vectors of any rank become vectors of the machine";
 }
 
-def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {
-  let summary = "bf16 as 16-bit integers, conversions written out";
-}
-
 def CpuCopyRowsPass : Pass<"cpu-copy-rows", "::mlir::func::FuncOp"> {
   let summary = "copies rows of tables, picked by number, as vectors";
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
   ];
+}
+
+def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {
+  let summary = "bf16 as 16-bit integers, conversions written out";
 }
 
 def CpuApproximateMathPass : Pass<"cpu-approximate-math", "::mlir::func::FuncOp"> {
