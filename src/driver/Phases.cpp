@@ -104,6 +104,9 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldConstantsPass());
   if (target.machine().policy.readsNarrow)
     program.addPass(createReadNarrowPass());
+  // Kernels of rows copy slices where they are joined.
+  if (target.machine().policy.walksRows && !shapesLoops(module))
+    program.addPass(createSliceRunsPass());
   FormKernelsPassOptions options;
   options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;

@@ -76,6 +76,10 @@ def SeparatePaddingPass : Pass<"separate-padding", "::mlir::func::FuncOp"> {
   let summary = "makes padding an operator of its own, and averages sums";
 }
 
+def SliceRunsPass : Pass<"slice-runs", "::mlir::func::FuncOp"> {
+  let summary = "slices in place of elements that are picked by known numbers, run after run";
+}
+
 def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "removes and merges operators by algebraic identities";
 }

@@ -193,5 +193,30 @@ TEST(CompiledContract, EveryRemainderOfOpenRowsAndColumns) {
     p.check({size, 2 * size + 29});
 }
 
+TEST(CompiledContraction, BothOperandsLieAlongTheSum) {
+  for (const char *target : {"cpu", "cpu:x86-64-v3"})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{27, 27, 64},
+                           {9, 40, 24},
+                           {5, 8, 8},
+                           {6, 7, 100},
+                           {64, 130, 17},
+                           {8, 16, 1}}) {
+      CompiledProgram p;
+      p.target = target;
+      AffineExpr batch = p.symbol("batch");
+      auto fixed = [&](int64_t size) { return constantDim(size, p.context()); };
+      Type f64 = p.builder().getF64Type();
+      Value a = p.symbolicInput({batch, fixed(m), fixed(k)});
+      p.output(p.contract("bmk,bnk->bmn", a, a));
+      p.output(p.contract("bmk,bnk->bmn", a, p.symbolicInput({batch, fixed(n), fixed(k)})));
+      p.output(p.relu(p.contract("bmk,bnk->bmn", a, p.symbolicInput({batch, fixed(n), fixed(k)}))));
+      p.output(p.contract("bmk,bnk->bmn", p.input({20, m, k}, f64), p.input({20, n, k}, f64)));
+      p.output(p.contract("bcmk,bcnk->bcmn", p.input({3, 2, m, k}), p.input({3, 2, n, k})));
+      p.output(p.contract("bmk,bnk->bnm", a, p.symbolicInput({batch, fixed(n), fixed(k)})));
+      for (int64_t size : {0, 1, 2, 37})
+        p.check({size});
+    }
+}
+
 } // namespace
 } // namespace headrace

@@ -205,5 +205,44 @@ TEST(CompiledMovement, SymbolicSizes) {
     p.check({size});
 }
 
+TEST(CompiledMovement, PartsArePickedWhereTheyAreJoined) {
+  for (const char *target : {"cpu", "cpu:x86-64-v3"})
+    for (int64_t width : {64, 27, 3, 300}) {
+      CompiledProgram p;
+      p.target = target;
+      Type i64 = p.builder().getI64Type();
+      AffineExpr batch = p.symbol("batch");
+      auto fixed = [&](int64_t size) { return constantDim(size, p.context()); };
+      Value numbers = p.symbolicInput({batch, fixed(1)}, i64);
+      Value x = p.symbolicInput({batch, fixed(1), fixed(width)});
+      Value part =
+          p.add<hr::SliceOp>(tensorType({batch, fixed(1), fixed(width)}, p.f32()),
+                             p.symbolicInput({batch, fixed(3), fixed(width)}),
+                             AffineMap::get(0, 0, {fixed(0), fixed(2), fixed(0)}, p.context()),
+                             ArrayRef<int64_t>{1, 1, 1});
+      p.output(p.add<hr::ConcatOp>(ValueRange{x, gather(p, p.input({9, width}), numbers, 0), part,
+                                              gather(p, p.constant({8, width}), numbers, 0)},
+                                   1));
+      for (int64_t size : {0, 1, 2, 33, 500})
+        p.check({size});
+      EXPECT_EQ(p.kernels(), 1);
+    }
+}
+
+TEST(CompiledMovement, RunsOfKnownNumbers) {
+  CompiledProgram p;
+  Value x = p.input({300, 40});
+  std::vector<int64_t> numbers;
+  for (int64_t row = 1; row < 8; ++row)
+    for (int64_t i = 0; i < row; ++i)
+      numbers.push_back(5 * row + i);
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(numbers.size())}, p.builder().getI64Type());
+  Value pairs = p.add<hr::ConstantOp>(DenseIntElementsAttr::get(type, numbers));
+  p.output(p.add<hr::ConcatOp>(ValueRange{p.input({300, 7}), gather(p, x, pairs, 1)}, 1));
+  p.check();
+  EXPECT_EQ(p.kernels(), 1);
+}
+
 } // namespace
 } // namespace headrace

@@ -61,6 +61,7 @@ void addTilePasses(OpPassManager &manager, const Target &target) {
   walk.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuWalkRowsPass(walk));
   manager.addPass(createCpuApplyRecipePass());
+  manager.addNestedPass<func::FuncOp>(createCpuShareJoinsPass());
   CpuVectorizeStepsPassOptions steps;
   steps.vectorBytes = target.machine().vectorBytes;
   manager.addNestedPass<func::FuncOp>(createCpuVectorizeStepsPass(steps));
@@ -86,9 +87,12 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
   manager.addNestedPass<func::FuncOp>(createVerifyLevel3Pass());
 }
 
-void addLoweringPasses(OpPassManager &manager, const Target &) {
+void addLoweringPasses(OpPassManager &manager, const Target &target) {
   manager.addPass(createCpuCallIntrinsicsPass());
   manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
+  CpuCopyRowsPassOptions rows;
+  rows.vectorBytes = target.machine().vectorBytes;
+  manager.addNestedPass<func::FuncOp>(createCpuCopyRowsPass(rows));
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

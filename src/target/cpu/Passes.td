@@ -33,6 +33,10 @@ def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
   ];
 }
 
+def CpuShareJoinsPass : Pass<"cpu-share-joins", "::mlir::func::FuncOp"> {
+  let summary = "joins tensors a few rows at a time, computed where they are joined";
+}
+
 def CpuVectorizeStepsPass : Pass<"cpu-vectorize-steps", "::mlir::func::FuncOp"> {
   let summary = "writes what loops do step by step as vectors";
   let options = [
@@ -84,6 +88,13 @@ def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
 
 def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "vectors of any rank become vectors of the machine";
+}
+
+def CpuCopyRowsPass : Pass<"cpu-copy-rows", "::mlir::func::FuncOp"> {
+  let summary = "copies rows of tables, picked by number, as vectors";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+  ];
 }
 
 def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {

@@ -53,36 +53,49 @@ Value resultOfNothing(OpBuilder &b, hr::OperatorInterface op) {
   return b.create<linalg::FillOp>(loc, value, result).getResult(0);
 }
 
-/// A kernel for an operator whose movement no affine map describes.
-FailureOr<Value> buildIrregularKernel(OpBuilder &b, hr::OperatorInterface op) {
+/// A kernel for an operator whose movement no affine map describes, and for those that compute what
+/// it joins.
+FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   MLIRContext *context = b.getContext();
-  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  hr::OperatorInterface root = group.root();
+  auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
   AffineExpr bytesRead = constantDim(0, context);
-  SmallVector<Value> inputs, operands;
-  if (!doesNothing(op))
-    operands = op->getOperands();
-  for (Value operand : operands) {
-    bytesRead = bytesRead + byteCount(cast<RankedTensorType>(operand.getType()));
-    if (!llvm::is_contained(inputs, operand))
-      inputs.push_back(operand);
+  SmallVector<Value> inputs;
+  SmallVector<std::string> names;
+  for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (doesNothing(op) || (producer && group.contains(producer)))
+        continue;
+      // Of what it slices, a kernel reads the slice.
+      Value read = op != root && isa<hr::SliceOp>(op.getOperation()) ? op->getResult(0) : operand;
+      bytesRead = bytesRead + byteCount(cast<RankedTensorType>(read.getType()));
+      if (!llvm::is_contained(inputs, operand))
+        inputs.push_back(operand);
+    }
+    if (std::string name = operatorName(op); !llvm::is_contained(names, name))
+      names.push_back(name);
   }
-  std::string name = operatorName(op);
   auto kernel = b.create<hr::KernelOp>(
-      op->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(op)),
-      b.getStrArrayAttr({name}),
+      root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(root)),
+      b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())),
       AffineMapAttr::get(
           symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());
-  SmallVector<Value> arguments;
+  IRMapping inside;
   for (Value operand : inputs)
-    block->addArgument(plainType(operand.getType()), op->getLoc());
-  for (Value operand : operands)
-    arguments.push_back(block->getArgument(llvm::find(inputs, operand) - inputs.begin()));
-  FailureOr<Value> result =
-      doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
-  if (failed(result))
-    return op->emitError("cannot be compiled in this form"), failure();
-  b.create<hr::YieldOp>(op->getLoc(), *result);
+    inside.map(operand, block->addArgument(plainType(operand.getType()), root->getLoc()));
+  for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
+    SmallVector<Value> arguments;
+    for (Value operand : op->getOperands())
+      arguments.push_back(inside.lookupOrNull(operand));
+    FailureOr<Value> result =
+        doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
+    if (failed(result))
+      return op->emitError("cannot be compiled in this form"), failure();
+    inside.map(op->getResult(0), *result);
+  }
+  b.create<hr::YieldOp>(root->getLoc(), inside.lookup(root->getResult(0)));
   b.setInsertionPointAfter(kernel);
   return kernel.getResult(0);
 }
@@ -284,7 +297,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
           op->getResult(0).replaceAllUsesWith(result);
         }
       } else {
-        FailureOr<Value> result = buildIrregularKernel(b, group.root());
+        FailureOr<Value> result = buildIrregularKernel(b, group);
         if (failed(result))
           return signalPassFailure();
         group.root()->getResult(0).replaceAllUsesWith(*result);

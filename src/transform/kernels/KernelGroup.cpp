@@ -1,5 +1,6 @@
 #include "transform/kernels/KernelGroup.h"
 
+#include "analysis/MatrixProduct.h"
 #include "analysis/OperatorWork.h"
 
 using namespace mlir;
@@ -63,6 +64,13 @@ KernelGroup KernelGroup::scheduled(hr::OperatorInterface root, const KernelRules
 Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (keepsAxes())
     return Verdict::no("the kernel's loops are as a recipe says");
+  if (root()->hasAttr(kTurnsOperandAttr) || op->hasAttr(kTurnsOperandAttr))
+    return Verdict::no("the product puts an operand into another order, and computes nothing else");
+  if (!escapes && isPartOfJoin(op)) {
+    operators.push_back(op);
+    domains[op] = {};
+    return Verdict::yes();
+  }
   if (!structured || !rules->isRegular(op))
     return Verdict::no("its movement, or the kernel's, is irregular");
   if (!hasRoomFor(1))
@@ -84,6 +92,14 @@ Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
     walk = std::nullopt;
   }
   return verdict;
+}
+
+/// Whether it picks what the kernel joins with others: that is written where it is joined.
+bool KernelGroup::isPartOfJoin(hr::OperatorInterface op) const {
+  return rules->loops == KernelRules::Loops::Shared && hasRoomFor(1) &&
+         isa<hr::ConcatOp>(root().getOperation()) &&
+         isa<hr::GatherOp, hr::SliceOp>(op.getOperation()) && op->hasOneUse() && !doesNothing(op) &&
+         !doesNothing(root());
 }
 
 /// Adds a producer to a group of one loop nest.

@@ -119,6 +119,7 @@ private:
   void assign(mlir::Value value, const Refs &refs);
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
+  bool isPartOfJoin(hr::OperatorInterface op) const;
   Verdict joinLoops(hr::OperatorInterface op);
   Verdict pays(hr::OperatorInterface op, const Refs &domain) const;
   uint64_t copiesOf(mlir::Operation *op) const;

@@ -323,6 +323,8 @@ Verdict KernelGroup::tryMerge(const KernelGroup &other) {
     return Verdict::no("the movement of one is irregular");
   if (keepsAxes() || other.keepsAxes())
     return Verdict::no("the loops of one are as a recipe says");
+  if (root()->hasAttr(kTurnsOperandAttr) || other.root()->hasAttr(kTurnsOperandAttr))
+    return Verdict::no("one is a product that puts an operand into another order");
   if (!hasRoomFor(other.operators.size()))
     return Verdict::no("together they hold more operators than a kernel may");
   if (rules->loops == KernelRules::Loops::Whole)

@@ -2,6 +2,7 @@
 
 #include "dialect/PatternSets.h"
 #include "runtime/system/Error.h"
+#include "transform/recipe/TransposedCopy.h"
 #include "transform/simplify/Patterns.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -224,6 +225,9 @@ void tileCopies(RewriterBase &rewriter, func::FuncOp kernel) {
       copies.push_back(cast<TilingInterface>(op.getOperation()));
   });
   for (TilingInterface copy : copies) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(copy.getOperation());
+        generic && copyInSquares(rewriter, generic))
+      continue;
     int64_t rank = static_cast<int64_t>(copy.getLoopIteratorTypes().size());
     SmallVector<int64_t> sizes(rank, 1), order = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
     if (order.empty())

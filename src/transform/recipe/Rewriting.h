@@ -44,7 +44,8 @@ void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const
 
 /// On an operation that fills a panel.
 inline constexpr llvm::StringLiteral kPackAttr = "hr.pack";
-/// Panels are copied a row at a time.
+/// Panels are copied a row at a time, or, where their source lies along another dimension, a
+/// square.
 void tileCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
 
 /// On an operation in a kernel: the intrinsic that computes it, and which of its dimensions are

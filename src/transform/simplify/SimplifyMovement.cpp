@@ -89,6 +89,57 @@ struct DropSingleConcat : OpRewritePattern<hr::ConcatOp> {
   }
 };
 
+/// concat(reshape(gather(x, i))) = concat(gather(x, reshape(i))) where the reshape divides, or puts
+/// together, what the numbers are along: what is picked can be written where it is joined.
+struct GatherInShapeOfJoin : OpRewritePattern<hr::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(hr::ConcatOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    bool isChanged = false;
+    for (Value input : op.getInputs()) {
+      hr::GatherOp gather = gatheredInAnotherShape(input);
+      isChanged |= static_cast<bool>(gather);
+      parts.push_back(gather ? inShapeOf(rewriter, gather, input) : input);
+    }
+    if (!isChanged)
+      return rewriter.notifyMatchFailure(op, "joins nothing that is picked in another shape");
+    rewriter.replaceOpWithNewOp<hr::ConcatOp>(op, parts, op.getAxis());
+    return success();
+  }
+
+private:
+  static hr::GatherOp gatheredInAnotherShape(Value input) {
+    auto reshape = input.getDefiningOp<hr::ReshapeOp>();
+    auto gather = reshape ? reshape.getInput().getDefiningOp<hr::GatherOp>() : hr::GatherOp();
+    if (!gather || !reshape->hasOneUse() || !gather->hasOneUse())
+      return {};
+    SymbolicShape data = shapeOf(gather.getData()), result = shapeOf(input);
+    ArrayRef<AffineExpr> before = ArrayRef(data).take_front(gather.getAxis()),
+                         after = ArrayRef(data).drop_front(gather.getAxis() + 1);
+    bool keepsOthers = result.size() >= before.size() + after.size() &&
+                       llvm::equal(ArrayRef(result).take_front(before.size()), before, sameSize) &&
+                       llvm::equal(ArrayRef(result).take_back(after.size()), after, sameSize);
+    MLIRContext *context = input.getContext();
+    bool keepsNumbers =
+        keepsOthers && sameSize(elementCount(numbersOf(gather, result), context),
+                                elementCount(shapeOf(gather.getIndices()), context));
+    return keepsNumbers ? gather : hr::GatherOp();
+  }
+
+  /// The part of a result's shape that is the numbers'.
+  static SymbolicShape numbersOf(hr::GatherOp gather, ArrayRef<AffineExpr> result) {
+    size_t others = shapeOf(gather.getData()).size() - 1;
+    return SymbolicShape(result.slice(gather.getAxis(), result.size() - others));
+  }
+
+  static Value inShapeOf(OpBuilder &b, hr::GatherOp gather, Value result) {
+    Location loc = gather.getLoc();
+    Value numbers = reshaped(b, loc, gather.getIndices(), numbersOf(gather, shapeOf(result)));
+    return b.create<hr::GatherOp>(loc, gather.getData(), numbers, gather.getAxis());
+  }
+};
+
 /// How many dimensions of `fine` each dimension of `coarse` is the product of, in order; nullopt
 /// where the shapes do not nest.
 std::optional<SmallVector<size_t>> nesting(ArrayRef<AffineExpr> fine, ArrayRef<AffineExpr> coarse) {
@@ -154,7 +205,8 @@ private:
 
 void populateMovementSimplifications(RewritePatternSet &patterns) {
   patterns.add<MapBeforeReshape, MergeTransposes, TransposeToReshape, ReshapeConstant,
-               DropWholeSlice, DropEmptyPad, DropSingleConcat>(patterns.getContext());
+               DropWholeSlice, DropEmptyPad, DropSingleConcat, GatherInShapeOfJoin>(
+      patterns.getContext());
 }
 
 } // namespace headrace

@@ -29,3 +29,17 @@ func.func @small(%a: tensor<17x17xf32>, %b: tensor<17x17xf32>) -> tensor<17x17xf
   %0 = hr.contract %a, %b maps [#lhs, #rhs, #out] : (tensor<17x17xf32>, tensor<17x17xf32>) -> tensor<17x17xf32>
   return %0 : tensor<17x17xf32>
 }
+
+#batchLhs = affine_map<(b, m, n, k) -> (b, m, k)>
+#batchRhs = affine_map<(b, m, n, k) -> (b, n, k)>
+#batchOut = affine_map<(b, m, n, k) -> (b, m, n)>
+
+// So does a call for each of many small ones, both of whose operands lie along what is summed up: loops put one of
+// them into the order of the columns.
+// CHECK-LABEL: func @batch_of_small
+// CHECK-NOT: hr.transpose
+// CHECK: hr.contract {{.*}}hr.turns_operand
+func.func @batch_of_small(%a: tensor<512x27x64xf32>) -> tensor<512x27x27xf32> {
+  %0 = hr.contract %a, %a maps [#batchLhs, #batchRhs, #batchOut] : (tensor<512x27x64xf32>, tensor<512x27x64xf32>) -> tensor<512x27x27xf32>
+  return %0 : tensor<512x27x27xf32>
+}

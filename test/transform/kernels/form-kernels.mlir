@@ -252,3 +252,15 @@ func.func @spread_row_of_one(%x: tensor<1x1xf32>, %z: tensor<5x1xf32>) -> tensor
   }
   return %r : tensor<5x1xf32>
 }
+
+// What is picked of a table, or sliced, is written where it is joined.
+// CHECK-LABEL: func.func @join
+// CHECK: hr.kernel "concat"(%arg0, %arg1, %arg2) of ["gather", "slice", "concat"]
+// CHECK-NOT: hr.kernel
+// CHECK: return
+func.func @join(%t: tensor<9x16xf32>, %i: tensor<8xi64>, %x: tensor<8x16xf32>) -> tensor<8x24xf32> {
+  %g = hr.gather %t, %i {axis = 0 : i64} : (tensor<9x16xf32>, tensor<8xi64>) -> tensor<8x16xf32>
+  %s = hr.slice %x from affine_map<() -> (0, 3)> steps [1, 1] : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %y = hr.concat %g, %s {axis = 1 : i64} : (tensor<8x16xf32>, tensor<8x8xf32>) -> tensor<8x24xf32>
+  return %y : tensor<8x24xf32>
+}

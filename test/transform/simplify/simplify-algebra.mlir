@@ -243,3 +243,30 @@ func.func @map_before_reshape(%x: tensor<2x3x4xf32>, %y: tensor<6x4xf32>, %b: te
   }
   return %m : tensor<6x4xf32>
 }
+
+// -----
+
+// What is picked in another shape than it is joined in is picked in that shape.
+// CHECK-LABEL: func.func @gather_in_shape_of_join
+// CHECK: %[[N:.*]] = hr.reshape %arg1 : (tensor<512xi64>) -> tensor<512x1xi64>
+// CHECK: %[[G:.*]] = hr.gather %arg0, %[[N]] {axis = 0 : i64} : (tensor<100x64xf32>, tensor<512x1xi64>) -> tensor<512x1x64xf32>
+// CHECK: hr.concat %arg2, %[[G]] {axis = 1 : i64}
+func.func @gather_in_shape_of_join(%t: tensor<100x64xf32>, %i: tensor<512xi64>, %x: tensor<512x3x64xf32>) -> tensor<512x4x64xf32> {
+  %g = hr.gather %t, %i {axis = 0 : i64} : (tensor<100x64xf32>, tensor<512xi64>) -> tensor<512x64xf32>
+  %r = hr.reshape %g : (tensor<512x64xf32>) -> tensor<512x1x64xf32>
+  %y = hr.concat %x, %r {axis = 1 : i64} : (tensor<512x3x64xf32>, tensor<512x1x64xf32>) -> tensor<512x4x64xf32>
+  return %y : tensor<512x4x64xf32>
+}
+
+// -----
+
+// A reshape across what is picked stays where it is.
+// CHECK-LABEL: func.func @gather_across_shape_of_join
+// CHECK: %[[G:.*]] = hr.gather %arg0, %arg1 {axis = 0 : i64} : (tensor<100x64xf32>, tensor<8xi64>) -> tensor<8x64xf32>
+// CHECK: hr.reshape %[[G]]
+func.func @gather_across_shape_of_join(%t: tensor<100x64xf32>, %i: tensor<8xi64>, %x: tensor<16x3xf32>) -> tensor<16x35xf32> {
+  %g = hr.gather %t, %i {axis = 0 : i64} : (tensor<100x64xf32>, tensor<8xi64>) -> tensor<8x64xf32>
+  %r = hr.reshape %g : (tensor<8x64xf32>) -> tensor<16x32xf32>
+  %y = hr.concat %x, %r {axis = 1 : i64} : (tensor<16x3xf32>, tensor<16x32xf32>) -> tensor<16x35xf32>
+  return %y : tensor<16x35xf32>
+}

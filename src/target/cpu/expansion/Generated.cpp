@@ -38,10 +38,12 @@ Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, do
   double panels = weightBytes * std::ceil(shape.rows / rows);
   if (panel > machine.rates.nearCacheBytes && panels > weightBytes)
     work.move(panels - weightBytes, std::min(panel, machine.rates.coreCacheBytes));
-  if (weightBytes > machine.rates.coreCacheBytes)
-    work.move((rowCells - 1) * weightBytes, weightBytes);
-  if (imageBytes > machine.rates.nearCacheBytes && blocks > 1)
-    work.move((blocks - 1) * imageBytes / rowCells, imageBytes / rowCells);
+  // Of a batch, a cell has a matrix at a time.
+  double weights = weightBytes / shape.batch, image = imageBytes / shape.batch;
+  if (weights > machine.rates.coreCacheBytes)
+    work.move((rowCells - 1) * weightBytes, weights);
+  if (image > machine.rates.nearCacheBytes && blocks > 1)
+    work.move((blocks - 1) * imageBytes / rowCells, image / rowCells);
   return work;
 }
 
@@ -65,24 +67,30 @@ public:
           weights = swapped ? op.getLhs() : op.getRhs();
     DType type = rateType(op.getType());
     double weightBytes = nominalBytes(weights, sizes);
-    // Cells are blocks of columns, and of rows where there are few of those.
+    // Cells are matrices of a batch and blocks of columns, and of rows where there are few of
+    // those.
     double blocks = std::ceil(shape.columns / (2.0 * machine.lanes(sizeOf(type))));
-    double rowCells = std::clamp(std::ceil(kWantedCells / blocks), 1.0, shape.rows);
+    double rowCells = std::clamp(std::ceil(kWantedCells / (blocks * shape.batch)), 1.0, shape.rows);
     Work work = tiledWork(shape, rowCells, nominalBytes(image, sizes), weightBytes,
                           nominalBytes(op.getResult(), sizes), type, machine);
     work.arithmetic = {arithmeticOf(op, work.arithmetic.front())};
-    if (needsTranspose(op)) {
+    if (needsTranspose(op) && turnsInTiles(op, machine)) {
+      work.move(2 * weightBytes, machine.rates.nearCacheBytes);
+    } else if (needsTranspose(op)) {
       work.move(2 * weightBytes, 2 * weightBytes);
       work.kernelCalls += 1;
     }
     return work;
   }
 
-  void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
+  void rewrite(Operation *operation, const Machine &machine,
+               RewriterBase &rewriter) const override {
     auto op = cast<hr::ContractOp>(operation);
     if (featuresInFirstOperand(op))
       swapOperands(op, rewriter);
-    if (needsTranspose(op))
+    if (needsTranspose(op) && turnsInTiles(op, machine))
+      rewriter.modifyOpInPlace(op, [&] { op->setAttr(kTurnsOperandAttr, rewriter.getUnitAttr()); });
+    else if (needsTranspose(op))
       transposeSecondOperand(op, rewriter);
   }
 
@@ -126,6 +134,39 @@ private:
            rhs.getResults().back() != getAffineDimExpr(*feature, op.getContext()) &&
            usesOf(op, operand).value_or(kFewUses) >
                4; // else moving it takes longer than the product
+  }
+
+  /// Whether the product's own loops put the second operand into the order of the columns, a matrix
+  /// at a time, while it is in cache: a kernel for that would move all of them through memory. A
+  /// single one is put in order once, for all threads; and where functions follow in the product's
+  /// tiles, these save more.
+  static bool turnsInTiles(hr::ContractOp op, const Machine &machine) {
+    auto feature = featureDim(op);
+    bool swapped = featuresInFirstOperand(op);
+    SmallVector<AffineMap> maps = mapsOf(op);
+    AffineMap image = maps[swapped ? 1 : 0], weights = maps[swapped ? 0 : 1], result = maps[2];
+    Movement movement = op.getMovement();
+    bool isBatch = false;
+    double bytes = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() / 8.0;
+    for (auto [dim, size] : llvm::enumerate(movement.domain)) {
+      if (!weights.isFunctionOfDim(dim))
+        continue;
+      bool isColumn = dim == *feature, isSummed = !result.isFunctionOfDim(dim);
+      if (!isColumn && !image.isFunctionOfDim(dim))
+        return false; // columns of several dimensions, or summed over alone
+      std::optional<int64_t> known = constantValue(size);
+      if ((isColumn || isSummed) && !known)
+        return false;
+      if (isColumn || isSummed)
+        bytes *= static_cast<double>(*known);
+      else
+        isBatch |= known != 1;
+    }
+    auto last = cast<AffineDimExpr>(weights.getResults().back()).getPosition();
+    bool isFollowed = op->hasOneUse() && isa<hr::MapOp>(*op->user_begin());
+    return isBatch && !isFollowed && !result.isFunctionOfDim(last) &&
+           getElementTypeOrSelf(op.getLhs()) == getElementTypeOrSelf(op.getType()) &&
+           bytes <= kTurnedPartOfCache * machine.rates.coreCacheBytes;
   }
 
   static void swapOperands(hr::ContractOp op, RewriterBase &rewriter) {

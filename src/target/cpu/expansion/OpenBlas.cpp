@@ -33,7 +33,11 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    return libraryWork(op, productShape(op, nominalSizes(op)));
+    ProductShape shape = productShape(op, nominalSizes(op));
+    Work work = libraryWork(op, shape);
+    // Each matrix of a batch is a call.
+    work.libraryCalls = static_cast<int>(std::clamp(shape.batch, 1.0, 1e6));
+    return work;
   }
 
 private:

@@ -9,6 +9,7 @@
 // into scalars.
 #include "dialect/PatternSets.h"
 #include "target/cpu/Passes.h"
+#include "target/cpu/lower/TransposeSquares.h"
 
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
@@ -168,6 +169,7 @@ struct CpuLowerVectorsPass : impl::CpuLowerVectorsPassBase<CpuLowerVectorsPass> 
       vector::populateVectorTransferLoweringPatterns(rest, /*maxTransferRank=*/1);
       populateVectorToSCFConversionPatterns(
           rest, VectorTransferToSCFOptions().enableFullUnroll(true).setTargetRank(1));
+      populateTransposeSquaresPatterns(rest);
       vector::populateVectorTransposeLoweringPatterns(
           rest, vector::VectorTransformsOptions().setVectorTransposeLowering(
                     vector::VectorTransposeLowering::Shuffle16x16));

@@ -1,5 +1,6 @@
 #include "target/cpu/recipe/KernelShape.h"
 
+#include "analysis/MatrixProduct.h"
 #include "transform/recipe/KernelModel.h"
 
 #include <numeric>
@@ -100,6 +101,36 @@ bool isFeatureBlock(linalg::GenericOp op, unsigned dim) {
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   return maps[1].isFunctionOfDim(dim) && !maps[0].isFunctionOfDim(dim);
+}
+
+bool liesAlongSum(const KernelLoops &loops) {
+  linalg::GenericOp op = loops.contents.rootGeneric();
+  if (!op || !isContraction(op) || op.getNumReductionLoops() == 0)
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  auto isReduced = [&](int64_t dim) { return loops.iterators[dim] == IteratorType::reduction; };
+  SmallVector<int64_t> parallel;
+  for (auto [dim, range] : llvm::enumerate(loops.ranges))
+    if (!isReduced(dim))
+      parallel.push_back(dim);
+  if (parallel.empty() || !maps[1].isProjectedPermutation())
+    return false;
+  int64_t feature = parallel.pop_back_val();
+  auto bytes = static_cast<double>(loops.elementBytes);
+  for (auto [dim, range] : llvm::enumerate(loops.ranges))
+    if (isReduced(dim) || static_cast<int64_t>(dim) == feature) {
+      if (loops.isOpen(dim))
+        return false;
+      bytes *= static_cast<double>(range);
+    }
+  if (bytes > kTurnedPartOfCache * loops.machine.rates.coreCacheBytes)
+    return false;
+  auto sharesColumns = [&](int64_t dim) {
+    return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
+  };
+  return !maps[0].isFunctionOfDim(feature) && maps[1].isFunctionOfDim(feature) &&
+         isReduced(cast<AffineDimExpr>(maps[1].getResults().back()).getPosition()) &&
+         llvm::any_of(parallel, sharesColumns);
 }
 
 std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {

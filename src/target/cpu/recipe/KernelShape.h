@@ -27,6 +27,9 @@ int64_t rowTile(int64_t size, int64_t most, bool even);
 /// The dimension along which the only operand lies in memory, where that is not the result's, and
 /// both are cut evenly into squares of vectors.
 std::optional<int64_t> dimReadAcross(const KernelLoops &loops);
+/// Whether the kernel is a product whose right side lies along what is summed up, in matrices that
+/// its tiles can copy into the order of the columns.
+bool liesAlongSum(const KernelLoops &loops);
 /// The length of the rows that all reductions of the kernel are over; 0 where it is open, or they
 /// differ.
 int64_t rowLength(const KernelLoops &loops);

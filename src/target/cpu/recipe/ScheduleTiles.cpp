@@ -24,7 +24,7 @@ TileScheduler::TileScheduler(const KernelLoops &loops)
 }
 
 bool TileScheduler::applies() const {
-  return !parallel.empty() && readsAlong(anchor, parallel.back());
+  return !parallel.empty() && (readsAlong(anchor, parallel.back()) || liesAlongSum(loops));
 }
 
 /// Registers that a row of a tile takes.
@@ -129,6 +129,8 @@ std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
     return "cells: expected at least 1";
   if (schedule.pack > 1)
     return "pack: expected 0 or 1";
+  if (!schedule.pack && liesAlongSum(loops))
+    return "pack: expected 1, since the right side lies along what is summed up";
   if (schedule.pack && (!byColumns || anchor != loops.contents.root))
     return "pack: expected 0, since only the right side of a plain product can be copied";
   if (schedule.features > 1)
@@ -227,6 +229,8 @@ bool TileScheduler::packingPays(const Tile &tile) const {
   constexpr int64_t kWorthwhileUses = 8;
   if (!byColumns || anchor != loops.contents.root)
     return false;
+  if (liesAlongSum(loops))
+    return true;
   int64_t spanned = 0;
   for (auto [dim, kind] : llvm::enumerate(loops.iterators))
     if (kind == IteratorType::reduction)
@@ -293,7 +297,13 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
     steps.reorder(op, llvm::to_vector(llvm::concat<std::string>(single, reduced, kept)));
     steps.registerTile(op, kept);
   }
-  return panelLoop.empty() && !grid.empty() ? grid.back() : panelLoop;
+  if (!panelLoop.empty())
+    return panelLoop;
+  // A cell of several matrices uses one at a time.
+  for (const std::string &loop : llvm::reverse(outer))
+    if (!row || loop != axisName(root, *row) + ".o")
+      return loop;
+  return grid.empty() ? "" : grid.back();
 }
 
 bool TileScheduler::leavesRemainder(int64_t dim, int64_t tile) const {

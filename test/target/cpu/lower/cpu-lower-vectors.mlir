@@ -64,3 +64,20 @@ func.func @fill_rows(%v: vector<3xf32>) -> vector<3x5xf32> {
   %1 = vector.transpose %0, [1, 0] : vector<5x3xf32> to vector<3x5xf32>
   return %1 : vector<3x5xf32>
 }
+
+// A square of 32 bytes a row is transposed by shuffles of two rows each: 24 of 8 rows, 8 of 4.
+// CHECK-LABEL: func.func @square
+// CHECK-COUNT-24: vector.shuffle %{{.*}} : vector<8xf32>, vector<8xf32>
+// CHECK-NOT: vector.shuffle
+// CHECK-LABEL: func.func @square_of_doubles
+// CHECK-COUNT-8: vector.shuffle %{{.*}} : vector<4xf64>, vector<4xf64>
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @square(%x: vector<8x8xf32>) -> vector<8x8xf32> {
+  %0 = vector.transpose %x, [1, 0] : vector<8x8xf32> to vector<8x8xf32>
+  return %0 : vector<8x8xf32>
+}
+func.func @square_of_doubles(%x: vector<4x4xf64>) -> vector<4x4xf64> {
+  %0 = vector.transpose %x, [1, 0] : vector<4x4xf64> to vector<4x4xf64>
+  return %0 : vector<4x4xf64>
+}

@@ -208,3 +208,29 @@ module @bytes {
     return
   }
 }
+
+// -----
+
+// A right side that lies along what is summed up is copied into the order of the columns, a matrix at a time.
+// CHECK: module @turned attributes {hr.kind = "tiles", hr.loops = "d0.g {{[0-9]+}} || d0.c {{[0-9]+}}, d1.o {{[0-9]+}}, d3 64 | d1.t {{[0-9]+}}, d2 {{[0-9]+}}"
+// CHECK-SAME: contract: pack in1 at d0.c
+#lhs = affine_map<(b, m, n, k) -> (b, m, k)>
+#rhs = affine_map<(b, m, n, k) -> (b, n, k)>
+#res = affine_map<(b, m, n, k) -> (b, m, n)>
+module @turned {
+  func.func @turned(%a: memref<512x28x64xf32>, %w: memref<512x8x64xf32>, %out: memref<512x28x8xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %0 = bufferization.to_tensor %a restrict : memref<512x28x64xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<512x8x64xf32>
+    %e = tensor.empty() : tensor<512x28x8xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<512x28x8xf32>) -> tensor<512x28x8xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #res], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%0, %1 : tensor<512x28x64xf32>, tensor<512x8x64xf32>) outs(%init : tensor<512x28x8xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<512x28x8xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<512x28x8xf32>, memref<512x28x8xf32>) -> ()
+    return
+  }
+}

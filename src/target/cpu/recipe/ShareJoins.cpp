@@ -1,0 +1,198 @@
+// Level 3: rows of joined tensors are shared by threads, and written where they are joined.
+//
+// Before:
+//   %g = linalg.generic (rows of a table) : tensor<512x1x64xf32>
+//   %0 = tensor.insert_slice %x into %empty[0, 0, 0] [512, 1, 64]
+//   %1 = tensor.insert_slice %g into %0[0, 1, 0] [512, 1, 64]
+// After:
+//   scf.forall (%i) = (0) to (512) step (64) {
+//     insert %x[%i] [64, 1, 64] ; insert (rows of the table for 64 of the numbers) }
+//
+// What the kernel computes of a part is computed a few rows at a time, in place. A join along its
+// first dimension stays one piece: its parts are copied whole.
+#include "target/cpu/Passes.h"
+#include "transform/recipe/KernelModel.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+using namespace mlir;
+
+namespace headrace {
+#define GEN_PASS_DEF_CPUSHAREJOINSPASS
+#include "target/cpu/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kCellBytes = 1 << 15;   // enough that starting a cell costs nothing
+constexpr int64_t kWantedCells = 16;      // enough to share evenly among a few threads
+constexpr int64_t kFewestBytes = 1 << 17; // less is over before another thread has begun
+
+/// The parts of a join in the order in which they are inserted, first to last, and what they are
+/// inserted into.
+struct Join {
+  SmallVector<tensor::InsertSliceOp> parts;
+  tensor::EmptyOp into;
+
+  static std::optional<Join> of(Value joined) {
+    Join join;
+    while (auto part = joined.getDefiningOp<tensor::InsertSliceOp>()) {
+      if (!part->hasOneUse() || !part.hasUnitStride() ||
+          part.getSourceType().getRank() != part.getType().getRank())
+        return std::nullopt;
+      join.parts.push_back(part);
+      joined = part.getDest();
+    }
+    std::reverse(join.parts.begin(), join.parts.end());
+    join.into = joined.getDefiningOp<tensor::EmptyOp>();
+    return join.into && join.parts.size() > 1 ? std::optional(join) : std::nullopt;
+  }
+
+  /// The first dimension of more than one element, where no part begins or ends within it.
+  std::optional<unsigned> rowDim() {
+    SmallVector<OpFoldResult> sizes = into.getMixedSizes();
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      if (getConstantIntValue(size) == 1)
+        continue;
+      bool isShared = llvm::all_of(parts, [&, dim = dim](tensor::InsertSliceOp part) {
+        return getConstantIntValue(part.getMixedOffsets()[dim]) == 0 &&
+               isEqualConstantIntOrValue(part.getMixedSizes()[dim], sizes[dim]);
+      });
+      return isShared ? std::optional<unsigned>(dim) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Rows of a cell; 0 where the join is too small to be shared.
+  int64_t rowsOfCell(unsigned dim) {
+    RankedTensorType type = into.getType();
+    int64_t bytes = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
+    for (auto [i, size] : llvm::enumerate(type.getShape()))
+      if (i != dim && !ShapedType::isDynamic(size))
+        bytes *= size;
+    int64_t count = type.getDimSize(dim), rows = std::max<int64_t>(kCellBytes / bytes, 1);
+    if (ShapedType::isDynamic(count))
+      return rows;
+    if (type.hasStaticShape() && count * bytes < kFewestBytes)
+      return 0;
+    rows = std::min(rows, std::max<int64_t>(count / kWantedCells, 1));
+    // Whole cells where there can be.
+    for (int64_t even = rows; 2 * even > rows; --even)
+      if (count % even == 0)
+        return even;
+    return rows;
+  }
+};
+
+class JoinWriter {
+public:
+  JoinWriter(Join &join, unsigned dim, int64_t rows, Value joined)
+      : join(join), dim(dim), rows(rows), joined(joined), loc(joined.getLoc()),
+        rewriter(joined.getContext()) {}
+
+  void run() {
+    rewriter.setInsertionPointAfterValue(joined);
+    OpFoldResult count = join.into.getMixedSizes()[dim];
+    auto grid = rewriter.create<scf::ForallOp>(
+        loc, ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)}, ArrayRef<OpFoldResult>{count},
+        ArrayRef<OpFoldResult>{rewriter.getIndexAttr(rows)}, ValueRange{join.into},
+        /*mapping=*/std::nullopt);
+    rewriter.setInsertionPointToStart(grid.getBody());
+    first = grid.getInductionVar(0);
+    here = rowsFrom(count);
+    Value out = grid.getRegionIterArgs().front();
+    Part all = rowsOf(SmallVector<OpFoldResult>(join.into.getMixedSizes()));
+    Value block =
+        rewriter.create<tensor::ExtractSliceOp>(loc, out, all.offsets, all.sizes, all.strides);
+    for (tensor::InsertSliceOp part : join.parts) {
+      Part read = rowsOf(part.getMixedSizes());
+      Value source = rowsOfSource(part.getSource(), read);
+      block = rewriter.create<tensor::InsertSliceOp>(loc, source, block, part.getMixedOffsets(),
+                                                     read.sizes, read.strides);
+    }
+    rewriter.setInsertionPointToEnd(grid.getTerminator().getBody());
+    rewriter.create<tensor::ParallelInsertSliceOp>(loc, block, out, all.offsets, all.sizes,
+                                                   all.strides);
+    rewriter.replaceAllUsesExcept(joined, grid.getResult(0), grid);
+    for (tensor::InsertSliceOp part : llvm::reverse(join.parts)) {
+      Operation *computed = part.getSource().getDefiningOp();
+      rewriter.eraseOp(part);
+      if (computed && computed->use_empty())
+        rewriter.eraseOp(computed);
+    }
+  }
+
+private:
+  struct Part {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+  /// The rows of a cell, of a tensor of these sizes.
+  Part rowsOf(SmallVector<OpFoldResult> sizes) {
+    Part part;
+    part.sizes = std::move(sizes);
+    part.offsets.assign(part.sizes.size(), rewriter.getIndexAttr(0));
+    part.strides.assign(part.sizes.size(), rewriter.getIndexAttr(1));
+    part.offsets[dim] = first;
+    part.sizes[dim] = here;
+    return part;
+  }
+
+  /// How many rows the cell has.
+  OpFoldResult rowsFrom(OpFoldResult count) {
+    std::optional<int64_t> known = getConstantIntValue(count);
+    if (known && *known % rows == 0)
+      return rewriter.getIndexAttr(rows);
+    AffineExpr d0 = rewriter.getAffineDimExpr(0), d1 = rewriter.getAffineDimExpr(1);
+    AffineExpr most = rewriter.getAffineConstantExpr(rows);
+    return affine::makeComposedFoldedAffineMin(
+        rewriter, loc, AffineMap::get(2, 0, {most, d1 - d0}, rewriter.getContext()),
+        {first, count});
+  }
+
+  Value rowsOfSource(Value source, Part &part) {
+    auto computed = source.getDefiningOp<TilingInterface>();
+    if (computed && source.hasOneUse()) {
+      FailureOr<TilingResult> tile =
+          computed.generateResultTileValue(rewriter, /*resultNumber=*/0, part.offsets, part.sizes);
+      if (succeeded(tile))
+        return tile->tiledValues.front();
+    }
+    return rewriter.create<tensor::ExtractSliceOp>(loc, source, part.offsets, part.sizes,
+                                                   part.strides);
+  }
+
+  Join &join;
+  unsigned dim;
+  int64_t rows;
+  Value joined;
+  Location loc;
+  IRRewriter rewriter;
+  Value first;       // row of the cell
+  OpFoldResult here; // how many rows it has
+};
+
+struct CpuShareJoinsPass : impl::CpuShareJoinsPassBase<CpuShareJoinsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, scf::SCFDialect, tensor::TensorDialect>();
+  }
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    auto stores = llvm::to_vector(kernel.getOps<bufferization::MaterializeInDestinationOp>());
+    if (stores.size() != 1 || !kernel.getOps<scf::ForallOp>().empty())
+      return;
+    Value joined = stores.front().getSource();
+    std::optional<Join> join = Join::of(joined);
+    std::optional<unsigned> dim = join ? join->rowDim() : std::nullopt;
+    int64_t rows = dim ? join->rowsOfCell(*dim) : 0;
+    if (rows > 0)
+      JoinWriter(*join, *dim, rows, joined).run();
+  }
+};
+
+} // namespace
+} // namespace headrace
