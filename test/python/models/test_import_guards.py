@@ -135,6 +135,20 @@ def test_crops_and_pads_to_the_middle(load) -> None:
         np.testing.assert_array_equal(model(rows(n)), expected)
 
 
+def test_a_mask_of_one_element_is_every_key_s(tmp_path: Path) -> None:
+    def load(size: str) -> hr.Model:
+        inputs = f"float[1,1,2,4] q, float[1,1,5,4] k, float[1,1,5,4] v, float[2,{size}] mask"
+        text = f"m ({inputs}) => (float y) {{ y = Attention(q, k, v, mask) }}"
+        return hr.load(graph_text.write(tmp_path / f"{size}.onnx", text, opset=23))
+
+    model = load("m")
+    q, k, v = (np.random.default_rng(n).random((1, 1, n, 4), np.float32) for n in (2, 5, 5))
+    for size in (3, 1, 5, 2):
+        mask = rows(2, size)
+        expected = load(str(size))(q, k, v, mask)
+        np.testing.assert_allclose(model(q, k, v, mask), expected, rtol=1e-5)
+
+
 def test_a_matrix_without_elements_has_the_determinant_1(load) -> None:
     model = load("m (float[n,n] x) => (float y) { y = Det(x) }")
     for n in (2, 0, 1):
@@ -185,19 +199,19 @@ def test_versions_are_bounded(load) -> None:
 
 def test_threads_on_both_sides(load) -> None:
     model = load(FIRST_THREE)
-    wrong: list[int] = []
+    right: list[int] = []
 
     def call(first: int) -> None:
         for n in [(first + i) % 6 for i in range(30)]:
-            if not np.array_equal(model(rows(n)), rows(n)[:3]):
-                wrong.append(n)
+            np.testing.assert_array_equal(model(rows(n)), rows(n)[:3])
+            right.append(n)
 
     threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert len(right) == 4 * 30
 
 
 REFUSED = {
