@@ -1,4 +1,4 @@
-"""Sizes for which a model is another program: it is imported again, and answers as ONNX Runtime does."""
+"""Sizes for which a model is another program: it is imported again, and the answer is right."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ZERO, THREE, AXIS, END = vector("o", 0), vector("c", 3), vector("a", 0), vector(
             by_size(f"{THREE} s = Sub(z, c)", f"{ZERO} {AXIS} y = Slice(x, o, s, a)"),
             lambda n: slice(0, n - 3),
         ),
-            # -1 counts from the end, also where a step goes backwards and it would be before the start.
+        # -1 counts from the end, also where a step goes back and it would be the end.
         (
             by_size(
                 f"{THREE} s = Sub(z, c)",
@@ -122,9 +122,7 @@ def test_squeeze_drops_an_open_size_of_one(load) -> None:
 
 
 def test_crops_and_pads_to_the_middle(load) -> None:
-    model = load(
-        f"m (float[n,2] x) => (float y) {{ {vector('t', 3, 2)} y = CenterCropPad(x, t) }}"
-    )
+    model = load(f"m (float[n,2] x) => (float y) {{ {vector('t', 3, 2)} y = CenterCropPad(x, t) }}")
     for n in (6, 1, 3, 2, 4, 7, 0):
         expected = np.zeros((3, 2), np.float32)
         start = abs(n - 3) // 2
