@@ -1,4 +1,4 @@
-"""Sizes for which a model is another program: it is imported again, and answers as ONNX Runtime does."""
+"""Sizes for which a model is another program: it is imported again, and the answer is right."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ZERO, THREE, AXIS, END = vector("o", 0), vector("c", 3), vector("a", 0), vector(
             by_size(f"{THREE} s = Sub(z, c)", f"{ZERO} {AXIS} y = Slice(x, o, s, a)"),
             lambda n: slice(0, n - 3),
         ),
-            # -1 counts from the end, also where a step goes backwards and it would be before the start.
+        # -1 counts from the end, also where a step goes back and it would be the end.
         (
             by_size(
                 f"{THREE} s = Sub(z, c)",
@@ -122,9 +122,7 @@ def test_squeeze_drops_an_open_size_of_one(load) -> None:
 
 
 def test_crops_and_pads_to_the_middle(load) -> None:
-    model = load(
-        f"m (float[n,2] x) => (float y) {{ {vector('t', 3, 2)} y = CenterCropPad(x, t) }}"
-    )
+    model = load(f"m (float[n,2] x) => (float y) {{ {vector('t', 3, 2)} y = CenterCropPad(x, t) }}")
     for n in (6, 1, 3, 2, 4, 7, 0):
         expected = np.zeros((3, 2), np.float32)
         start = abs(n - 3) // 2
@@ -133,6 +131,20 @@ def test_crops_and_pads_to_the_middle(load) -> None:
         else:
             expected = rows(n)[start : start + 3]
         np.testing.assert_array_equal(model(rows(n)), expected)
+
+
+def test_a_mask_of_one_element_is_every_key_s(tmp_path: Path) -> None:
+    def load(size: str) -> hr.Model:
+        inputs = f"float[1,1,2,4] q, float[1,1,5,4] k, float[1,1,5,4] v, float[2,{size}] mask"
+        text = f"m ({inputs}) => (float y) {{ y = Attention(q, k, v, mask) }}"
+        return hr.load(graph_text.write(tmp_path / f"{size}.onnx", text, opset=23))
+
+    model = load("m")
+    q, k, v = (np.random.default_rng(n).random((1, 1, n, 4), np.float32) for n in (2, 5, 5))
+    for size in (3, 1, 5, 2):
+        mask = rows(2, size)
+        expected = load(str(size))(q, k, v, mask)
+        np.testing.assert_allclose(model(q, k, v, mask), expected, rtol=1e-5)
 
 
 def test_a_matrix_without_elements_has_the_determinant_1(load) -> None:
@@ -185,19 +197,19 @@ def test_versions_are_bounded(load) -> None:
 
 def test_threads_on_both_sides(load) -> None:
     model = load(FIRST_THREE)
-    wrong: list[int] = []
+    right: list[int] = []
 
     def call(first: int) -> None:
         for n in [(first + i) % 6 for i in range(30)]:
-            if not np.array_equal(model(rows(n)), rows(n)[:3]):
-                wrong.append(n)
+            np.testing.assert_array_equal(model(rows(n)), rows(n)[:3])
+            right.append(n)
 
     threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert len(right) == 4 * 30
 
 
 REFUSED = {
