@@ -67,8 +67,8 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
       Operation *producer = operand.getDefiningOp();
       if (doesNothing(op) || (producer && group.contains(producer)))
         continue;
-      // Of what it slices, a kernel reads the slice.
-      Value read = op != root && isa<hr::SliceOp>(op.getOperation()) ? op->getResult(0) : operand;
+      // Of what a part is sliced or picked from, the kernel reads the part.
+      Value read = op != root && operand == op->getOperand(0) ? op->getResult(0) : operand;
       bytesRead = bytesRead + byteCount(cast<RankedTensorType>(read.getType()));
       if (!llvm::is_contained(inputs, operand))
         inputs.push_back(operand);

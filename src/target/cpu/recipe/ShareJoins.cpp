@@ -5,15 +5,16 @@
 //   %0 = tensor.insert_slice %x into %empty[0, 0, 0] [512, 1, 64]
 //   %1 = tensor.insert_slice %g into %0[0, 1, 0] [512, 1, 64]
 // After:
-//   scf.forall (%i) = (0) to (512) step (64) {
-//     insert %x[%i] [64, 1, 64] ; insert (rows of the table for 64 of the numbers) }
+//   scf.forall (%i) = (0) to (512) step (32) { scf.for %j = 0 to 32 {
+//     insert %x[%i + %j] [1, 1, 64] ; insert (the row of the table for that one's number) } }
 //
-// What the kernel computes of a part is computed a few rows at a time, in place. A join along its
+// What the kernel computes of a part is computed a row at a time, in place. A join along its
 // first dimension stays one piece: its parts are copied whole.
 #include "target/cpu/Passes.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,7 +29,7 @@ namespace headrace {
 
 namespace {
 
-constexpr int64_t kCellBytes = 1 << 15;   // enough that starting a cell costs nothing
+constexpr int64_t kCellBytes = 1 << 16;   // enough that starting a cell costs nothing
 constexpr int64_t kWantedCells = 16;      // enough to share evenly among a few threads
 constexpr int64_t kFewestBytes = 1 << 17; // less is over before another thread has begun
 
@@ -67,7 +68,7 @@ struct Join {
     return std::nullopt;
   }
 
-  /// Rows of a cell; 0 where the join is too small to be shared.
+  /// Rows of a cell: all of them where the join is too small to be shared.
   int64_t rowsOfCell(unsigned dim) {
     RankedTensorType type = into.getType();
     int64_t bytes = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
@@ -78,7 +79,7 @@ struct Join {
     if (ShapedType::isDynamic(count))
       return rows;
     if (type.hasStaticShape() && count * bytes < kFewestBytes)
-      return 0;
+      return count;
     rows = std::min(rows, std::max<int64_t>(count / kWantedCells, 1));
     // Whole cells where there can be.
     for (int64_t even = rows; 2 * even > rows; --even)
@@ -102,21 +103,16 @@ public:
         ArrayRef<OpFoldResult>{rewriter.getIndexAttr(rows)}, ValueRange{join.into},
         /*mapping=*/std::nullopt);
     rewriter.setInsertionPointToStart(grid.getBody());
-    first = grid.getInductionVar(0);
-    here = rowsFrom(count);
+    Value first = grid.getInductionVar(0);
+    OpFoldResult here = rowsFrom(first, count);
     Value out = grid.getRegionIterArgs().front();
-    Part all = rowsOf(SmallVector<OpFoldResult>(join.into.getMixedSizes()));
+    Part cell = part(join.into.getMixedSizes(), first, here);
     Value block =
-        rewriter.create<tensor::ExtractSliceOp>(loc, out, all.offsets, all.sizes, all.strides);
-    for (tensor::InsertSliceOp part : join.parts) {
-      Part read = rowsOf(part.getMixedSizes());
-      Value source = rowsOfSource(part.getSource(), read);
-      block = rewriter.create<tensor::InsertSliceOp>(loc, source, block, part.getMixedOffsets(),
-                                                     read.sizes, read.strides);
-    }
+        rewriter.create<tensor::ExtractSliceOp>(loc, out, cell.offsets, cell.sizes, cell.strides);
+    block = joinRows(block, first, here);
     rewriter.setInsertionPointToEnd(grid.getTerminator().getBody());
-    rewriter.create<tensor::ParallelInsertSliceOp>(loc, block, out, all.offsets, all.sizes,
-                                                   all.strides);
+    rewriter.create<tensor::ParallelInsertSliceOp>(loc, block, out, cell.offsets, cell.sizes,
+                                                   cell.strides);
     rewriter.replaceAllUsesExcept(joined, grid.getResult(0), grid);
     for (tensor::InsertSliceOp part : llvm::reverse(join.parts)) {
       Operation *computed = part.getSource().getDefiningOp();
@@ -130,19 +126,44 @@ private:
   struct Part {
     SmallVector<OpFoldResult> offsets, sizes, strides;
   };
-  /// The rows of a cell, of a tensor of these sizes.
-  Part rowsOf(SmallVector<OpFoldResult> sizes) {
+  /// Some rows of a tensor of these sizes.
+  Part part(SmallVector<OpFoldResult> sizes, OpFoldResult first, OpFoldResult count) {
     Part part;
     part.sizes = std::move(sizes);
     part.offsets.assign(part.sizes.size(), rewriter.getIndexAttr(0));
     part.strides.assign(part.sizes.size(), rewriter.getIndexAttr(1));
     part.offsets[dim] = first;
-    part.sizes[dim] = here;
+    part.sizes[dim] = count;
     return part;
   }
 
+  /// All parts of a row, then of the next. Part after part, each would be a loop of a few rows,
+  /// which the code generator writes out: a time for compiling that is out of proportion.
+  Value joinRows(Value block, Value first, OpFoldResult here) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    auto number = [&](OpFoldResult value) {
+      return getValueOrCreateConstantIndexOp(rewriter, loc, value);
+    };
+    OpFoldResult one = rewriter.getIndexAttr(1);
+    auto loop = rewriter.create<scf::ForOp>(loc, number(rewriter.getIndexAttr(0)), number(here),
+                                            number(one), block);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar(), rowOfAll = rewriter.create<arith::AddIOp>(loc, first, row);
+    Value joinedRows = loop.getRegionIterArg(0);
+    for (tensor::InsertSliceOp insert : join.parts) {
+      Part read = part(insert.getMixedSizes(), rowOfAll, one);
+      Value source = rowsOfSource(insert.getSource(), read);
+      SmallVector<OpFoldResult> offsets = insert.getMixedOffsets();
+      offsets[dim] = row;
+      joinedRows = rewriter.create<tensor::InsertSliceOp>(loc, source, joinedRows, offsets,
+                                                          read.sizes, read.strides);
+    }
+    rewriter.create<scf::YieldOp>(loc, joinedRows);
+    return loop.getResult(0);
+  }
+
   /// How many rows the cell has.
-  OpFoldResult rowsFrom(OpFoldResult count) {
+  OpFoldResult rowsFrom(Value first, OpFoldResult count) {
     std::optional<int64_t> known = getConstantIntValue(count);
     if (known && *known % rows == 0)
       return rewriter.getIndexAttr(rows);
@@ -150,7 +171,7 @@ private:
     AffineExpr most = rewriter.getAffineConstantExpr(rows);
     return affine::makeComposedFoldedAffineMin(
         rewriter, loc, AffineMap::get(2, 0, {most, d1 - d0}, rewriter.getContext()),
-        {first, count});
+        {OpFoldResult(first), count});
   }
 
   Value rowsOfSource(Value source, Part &part) {
@@ -171,13 +192,12 @@ private:
   Value joined;
   Location loc;
   IRRewriter rewriter;
-  Value first;       // row of the cell
-  OpFoldResult here; // how many rows it has
 };
 
 struct CpuShareJoinsPass : impl::CpuShareJoinsPassBase<CpuShareJoinsPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, scf::SCFDialect, tensor::TensorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
   }
 
   void runOnOperation() override {
@@ -188,9 +208,8 @@ struct CpuShareJoinsPass : impl::CpuShareJoinsPassBase<CpuShareJoinsPass> {
     Value joined = stores.front().getSource();
     std::optional<Join> join = Join::of(joined);
     std::optional<unsigned> dim = join ? join->rowDim() : std::nullopt;
-    int64_t rows = dim ? join->rowsOfCell(*dim) : 0;
-    if (rows > 0)
-      JoinWriter(*join, *dim, rows, joined).run();
+    if (dim)
+      JoinWriter(*join, *dim, join->rowsOfCell(*dim), joined).run();
   }
 };
 

@@ -1,16 +1,19 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-share-joins))' --split-input-file %s | FileCheck %s
 
 // Before: rows of a table for all numbers, then joined with others.
-// After: cells of some rows; what is picked for them is written where it is joined.
+// After: cells of some rows; what is picked for one is written where it is joined.
 // CHECK-LABEL: func.func @example
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (512) step (32) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[BLOCK:.*]] = tensor.extract_slice %[[O]][%[[I]], 0, 0] [32, 2, 64] [1, 1, 1]
-// CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[I]], 0, 0] [32, 1, 64] [1, 1, 1]
-// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[X]] into %[[BLOCK]][0, 0, 0] [32, 1, 64] [1, 1, 1]
-// CHECK: %[[NUMBERS:.*]] = tensor.extract_slice %{{.*}}[%[[I]], 0] [32, 1] [1, 1]
-// CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[NUMBERS]] : tensor<32x1xi64>)
-// CHECK: %[[BOTH:.*]] = tensor.insert_slice %[[ROWS]] into %[[FIRST]][0, 1, 0] [32, 1, 64] [1, 1, 1]
-// CHECK: tensor.parallel_insert_slice %[[BOTH]] into %[[O]][%[[I]], 0, 0] [32, 2, 64] [1, 1, 1]
+// CHECK: %[[ALL:.*]] = scf.for %[[J:.*]] = %{{.*}} iter_args(%[[SOME:.*]] = %[[BLOCK]])
+// CHECK: %[[ROW:.*]] = arith.addi %[[I]], %[[J]]
+// CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[ROW]], 0, 0] [1, 1, 64] [1, 1, 1]
+// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[X]] into %[[SOME]][%[[J]], 0, 0] [1, 1, 64] [1, 1, 1]
+// CHECK: %[[NUMBERS:.*]] = tensor.extract_slice %{{.*}}[%[[ROW]], 0] [1, 1] [1, 1]
+// CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[NUMBERS]] : tensor<1x1xi64>)
+// CHECK: tensor.insert_slice %[[ROWS]] into %[[FIRST]][%[[J]], 1, 0] [1, 1, 64] [1, 1, 1]
+// CHECK: tensor.parallel_insert_slice %[[ALL]] into %[[O]][%[[I]], 0, 0] [32, 2, 64] [1, 1, 1]
+// CHECK-NOT: linalg.generic
 // CHECK-NOT: linalg.generic
 func.func @example(%a: memref<512x1x64xf32>, %n: memref<512x1xi64>, %t: memref<100x64xf32>, %out: memref<512x2x64xf32>) {
   %x = bufferization.to_tensor %a restrict : memref<512x1x64xf32>
@@ -34,11 +37,11 @@ func.func @example(%a: memref<512x1x64xf32>, %n: memref<512x1xi64>, %t: memref<1
 
 // -----
 
-// Along the first dimension there are no rows to share; what is small is not worth it.
+// Along the first dimension there are no rows to share; a small join is one cell.
 // CHECK-LABEL: func.func @first_dimension
 // CHECK-NOT: scf.forall
 // CHECK-LABEL: func.func @small
-// CHECK-NOT: scf.forall
+// CHECK: scf.forall (%{{.*}}) = (0) to (8) step (8)
 func.func @first_dimension(%a: memref<512x64xf32>, %out: memref<1024x64xf32>) {
   %x = bufferization.to_tensor %a restrict : memref<512x64xf32>
   %into = tensor.empty() : tensor<1024x64xf32>
