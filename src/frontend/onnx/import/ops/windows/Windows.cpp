@@ -2,6 +2,7 @@
 #include "frontend/onnx/import/ops/windows/Windows.h"
 
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Composing.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -244,8 +245,7 @@ static void importLrn(NodeContext &c) {
   }));
 }
 
-static void importAveragePool(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats);
+Value averagePool(NodeContext &c, Value input) {
   Window window = readPoolWindow(c);
   bool includePad = c.node.getInt("count_include_pad", 0) != 0;
   SmallVector<int64_t> extra(window.rank(), 0);
@@ -256,13 +256,17 @@ static void importAveragePool(NodeContext &c) {
     SmallVector<int64_t> low(2, 0), high(2, 0);
     low.append(window.pads.begin(), window.pads.begin() + window.rank());
     high.append(window.pads.begin() + window.rank(), window.pads.end());
-    Type type = c.type(0).getElementType();
+    Type type = elementTypeOf(input);
     input = c.infer<hr::PadOp>(input, low, high, cast<TypedAttr>(c.builder.getZeroAttr(type)));
     window.pads.assign(2 * window.rank(), 0);
     includePad = false;
   }
   addHighPads(window, extra);
-  c.result(pool(c, input, hr::PoolKind::Average, window, includePad));
+  return pool(c, input, hr::PoolKind::Average, window, includePad);
+}
+
+static void importAveragePool(NodeContext &c) {
+  c.result(averagePool(c, c.input(0, Accepts::Floats)));
 }
 
 template <hr::ReduceKind kind> static void importGlobalPool(NodeContext &c) {
