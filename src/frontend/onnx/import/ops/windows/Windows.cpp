@@ -229,7 +229,8 @@ static void importLrn(NodeContext &c) {
            c.text(c.shape(0)));
   int64_t size = c.node.getInt("size", 0);
   if (size < 1 || size > kMostWindow)
-    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 or more, found {0}", size);
+    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, found {1}", kMostWindow,
+           size);
   SymbolicShape shape = c.shape(0);
   double alpha = c.node.getFloat("alpha", 1e-4F) / static_cast<double>(size);
   double beta = c.node.getFloat("beta", 0.75F), bias = c.node.getFloat("bias", 1);
