@@ -154,7 +154,7 @@ void ConstantPool::withoutData(llvm::function_ref<void()> print) {
     blobs.update(entry.first(), blobOf(entry.second.second));
 }
 
-size_t ConstantPool::release(size_t since, ModuleOp program) {
+size_t ConstantPool::release(size_t since, ModuleOp program, size_t until) {
   llvm::StringSet<> used;
   if (program)
     program->walk([&](Operation *op) {
@@ -165,7 +165,7 @@ size_t ConstantPool::release(size_t since, ModuleOp program) {
   std::lock_guard lock(mutex);
   SmallVector<StringRef> unused;
   for (const auto &entry : tensors)
-    if (entry.second.first >= since && !used.contains(entry.first()))
+    if (entry.second.first >= since && entry.second.first < until && !used.contains(entry.first()))
       unused.push_back(entry.first());
   size_t bytes = 0;
   for (StringRef key : unused) {

@@ -50,9 +50,9 @@ public:
   /// Runs `print` while attributes refer to no data: to elide it, MLIR writes all of it as text
   /// first.
   void withoutData(llvm::function_ref<void()> print);
-  /// Gives up those that were added since, except what `program` refers to (null: it is none);
-  /// returns how many bytes.
-  size_t release(size_t since, mlir::ModuleOp program);
+  /// Gives up those that were added since, and before there were `until`, except what `program`
+  /// refers to (null: it is none); returns how many bytes.
+  size_t release(size_t since, mlir::ModuleOp program, size_t until = SIZE_MAX);
   /// Gives up all, once no program is left: names are given out as in a new context.
   void startAgain();
 

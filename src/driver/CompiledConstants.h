@@ -1,8 +1,11 @@
-// The constants that a compilation makes, until the program that was compiled owns those it reads.
+// The constants that a compilation makes, until the program that was compiled owns those it reads,
+// and those of a program that is imported beside others, while it is there.
 #pragma once
 
 #include "dialect/ConstantPool.h"
 #include "driver/CompilerMemory.h"
+
+#include <memory>
 
 namespace headrace {
 
@@ -21,6 +24,22 @@ public:
 private:
   ConstantPool &pool;
   size_t before;
+};
+
+/// Gives up constants that were made from its construction until `close`.
+class ImportedConstants {
+public:
+  explicit ImportedConstants(std::shared_ptr<mlir::MLIRContext> given)
+      : context(std::move(given)), begin(ConstantPool::of(context.get()).mark()) {}
+  ImportedConstants(const ImportedConstants &) = delete;
+  ImportedConstants &operator=(const ImportedConstants &) = delete;
+  ~ImportedConstants() { ConstantPool::of(context.get()).release(begin, {}, end); }
+
+  void close() { end = ConstantPool::of(context.get()).mark(); }
+
+private:
+  std::shared_ptr<mlir::MLIRContext> context;
+  size_t begin, end = SIZE_MAX;
 };
 
 } // namespace headrace

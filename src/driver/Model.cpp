@@ -59,7 +59,7 @@ Model::Model(LevelOneProgram program, const Settings &settings)
   checkSettings(settings);
   impl->settings = settings;
   impl->setInterface(program.interface());
-  impl->source = std::move(program);
+  impl->imports = std::make_unique<Imports>(std::move(program), settings.planCacheSize);
   // A recipe and a mapping are of the program that they were made for.
   bool isAsWritten = settings.recipe.empty() && settings.accelerator.empty();
   if (settings.specialize == "auto" && settings.planCacheSize > 0 && !impl->symbols.empty() &&
@@ -136,17 +136,31 @@ static std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<Ten
 std::vector<int64_t> Model::bind(std::span<const Tensor> inputs) const {
   if (impl->staged)
     return impl->staged->bind(asValues(inputs));
+  if (impl->packaged)
+    return impl->packaged->bind(inputs);
+  bool canImportAgain = impl->imports->canImportAgain();
   std::vector<int64_t> symbols;
-  if (!bindInputs(impl->interface, inputs, symbols))
-    throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(impl->interface, symbols));
+  try {
+    if (!bindInputs(impl->interface, inputs, symbols) && !canImportAgain)
+      throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(impl->interface, symbols));
+  } catch (const Error &) {
+    // Of gradients: inputs are as large as outputs, and those are others for other sizes.
+    bool isDecided = llvm::none_of(symbols, [](int64_t size) { return size == unboundSize; });
+    if (!canImportAgain || !isDecided || isWithinGuards(impl->interface, symbols))
+      throw;
+  }
   return symbols;
 }
 
 static std::shared_ptr<const Executable>
 compileVersion(LevelOneProgram &source, const Settings &settings, const Sizes &key) {
-  return withCompiler(source, settings, key, [](Compiler &compiler, ModuleOp program) {
+  CompilerSection section;
+  auto executable = withCompiler(source, settings, key, [](Compiler &compiler, ModuleOp program) {
     return compiler.compile(program);
   });
+  for (const auto &file : source.files)
+    file->forgetPages(); // weights that were folded or packed are not read again
+  return executable;
 }
 
 using Clock = std::chrono::steady_clock;
@@ -168,33 +182,46 @@ Sizes Model::Impl::versionFor(std::span<const int64_t> sizes) const {
   return isExact ? Sizes(sizes.begin(), sizes.end()) : openVersionFor(sizes);
 }
 
-CompiledVersion Model::Impl::compiled(const Sizes &key) {
+std::shared_ptr<ImportedProgram> Model::Impl::programFor(const Sizes &sizes) {
+  if (auto known = imports->find(sizes))
+    return known;
+  (void)sourceFor("its program");
+  std::lock_guard lock(*compileLock);
+  if (auto known = imports->find(sizes))
+    return known;
+  CompilerSection section;
+  return imports->importFor(sizes);
+}
+
+Settings Model::Impl::settingsFor(const ImportedProgram &program) const {
+  Settings own = settings;
+  if (program.number > 0 && !settings.recipe.empty())
+    own.recipe = followedWherePossible(settings.recipe);
+  return own;
+}
+
+CompiledVersion Model::Impl::compiled(ImportedProgram &program, const Sizes &sizes) {
+  VersionKey key{program.number, program.own(sizes)};
   if (CompiledVersion known = plans.find(key); known.executable)
     return known;
   std::lock_guard lock(*compileLock);
   if (CompiledVersion known = plans.find(key); known.executable)
     return known;
   auto start = Clock::now();
-  LevelOneProgram &program = sourceFor("its program");
-  CompilerSection section;
-  CompiledVersion made{compileVersion(program, settings, key)};
-  for (const auto &file : program.files)
-    file->forgetPages(); // weights that were folded or packed are not read again
+  (void)sourceFor("its program");
+  CompiledVersion made{compileVersion(program.program, settingsFor(program), key.sizes)};
   made.microseconds = microsecondsSince(start);
   plans.keep(key, made, settings.planCacheSize);
   return made;
 }
 
-std::shared_ptr<const Executable> Model::Impl::compileFixed(const Sizes &key) {
+std::shared_ptr<const Executable> Model::Impl::compileFixed(const Sizes &sizes) {
   // Whoever waits for the compiler comes first.
   InterruptionSource others([&] { return background::isUnwanted() || compileLock->isAwaited(); });
+  auto program = programFor(sizes);
   std::lock_guard lock(*compileLock);
-  LevelOneProgram &program = sourceFor("its program");
-  CompilerSection section;
-  auto executable = compileVersion(program, settings, key);
-  for (const auto &file : program.files)
-    file->forgetPages();
-  return executable;
+  (void)sourceFor("its program");
+  return compileVersion(program->program, settingsFor(*program), program->own(sizes));
 }
 
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
@@ -206,7 +233,8 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
   if (impl->fixed)
     if (auto known = impl->fixed->find(sizes))
       return known;
-  return impl->compiled(impl->versionFor(sizes)).executable;
+  auto program = impl->programFor(Sizes(sizes.begin(), sizes.end()));
+  return impl->compiled(*program, impl->versionFor(sizes)).executable;
 }
 
 std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
@@ -217,11 +245,12 @@ std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
   std::vector<int64_t> sizes = bind(inputs);
   if (auto known = impl->fixed->find(sizes))
     return known->run(inputs);
+  auto program = impl->programFor(Sizes(sizes.begin(), sizes.end()));
   Sizes key = openVersionFor(sizes);
-  CompiledVersion version = impl->compiled(key);
+  CompiledVersion version = impl->compiled(*program, key);
   auto start = Clock::now();
   std::vector<Tensor> results = version.executable->run(inputs);
-  if (llvm::is_contained(key, std::nullopt))
+  if (llvm::is_contained(program->own(key), std::nullopt))
     impl->fixed->addCall(sizes, microsecondsSince(start),
                          impl->settings.specializeAfter * version.microseconds);
   return results;
@@ -250,11 +279,13 @@ std::vector<RuntimeValue> Model::referenceValues(std::span<const RuntimeValue> i
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {
   if (impl->staged)
     return asTensors(referenceValues(asValues(inputs), keepDouble), outputs(), "output");
-  LevelOneProgram &source = impl->sourceFor("reference results");
+  (void)impl->sourceFor("reference results");
   std::vector<int64_t> symbols = bind(inputs);
+  auto program = impl->programFor(Sizes(symbols.begin(), symbols.end()));
   std::lock_guard lock(*impl->compileLock);
-  return evaluateFunction(entryFunction(*source.module), ArrayRef(inputs.data(), inputs.size()),
-                          symbols, keepDouble);
+  (void)bindInputs(program->program.interface(), inputs, symbols);
+  return evaluateFunction(entryFunction(*program->program.module),
+                          ArrayRef(inputs.data(), inputs.size()), symbols, keepDouble);
 }
 
 std::string Model::stagesText() const {

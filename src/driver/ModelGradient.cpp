@@ -59,7 +59,12 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
   LevelOneProgram &source = impl->sourceFor("its gradient");
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  auto model = std::make_shared<Model>(differentiated(copied(source), options), impl->settings);
+  LevelOneProgram program = differentiated(copied(source), options);
+  if (source.importFor)
+    program.importFor = [again = source.importFor, options](const SizeRanges &sizes) {
+      return differentiated(again(sizes), options);
+    };
+  auto model = std::make_shared<Model>(std::move(program), impl->settings);
   model->impl->compileLock = impl->compileLock;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
   model->impl->gradientIr = [before, options,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/FixedVersions.h"
+#include "driver/Imports.h"
 #include "driver/Model.h"
 #include "driver/PlanCache.h"
 #include "driver/programs/LevelOneProgram.h"
@@ -14,8 +15,8 @@ namespace headrace {
 struct Model::Impl {
   std::string name;
   Settings settings;
-  /// The program to compile; nothing where it is out of a package.
-  std::optional<LevelOneProgram> source;
+  /// The program to compile; null where it is out of a package.
+  std::unique_ptr<Imports> imports;
   /// Of a program with gradients: its text after a phase on the way to it.
   std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
   std::shared_ptr<const PackageProgram> packaged;
@@ -60,20 +61,25 @@ struct Model::Impl {
                                               what +
                                               ", got one that runs in stages, because its shapes, "
                                               "control flow or values depend on data");
-    if (!source)
+    if (!imports)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");
-    for (const auto &file : source->files)
+    for (const auto &file : imports->first().files)
       file->requireUnchanged();
-    return *source;
+    return imports->first();
   }
 
+  /// The program that serves these sizes, imported again where the first one does not.
+  std::shared_ptr<ImportedProgram> programFor(const Sizes &sizes);
+  /// How a program is compiled: one that was imported again as far as it can follow a recipe, which
+  /// is the first one's.
+  Settings settingsFor(const ImportedProgram &program) const;
   /// The sizes that the version for these symbols was compiled for, or is to be.
   Sizes versionFor(std::span<const int64_t> symbols) const;
   /// Compiles the version unless it is there.
-  CompiledVersion compiled(const Sizes &key);
+  CompiledVersion compiled(ImportedProgram &program, const Sizes &sizes);
   /// The same for exact sizes, in the background.
-  std::shared_ptr<const Executable> compileFixed(const Sizes &key);
+  std::shared_ptr<const Executable> compileFixed(const Sizes &sizes);
   void requirePhase(const std::string &phase, bool hasGradient) const;
   /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it
   /// readable under the lock; nothing where the phase comes after those.
@@ -83,7 +89,7 @@ struct Model::Impl {
 };
 
 inline LevelOneProgram copied(LevelOneProgram &program) {
-  return {program.name, program.context, program.module->clone(), program.files};
+  return {program.name, program.context, program.module->clone(), program.files, program.importFor};
 }
 
 } // namespace headrace

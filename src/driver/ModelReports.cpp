@@ -43,14 +43,17 @@ void Model::Impl::requirePhase(const std::string &phase, bool hasGradient) const
 
 std::string Model::ir(const std::string &phase, const Sizes &sizes) {
   impl->requirePhase(phase, impl->gradientIr != nullptr);
-  LevelOneProgram &source = impl->sourceFor("its phases");
+  (void)impl->sourceFor("its phases");
+  Sizes values = impl->checked(sizes);
+  auto source = impl->programFor(values);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
   if (impl->gradientIr)
     if (auto text = impl->gradientIr(phase))
       return *text;
   return withCompiler(
-      source, impl->settings, impl->checked(sizes), [&](Compiler &compiler, ModuleOp program) {
+      source->program, impl->settingsFor(*source), source->own(values),
+      [&](Compiler &compiler, ModuleOp program) {
         compiler.runPhases(program, phase);
         std::string text = printed(program);
         Targets targets = targetsOf(impl->settings);
@@ -64,11 +67,13 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
 
 ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
   impl->requirePhase(phase, /*hasGradient=*/false);
-  LevelOneProgram &source = impl->sourceFor("its phases");
+  (void)impl->sourceFor("its phases");
+  Sizes values = impl->checked(sizes);
+  auto source = impl->programFor(values);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  ProgramGraph graph = withCompiler(source, impl->settings, impl->checked(sizes),
-                                    [&](Compiler &compiler, ModuleOp program) {
+  ProgramGraph graph = withCompiler(source->program, impl->settingsFor(*source),
+                                    source->own(values), [&](Compiler &compiler, ModuleOp program) {
                                       compiler.runPhases(program, phase);
                                       return graphOf(program, targetsOf(impl->settings));
                                     });
@@ -78,7 +83,7 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
 }
 
 explore::OperatorGraph Model::operators(explore::Granularity granularity, const Sizes &sizes) {
-  LevelOneProgram &source = impl->sourceFor("its task graphs");
+  (void)impl->sourceFor("its task graphs");
   Sizes values = impl->checked(sizes);
   std::string open;
   for (auto [name, value] : llvm::zip_equal(impl->symbols, values))
@@ -87,11 +92,12 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
   if (!open.empty())
     throw Error(ErrorKind::InvalidArgument,
                 impl->name + ": expected values of all sizes for exploration, got none of " + open);
+  auto source = impl->programFor(values);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, values);
+  OwningOpRef<ModuleOp> program = specializeProgram(*source->program.module, source->own(values));
   bool isFused = granularity == explore::Granularity::Fused;
-  Compiler(source.context, impl->settings, impl->name)
+  Compiler(source->program.context, impl->settingsFor(*source), impl->name)
       .runPhases(*program, isFused ? "layout" : "simplify");
   explore::OperatorGraph graph =
       operatorsOf(*program, impl->name, isFused ? &findTarget(impl->settings.target) : nullptr);
@@ -99,17 +105,19 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
 }
 
 std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
-  LevelOneProgram &source = impl->sourceFor("times that are expected");
+  (void)impl->sourceFor("times that are expected");
   std::vector<int64_t> symbols = bind(inputs), open;
-  Sizes key = impl->versionFor(symbols);
+  Sizes version = impl->versionFor(symbols);
+  auto source = impl->programFor(Sizes(symbols.begin(), symbols.end()));
   for (size_t i = 0; i < symbols.size(); ++i)
-    if (!key[i])
+    if (!version[i] && !source->isNumber[i])
       open.push_back(symbols[i]);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
-  return withCompiler(source, impl->settings, key, [&](Compiler &compiler, ModuleOp program) {
-    return compiler.predict(program, open, threads);
-  });
+  return withCompiler(source->program, impl->settingsFor(*source), source->own(version),
+                      [&](Compiler &compiler, ModuleOp program) {
+                        return compiler.predict(program, open, threads);
+                      });
 }
 
 Explanation Model::explain(const Sizes &sizes) {
@@ -117,11 +125,13 @@ Explanation Model::explain(const Sizes &sizes) {
     return impl->staged->explain();
   if (impl->packaged)
     return impl->packaged->explain(impl->checked(sizes));
-  LevelOneProgram &source = impl->sourceFor("its kernels");
+  (void)impl->sourceFor("its kernels");
+  Sizes values = impl->checked(sizes);
+  auto source = impl->programFor(values);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
   return withCompiler(
-      source, impl->settings, impl->checked(sizes),
+      source->program, impl->settingsFor(*source), source->own(values),
       [](Compiler &compiler, ModuleOp program) { return compiler.explain(program); });
 }
 

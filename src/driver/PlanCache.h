@@ -17,11 +17,19 @@ struct CompiledVersion {
   double microseconds = 0;
 };
 
+/// The sizes of an import that are fixed, others being open (Imports.h).
+struct VersionKey {
+  size_t import = 0;
+  Sizes sizes;
+
+  friend bool operator==(const VersionKey &, const VersionKey &) = default;
+};
+
 /// Safe from any thread.
 class PlanCache {
 public:
   /// One without executable where there is none.
-  CompiledVersion find(const Sizes &key) {
+  CompiledVersion find(const VersionKey &key) {
     std::lock_guard lock(mutex);
     for (auto it = versions.begin(); it != versions.end(); ++it)
       if (it->first == key) {
@@ -31,7 +39,7 @@ public:
     return {};
   }
 
-  void keep(const Sizes &key, const CompiledVersion &version, size_t most) {
+  void keep(const VersionKey &key, const CompiledVersion &version, size_t most) {
     decltype(versions) dropped; // outside the lock
     std::lock_guard lock(mutex);
     versions.emplace_front(key, version);
@@ -46,7 +54,7 @@ public:
 
 private:
   /// Most recently used first.
-  std::list<std::pair<Sizes, CompiledVersion>> versions;
+  std::list<std::pair<VersionKey, CompiledVersion>> versions;
   mutable ForkSafeMutex mutex;
 };
 

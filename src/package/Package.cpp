@@ -34,6 +34,16 @@ bool serves(const Sizes &sizes, const Program &program, std::span<const int64_t>
   return true;
 }
 
+/// " --size n=2": the options that compile a package for sizes that this one is guarded against.
+std::string sizesOutside(const Program &program, std::span<const int64_t> symbols) {
+  std::string options;
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (const Symbol &symbol = program.symbols[i];
+        symbols[i] < symbol.min || symbols[i] > symbol.max)
+      options += " --size " + symbol.name + "=" + std::to_string(symbols[i]);
+  return options;
+}
+
 int64_t fixedCount(const Sizes &sizes) {
   return static_cast<int64_t>(sizes.size()) - std::count(sizes.begin(), sizes.end(), std::nullopt);
 }
@@ -79,11 +89,17 @@ private:
   mutable std::atomic<bool> isPrepared{false};
 };
 
-std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
+std::vector<int64_t> PackageProgram::bind(std::span<const Tensor> inputs) const {
   std::vector<int64_t> symbols;
   if (!bindInputs(declared, inputs, symbols))
-    throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(declared, symbols));
-  return versionFor(symbols).executable();
+    throw Error(ErrorKind::ShapeMismatch, describeGuardFailure(declared, symbols) +
+                                              "; a package for it is compiled with" +
+                                              sizesOutside(declared, symbols));
+  return symbols;
+}
+
+std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
+  return versionFor(bind(inputs)).executable();
 }
 
 const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_t> symbols) const {

@@ -21,6 +21,8 @@ public:
   /// Name, symbols, inputs and outputs.
   const Program &interface() const { return declared; }
 
+  /// The values of the symbols for these inputs. Throws Error where they do not fit the program.
+  std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
   /// The version that serves inputs of these sizes. Throws Error where they do not fit the program,
   /// or the package has no version for them.
   std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;

@@ -3,6 +3,7 @@
 #include "driver/CompiledConstants.h"
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
+#include "driver/Imports.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/programs/LevelOneProgram.h"
@@ -17,6 +18,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
+#include <list>
 
 using namespace mlir;
 
@@ -36,7 +38,7 @@ Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
     if (symbol == interface.symbols.end())
       throw Error(ErrorKind::InvalidArgument,
                   interface.name + ": there is no open size '" + name + "'");
-    if (!allows(*symbol, value))
+    if (value < 0)
       throw Error(ErrorKind::InvalidArgument,
                   interface.name + ": size '" + name + "' cannot be " + std::to_string(value));
     fixed[symbol - interface.symbols.begin()] = value;
@@ -154,12 +156,15 @@ struct CompiledPackage::Impl {
   }
 
   void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
-    sources.push_back(importFile(path, code.front().settings));
-    LevelOneProgram &source = sources.back();
+    Imports &imports = models.emplace_back(importFile(path, code.front().settings), 1);
+    Sizes fixed = fixedSizes(imports.first().interface(), settings);
+    std::shared_ptr<ImportedProgram> imported = imports.find(fixed);
+    if (!imported)
+      imported = imports.importFor(fixed);
+    LevelOneProgram &source = imported->program;
     PackagedProgram program{source.interface(), {}};
     program.interface.name = newName(path);
-    std::vector<Sizes> versions =
-        packagedSizes(program.interface, fixedSizes(program.interface, settings));
+    std::vector<Sizes> versions = packagedSizes(program.interface, imported->own(fixed));
     for (size_t c = 0; c < code.size(); ++c)
       for (size_t v = 0; v < versions.size(); ++v) {
         if (settings.progress)
@@ -224,8 +229,10 @@ struct CompiledPackage::Impl {
 
   PackageContents contents;
   bool keepsIr = false;
-  std::vector<Code> code;               // as contents.code
-  std::vector<LevelOneProgram> sources; // own the constants
+  std::vector<Code> code; // as contents.code
+  // Own the constants:
+  std::list<Imports> models;
+  std::vector<LevelOneProgram> sources; // of scripts
   std::string ir;
 };
 

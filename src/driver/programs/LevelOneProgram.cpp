@@ -37,15 +37,28 @@ void checkSettings(const Settings &settings) {
                       : "unknown expansion '" + wanted + "'; expected " + expected);
 }
 
-LevelOneProgram importModel(const onnx::Model &file, const std::string &name,
-                            const Settings &settings) {
-  LevelOneProgram program{name, contextFor(findTarget(settings.target)), {}};
+static LevelOneProgram importInto(const std::shared_ptr<MLIRContext> &context,
+                                  const onnx::Model &file, const std::string &name,
+                                  const SizeRanges &sizes) {
   CompilerSection section;
-  program.module = onnx::importModel(file, *program.context, name);
+  LevelOneProgram program{name, context, onnx::importModel(file, *context, name, sizes)};
   std::vector<Tensor> weights;
   for (const onnx::Initializer &initializer : file.graph.initializers)
     weights.push_back(initializer.tensor);
   program.files = filesHolding(weights);
+  return program;
+}
+
+LevelOneProgram importModel(const std::shared_ptr<const onnx::Model> &file, const std::string &name,
+                            const Settings &settings) {
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget(settings.target));
+  LevelOneProgram program = importInto(context, *file, name, {});
+  // What was read is kept for those alone that need it again.
+  auto isGuarded = [](const Symbol &symbol) { return symbol.min > 0 || symbol.max < INT64_MAX; };
+  if (llvm::any_of(program.interface().symbols, isGuarded))
+    program.importFor = [context, file, name](const SizeRanges &sizes) {
+      return importInto(context, *file, name, sizes);
+    };
   return program;
 }
 

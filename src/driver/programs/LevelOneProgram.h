@@ -4,11 +4,13 @@
 #include "driver/Settings.h"
 #include "runtime/program/Program.h"
 #include "runtime/system/MappedFile.h"
+#include "runtime/tensor/SizeRange.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,13 +26,17 @@ struct LevelOneProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The files that its constants lie in.
   std::vector<std::shared_ptr<const MappedFile>> files = {};
+  /// The program for some sizes, in the same context: another one where this one is guarded against
+  /// them. Throws Error where there is none. Null where its front end wrote it once and for all, or
+  /// for any sizes.
+  std::function<LevelOneProgram(const SizeRanges &)> importFor = {};
 
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;
 };
 
 /// A model that was read. Throws Error, DataDependentError where it is no single program.
-LevelOneProgram importModel(const onnx::Model &file, const std::string &name,
+LevelOneProgram importModel(const std::shared_ptr<const onnx::Model> &file, const std::string &name,
                             const Settings &settings);
 
 /// Reads and imports a file that is one program. Throws Error.

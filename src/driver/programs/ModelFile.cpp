@@ -15,15 +15,16 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) 
 
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
   std::string reason;
-  if (!staged::StagedProgram::isNeededFor(file))
+  auto read = std::make_shared<onnx::Model>(std::move(file));
+  if (!staged::StagedProgram::isNeededFor(*read))
     try {
-      return {importModel(file, name, settings), nullptr, file.metadata};
+      return {importModel(read, name, settings), nullptr, read->metadata};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
-  std::map<std::string, std::string> metadata = file.metadata;
+  std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
-          std::make_shared<staged::StagedProgram>(name, std::move(file), settings, reason),
+          std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
           std::move(metadata)};
 }
 

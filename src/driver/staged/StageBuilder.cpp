@@ -3,6 +3,7 @@
 #include "driver/Contexts.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/onnx/import/StageImporter.h"
+#include "runtime/program/BindInputs.h"
 #include "runtime/system/Interruption.h"
 
 #include <algorithm>
@@ -38,16 +39,35 @@ std::shared_ptr<const Stage> StageBuilder::build() {
 
 /// Null where operators need their sizes, or these sizes are outside of what they take.
 std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
+  constexpr int mostAttempts = 8;
   try {
-    std::shared_ptr<Stage> open = import(opening);
-    open->model->bind(frame.inputsOf(*open));
-    return open;
-  } catch (const Error &) {
-    return nullptr;
+    SizeRanges sizes;
+    for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+      std::shared_ptr<Stage> open = import(opening, sizes);
+      if (!moveBesideGuards(sizes))
+        return open;
+    }
+  } catch (const Error &) { // NOLINT(bugprone-empty-catch)
+    // Such sizes are imported as the numbers that they are.
   }
+  return nullptr;
 }
 
-std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
+/// Whether sizes of this run are outside of what the stage was imported for, which are narrowed to
+/// their side then (see Imports.h). Throws Error where its inputs do not fit.
+bool StageBuilder::moveBesideGuards(SizeRanges &sizes) const {
+  std::vector<int64_t> symbols;
+  if (bindInputs(interface, frame.inputsOf(*stage), symbols))
+    return false;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const Symbol &symbol = interface.symbols[i];
+    if (SizeRange served{symbol.min, symbol.max}; !served.contains(symbols[i]))
+      sizes[symbol.name].moveBeside(served, symbols[i]);
+  }
+  return true;
+}
+
+std::shared_ptr<Stage> StageBuilder::import(Opening asked, const SizeRanges &sizes) {
   opening = asked;
   stage = std::make_shared<Stage>();
   computed.clear();
@@ -57,7 +77,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
       plan.model.name, contextFor(findTarget(plan.model.settings.target)), {}, {}};
   {
     CompilerSection section;
-    onnx::StageImporter stageImporter(plan.model.name, *program.context, plan.model.opset);
+    onnx::StageImporter stageImporter(plan.model.name, *program.context, plan.model.opset, sizes);
     importer = &stageImporter;
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
       pollInterruption();
@@ -74,6 +94,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked) {
     program.module = stageImporter.finish(outputs);
   }
   program.files = filesHolding(constants);
+  interface = program.interface();
   stage->model = std::make_shared<Model>(std::move(program), plan.model.settings);
   return stage;
 }

@@ -22,7 +22,8 @@ public:
 private:
   enum class Opening { None, Multiples, Sizes, SizesAndValues };
   std::shared_ptr<Stage> buildOpen(Opening opening);
-  std::shared_ptr<Stage> import(Opening opening);
+  std::shared_ptr<Stage> import(Opening opening, const SizeRanges &sizes = {});
+  bool moveBesideGuards(SizeRanges &sizes) const;
   bool isReady(size_t node) const;
   void provide(int value);
   void importNode(size_t index);
@@ -40,6 +41,7 @@ private:
   Opening opening = Opening::None;
   onnx::StageImporter *importer = nullptr;
   std::shared_ptr<Stage> stage;
+  Program interface;      // of its program
   std::set<int> computed; // values
   /// A number that was another when the similar stage was made.
   struct Changed {

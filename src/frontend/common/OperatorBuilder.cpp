@@ -164,17 +164,33 @@ bool OperatorBuilder::tryRequireNonNegative(AffineExpr expr) {
 void OperatorBuilder::requireNonNegative(AffineExpr expr, const char *what) {
   expr = normalized(expr);
   if (!tryRequireNonNegative(expr))
-    fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
+    failNegative(expr, what);
+}
+
+bool OperatorBuilder::decideNonNegative(AffineExpr expr, const char *what) {
+  expr = normalized(expr);
+  std::optional<bool> answer = symbols.decideNonNegative(expr);
+  if (!answer)
+    failNegative(expr, what);
+  return *answer;
+}
+
+void OperatorBuilder::failNegative(AffineExpr expr, const char *what) const {
+  if (auto number = constantValue(expr))
+    fail(ErrorKind::ShapeMismatch, "{0}: expected 0 or more, found {1}", what, *number);
+  fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
 }
 
 void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
   int64_t bytes = sizeOf(toDType(type));
   for (AffineExpr expr : dims) {
     auto size = constantValue(expr);
-    if (size && *size < 0)
+    if (symbols.isNegative(expr))
       fail(ErrorKind::ShapeMismatch, "expected sizes of 0 or more, found {0}", text(dims));
     if (!isManageable(expr, kMostBytes))
       fail(ErrorKind::Unsupported, "a size is too large or depends on the inputs in too many ways");
+    if (!size && !isNonNegative(expr))
+      (void)symbols.requireNonNegative(expr); // where it is no range, a call with such sizes fails
     if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMostBytes))
       fail(ErrorKind::Unsupported, "a result of {0} elements is too large", text(dims));
   }

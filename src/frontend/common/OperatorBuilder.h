@@ -70,6 +70,11 @@ public:
   /// Restricts free sizes so that the expression is not negative; fails where that is impossible.
   void requireNonNegative(mlir::AffineExpr expr, const char *what);
   bool tryRequireNonNegative(mlir::AffineExpr expr);
+  /// Whether the expression is negative for all sizes that the program is meant for.
+  bool isNegative(mlir::AffineExpr expr) const { return symbols.isNegative(expr); }
+  /// Whether the expression is not negative, for all sizes that the program is meant for from here
+  /// on (see Symbols); fails where that depends on several of them.
+  bool decideNonNegative(mlir::AffineExpr expr, const char *what);
   /// The type, once its sizes are found to be neither negative nor absurd.
   mlir::RankedTensorType checkedType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type type) const;
   std::string text(llvm::ArrayRef<mlir::AffineExpr> dims) const { return symbols.text(dims); }
@@ -87,6 +92,7 @@ private:
                             mlir::AffineExpr high, std::optional<int64_t> excepted,
                             const std::string &who);
   [[noreturn]] void failWithDiagnostics() const;
+  [[noreturn]] void failNegative(mlir::AffineExpr expr, const char *what) const;
 
   Symbols &symbols;
   const std::string &diagnostics;

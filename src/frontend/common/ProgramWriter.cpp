@@ -10,8 +10,9 @@ using namespace mlir;
 
 namespace headrace {
 
-ProgramWriter::ProgramWriter(MLIRContext &context, StringRef name)
-    : builder(&context), symbols(&context), handler(&context, [this](Diagnostic &diagnostic) {
+ProgramWriter::ProgramWriter(MLIRContext &context, StringRef name, SizeRanges sizes)
+    : builder(&context), symbols(&context, std::move(sizes)),
+      handler(&context, [this](Diagnostic &diagnostic) {
         diagnostics = diagnostic.str();
         return success();
       }) {

@@ -12,7 +12,8 @@ namespace headrace {
 
 class ProgramWriter {
 public:
-  ProgramWriter(mlir::MLIRContext &context, llvm::StringRef name);
+  /// Of a program that is meant for these sizes alone, as in Symbols.
+  ProgramWriter(mlir::MLIRContext &context, llvm::StringRef name, SizeRanges sizes = {});
   ProgramWriter(const ProgramWriter &) = delete;
 
   mlir::OpBuilder builder;

@@ -8,20 +8,28 @@ using namespace mlir;
 namespace headrace {
 
 AffineExpr Symbols::get(const std::string &name) {
+  auto meant = given.find(name);
+  SizeRange range = meant == given.end() ? SizeRange() : meant->second;
+  if (range.isOneSize()) {
+    numbers.insert(name);
+    return constantDim(range.least, context);
+  }
   auto found = llvm::find(symbolNames, name);
   size_t position = found - symbolNames.begin();
   if (found == symbolNames.end()) {
     symbolNames.push_back(name);
-    least.push_back(0);
-    most.push_back(std::numeric_limits<int64_t>::max());
-    expectedSizes.push_back(NominalSizes::fromName(name));
+    least.push_back(range.least);
+    most.push_back(range.most);
+    int64_t expected = NominalSizes::fromName(name);
+    bool isTooLarge = (expected > 0 ? expected : NominalSizes::kDefault) > range.most;
+    expectedSizes.push_back(isTooLarge ? range.most : expected);
   }
   return getAffineSymbolExpr(position, context);
 }
 
 void Symbols::expect(const std::string &name, int64_t size) {
-  (void)get(name);
-  expectedSizes[llvm::find(symbolNames, name) - symbolNames.begin()] = size;
+  if (isa<AffineSymbolExpr>(get(name)))
+    expectedSizes[llvm::find(symbolNames, name) - symbolNames.begin()] = size;
 }
 
 bool Symbols::requireNonNegative(AffineExpr expr) {
@@ -31,9 +39,29 @@ bool Symbols::requireNonNegative(AffineExpr expr) {
   if (!bound)
     return false;
   int64_t &low = least[bound->symbol], &high = most[bound->symbol];
+  if (bound->isLeast ? bound->value > high : bound->value < low)
+    return false;
   (bound->isLeast ? low : high) =
       bound->isLeast ? std::max(low, bound->value) : std::min(high, bound->value);
-  return low <= high;
+  return true;
+}
+
+bool Symbols::isNegative(AffineExpr expr) const {
+  if (auto constant = constantValue(normalized(expr)))
+    return *constant < 0;
+  auto bound = boundOfNonNegative(expr);
+  return bound && (bound->isLeast ? bound->value > most[bound->symbol]
+                                  : bound->value < least[bound->symbol]);
+}
+
+std::optional<bool> Symbols::decideNonNegative(AffineExpr expr) {
+  if (isNonNegative(expr))
+    return true;
+  auto bound = boundOfNonNegative(expr);
+  bool isForFew = bound && !bound->isLeast && bound->value < 2;
+  if (isNegative(expr) || (isForFew && requireNonNegative(-expr - 1)))
+    return false;
+  return requireNonNegative(expr) ? std::optional(true) : std::nullopt;
 }
 
 bool Symbols::hasRanges() const {

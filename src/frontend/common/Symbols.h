@@ -2,8 +2,9 @@
 #pragma once
 
 #include "dialect/SymbolicShape.h"
+#include "runtime/tensor/SizeRange.h"
 
-#include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,28 @@ namespace headrace {
 
 class Symbols {
 public:
-  explicit Symbols(mlir::MLIRContext *context) : context(context) {}
+  /// For a program that is meant for `given` sizes alone. Where that is one value of a size, it is
+  /// that number and not free.
+  explicit Symbols(mlir::MLIRContext *context, SizeRanges given = {})
+      : context(context), given(std::move(given)) {}
 
   /// The size of that name, a new one at first.
   mlir::AffineExpr get(const std::string &name);
   /// Tells what the size is expected to be, about.
   void expect(const std::string &name, int64_t size);
-  bool contains(const std::string &name) const { return llvm::is_contained(symbolNames, name); }
+  bool contains(const std::string &name) const {
+    return llvm::is_contained(symbolNames, name) || numbers.contains(name);
+  }
 
-  /// Restricts the program to sizes where the expression is not negative; false where that cannot
-  /// be said as a range of one size.
+  /// Restricts the program to sizes where the expression is not negative; false, and nothing
+  /// changes, where that cannot be said as a range of one size, or no size is left.
   bool requireNonNegative(mlir::AffineExpr expr);
+  /// Whether the expression is negative for all sizes that the program is meant for.
+  bool isNegative(mlir::AffineExpr expr) const;
+  /// Whether the expression is not negative. Where sizes differ in that, the program is restricted
+  /// to those for which it is not, unless these are 0 and 1 at most; nullopt where no range of one
+  /// size tells them apart.
+  std::optional<bool> decideNonNegative(mlir::AffineExpr expr);
 
   const std::vector<std::string> &names() const { return symbolNames; }
   llvm::ArrayRef<int64_t> minima() const { return least; }
@@ -35,6 +47,8 @@ public:
 
 private:
   mlir::MLIRContext *context;
+  SizeRanges given;
+  std::set<std::string> numbers; // that stand for names
   std::vector<std::string> symbolNames;
   std::vector<int64_t> least, most, expectedSizes;
 };

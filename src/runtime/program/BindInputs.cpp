@@ -9,8 +9,6 @@ namespace headrace {
 
 namespace {
 
-constexpr int64_t unbound = -1;
-
 bool withinGuard(const Symbol &symbol, int64_t value) {
   return value >= symbol.min && value <= symbol.max;
 }
@@ -31,7 +29,7 @@ public:
       : program(program), inputs(inputs), symbols(symbols) {}
 
   bool bind() {
-    symbols.assign(program.symbols.size(), unbound);
+    symbols.assign(program.symbols.size(), unboundSize);
     checkCount();
     for (size_t i = 0; i < inputs.size(); ++i) {
       checkTypeAndRank(i);
@@ -39,10 +37,7 @@ public:
     }
     for (size_t i = 0; i < inputs.size(); ++i)
       checkSizes(i);
-    for (size_t i = 0; i < symbols.size(); ++i)
-      if (!withinGuard(program.symbols[i], symbols[i]))
-        return false;
-    return true;
+    return isWithinGuards(program, symbols);
   }
 
 private:
@@ -73,7 +68,7 @@ private:
     const std::vector<DimExpr> &dims = program.inputs[i].dims;
     for (size_t d = 0; d < dims.size(); ++d)
       if (std::optional<DecidedSymbol> decided = decidedBy(dims[d]))
-        if (symbols[decided->symbol] == unbound)
+        if (symbols[decided->symbol] == unboundSize)
           symbols[decided->symbol] = inputs[i].shape()[d] / decided->factor;
   }
 
@@ -101,7 +96,7 @@ private:
   std::string knownSymbols(const TensorSpec &spec) const {
     std::string text;
     for (size_t s = 0; s < symbols.size(); ++s) {
-      if (symbols[s] == unbound || !dependsOn(spec, s))
+      if (symbols[s] == unboundSize || !dependsOn(spec, s))
         continue;
       text += (text.empty() ? " with " : ", ") + program.symbols[s].name + " = " +
               std::to_string(symbols[s]);
@@ -130,6 +125,13 @@ std::optional<DecidedSymbol> decidedBy(const DimExpr &size) {
       term.factors[0]->kind != DimExpr::Atom::Kind::Symbol)
     return std::nullopt;
   return DecidedSymbol{term.factors[0]->symbol, term.coefficient};
+}
+
+bool isWithinGuards(const Program &program, std::span<const int64_t> symbols) {
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (!withinGuard(program.symbols[i], symbols[i]))
+      return false;
+  return true;
 }
 
 bool bindInputs(const Program &program, std::span<const Tensor> inputs,

@@ -68,9 +68,9 @@ static void checkOperators(const Graph &graph, int64_t opset) {
 namespace {
 class GraphImporter {
 public:
-  GraphImporter(const Model &model, MLIRContext &context)
+  GraphImporter(const Model &model, MLIRContext &context, const SizeRanges &sizes)
       : rewritten(integerGraph(model.graph)), graph(rewritten ? *rewritten : model.graph),
-        context(context), writer(context, model.graph.name), values(writer.builder),
+        context(context), writer(context, model.graph.name, sizes), values(writer.builder),
         state{writer.builder, writer.symbols, values, writer.diagnostics, checkedOpset(model)} {}
 
   OwningOpRef<ModuleOp> run();
@@ -181,9 +181,9 @@ void GraphImporter::addOutputs() {
 }
 
 OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
-                                  const std::string &fileName) {
+                                  const std::string &fileName, const SizeRanges &sizes) {
   try {
-    return GraphImporter(model, context).run();
+    return GraphImporter(model, context, sizes).run();
   } catch (const DataDependentError &error) {
     throw DataDependentError(error.kind(),
                              fileName + (fileName.empty() ? "" : ": ") + error.what());

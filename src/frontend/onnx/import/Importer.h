@@ -3,6 +3,7 @@
 
 #include "frontend/onnx/read/OnnxModel.h"
 #include "runtime/system/Error.h"
+#include "runtime/tensor/SizeRange.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -28,7 +29,12 @@ bool isNamed(const Dim &dim);
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the
 /// free sizes. Weights are used in place: the module keeps their memory alive. A node that cannot
 /// be imported is an Error that names it, and the file if `fileName` is given.
+///
+/// Where an operator is one program for some sizes and another one for others, the module is one of
+/// them, and guarded (`hr.symbol_min`, `hr.symbol_max`). With `sizes` it is for those, as in
+/// Symbols.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model, mlir::MLIRContext &context,
-                                              const std::string &fileName = "");
+                                              const std::string &fileName = "",
+                                              const SizeRanges &sizes = {});
 
 } // namespace headrace::onnx

@@ -15,8 +15,8 @@ struct StageImporter::Impl {
   Values values;
   ImportState state;
 
-  Impl(const std::string &name, MLIRContext &context, int64_t opset)
-      : writer(context, name), values(writer.builder),
+  Impl(const std::string &name, MLIRContext &context, int64_t opset, const SizeRanges &sizes)
+      : writer(context, name, sizes), values(writer.builder),
         state{writer.builder, writer.symbols, values, writer.diagnostics, opset} {}
 
   /// Takes back operators and values of a node that failed half-way.
@@ -30,8 +30,9 @@ struct StageImporter::Impl {
   }
 };
 
-StageImporter::StageImporter(const std::string &name, MLIRContext &context, int64_t opset)
-    : impl(std::make_unique<Impl>(name, context, opset)) {}
+StageImporter::StageImporter(const std::string &name, MLIRContext &context, int64_t opset,
+                             const SizeRanges &sizes)
+    : impl(std::make_unique<Impl>(name, context, opset, sizes)) {}
 StageImporter::~StageImporter() = default;
 
 bool StageImporter::has(const std::string &value) const {

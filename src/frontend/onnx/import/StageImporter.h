@@ -4,6 +4,7 @@
 
 #include "frontend/onnx/read/OnnxModel.h"
 #include "runtime/system/Error.h"
+#include "runtime/tensor/SizeRange.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,8 +21,10 @@ bool isImportable(const Node &node, int64_t opset);
 
 class StageImporter {
 public:
-  /// `opset` is the version of the standard operators where a node does not say otherwise.
-  StageImporter(const std::string &name, mlir::MLIRContext &context, int64_t opset);
+  /// `opset` is the version of the standard operators where a node does not say otherwise. The
+  /// program is meant for `sizes` alone, as in Symbols.
+  StageImporter(const std::string &name, mlir::MLIRContext &context, int64_t opset,
+                const SizeRanges &sizes = {});
   ~StageImporter();
 
   bool has(const std::string &value) const;

@@ -90,8 +90,8 @@ struct Imported {
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
-  explicit Imported(const ModelBuilder &builder)
-      : module(importModel(builder.model, context, "model.onnx")) {}
+  explicit Imported(const ModelBuilder &builder, const SizeRanges &sizes = {})
+      : module(importModel(builder.model, context, "model.onnx", sizes)) {}
 
   mlir::func::FuncOp main() { return module->lookupSymbol<mlir::func::FuncOp>("main"); }
   template <class Op> std::vector<Op> all() {

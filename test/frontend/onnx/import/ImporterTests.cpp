@@ -125,6 +125,34 @@ TEST(Importer, SlicesOfFreeSizesRestrictThem) {
   EXPECT_EQ(imported.main()->getAttrOfType<DenseI64ArrayAttr>(kSymbolMaxAttr)[0], 16);
 }
 
+TEST(Importer, SlicesAreOtherOnesBesideTheirGuards) {
+  ModelBuilder model;
+  model.input("x", {"time", "4"})
+      .constant("from", ints({0}))
+      .constant("three", ints({3}))
+      .node("Slice", {"x", "from", "three"}, {"y"})
+      .output("y");
+  EXPECT_EQ(Imported(model, {{"time", {0, 2}}}).resultShape(0), "s0x4");
+  EXPECT_EQ(Imported(model, {{"time", {2, 2}}}).resultShape(0), "2x4");
+  Imported narrowed(model, {{"time", {0, 7}}});
+  EXPECT_EQ(narrowed.resultShape(0), "3x4");
+  EXPECT_EQ(narrowed.main()->getAttrOfType<DenseI64ArrayAttr>(kSymbolMinAttr)[0], 3);
+  EXPECT_EQ(narrowed.main()->getAttrOfType<DenseI64ArrayAttr>(kSymbolMaxAttr)[0], 7);
+}
+
+TEST(Importer, BoundsAreOnTheSideOfSizesFromTwoOn) {
+  ModelBuilder model;
+  model.input("x", {"time", "4"})
+      .constant("far", ints({int64_t(1) << 40}))
+      .node("Shape", {"x"}, {"s"}, {attribute("end", 1)})
+      .node("Neg", {"s"}, {"from"})
+      .node("Slice", {"x", "from", "far"}, {"y"})
+      .output("y");
+  Imported imported(model);
+  EXPECT_EQ(imported.resultShape(0), "s0x4");
+  EXPECT_EQ(imported.main()->getAttrOfType<DenseI64ArrayAttr>(kSymbolMinAttr)[0], 1);
+}
+
 TEST(Importer, RangesOfIntegersAreExactWhereDoublesAreNot) {
   constexpr int64_t far = int64_t(1) << 60;
   ModelBuilder model;

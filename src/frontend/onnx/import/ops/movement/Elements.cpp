@@ -238,7 +238,8 @@ static void importOneHot(NodeContext &c) {
   if (constantValue(c.shape(2)[0]).value_or(2) != 2)
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected two values, off and on, found {1}",
            c.nameOfInput(2), c.text(c.shape(2)));
-  c.requireNonNegative(c.shape(2)[0] - 2, "values of off and on");
+  c.requireNonNegative(c.shape(2)[0] - 2, "values less off and on");
+  c.requireNonNegative(c.dim(2) - c.shape(2)[0], "off and on less the values");
   AffineExpr depth = c.size(1);
   int64_t axis = c.axis(c.node.getInt("axis", -1), c.rank(0) + 1);
   SymbolicShape domain = c.shape(0);

@@ -45,7 +45,7 @@ static bool isFar(int64_t distance) { return distance < -kFar || distance > kFar
 static constexpr int64_t kProbablyFar = 1'000'000'000;
 
 /// A position along an axis of size `dim`, counted from the end when negative, moved into
-/// [low, high]. With a free size that takes a condition on it.
+/// [low, high]. Where free sizes do not tell on which side it lies, they are restricted.
 static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, AffineExpr low,
                            AffineExpr high) {
   auto number = constantValue(at), size = constantValue(dim);
@@ -58,17 +58,17 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
     return high;
   if (number && *number <= -kFar)
     return low;
-  if (number && *number >= kProbablyFar) {
+  if (number && *number >= kProbablyFar && !c.isNegative(at - high)) {
     c.requireNonNegative(at - high, "a slice's end less the free size");
     return high;
   }
-  if (number && *number < 0)
-    at = dim + *number;
-  if (sameSize(at, high))
+  bool isFromEnd = !c.decideNonNegative(at, "a slice's position");
+  if (isFromEnd)
+    at = dim + at;
+  if (sameSize(at, high) || !c.decideNonNegative(high - at, "free size less a slice's position"))
     return high;
-  c.requireNonNegative(high - at, "free size less a slice's position");
-  if (!isNonNegative(at))
-    c.requireNonNegative(at - low, "a slice's position");
+  if (isFromEnd && !c.decideNonNegative(at - low, "a slice's position from the end"))
+    return low;
   return at;
 }
 
@@ -83,8 +83,8 @@ static AxisPart slicedAxis(NodeContext &c, AffineExpr dim, AffineExpr start, Aff
   part.start = position(c, start, dim, zero, high);
   AffineExpr stop = position(c, end, dim, low, high);
   AffineExpr distance = step > 0 ? stop - part.start : part.start - stop;
-  if (!isNonNegative(distance) && !constantValue(distance))
-    c.requireNonNegative(distance, "a slice's length");
+  if (!c.decideNonNegative(distance, "a slice's length"))
+    return {zero, zero};
   part.size = distance.ceilDiv(std::abs(step));
   if (auto size = constantValue(part.size); size && *size <= 0)
     part = {zero, zero};
@@ -261,6 +261,9 @@ static void importGather(NodeContext &c) {
   if (!numbers || c.rank(1) != 0) {
     AffineExpr dim = shape[axis];
     // Clamping needs an element. Sizes 0 and 1 of a symbol are compiled for themselves and know.
+    if (!size && c.isNegative(dim - 1))
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected elements to look up, found a size of {1}",
+             c.nameOfInput(0), c.text({dim}));
     if (!size && !isa<AffineSymbolExpr>(dim))
       c.tryRequireNonNegative(dim - 1);
     return c.result(c.infer<hr::GatherOp>(data, c.checkedIndices(c.input(1), -dim, dim), axis));

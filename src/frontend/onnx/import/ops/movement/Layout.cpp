@@ -88,7 +88,7 @@ static SymbolicShape flattenedShape(NodeContext &c) {
   return {c.product(ArrayRef(input).take_front(axis)), c.product(ArrayRef(input).drop_front(axis))};
 }
 
-/// Without axes all sizes known to be 1 go.
+/// Without axes all sizes of 1 go: free ones are restricted to those that stay.
 static SymbolicShape squeezedShape(NodeContext &c) {
   SymbolicShape input = c.shape(0), result;
   auto list = c.integersOf("axes", 1);
@@ -100,6 +100,8 @@ static SymbolicShape squeezedShape(NodeContext &c) {
     bool named = llvm::is_contained(axes, static_cast<int64_t>(i));
     if (named && !isOne)
       c.fail(ErrorKind::ShapeMismatch, "axis {0}: expected size 1, found {1}", i, c.text({dim}));
+    if (!list && !constantValue(dim))
+      c.requireNonNegative(dim - 2, "a size less the two that keep its axis");
     if (list ? !named : !isOne)
       result.push_back(dim);
   }

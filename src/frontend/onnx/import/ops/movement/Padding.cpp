@@ -69,6 +69,11 @@ static void importCenterCropPad(NodeContext &c) {
   SmallVector<int64_t> low(shape.size(), 0), high(shape.size(), 0);
   for (auto [axis, size] : llvm::zip(axes, wanted)) {
     auto more = constantValue(normalized(size - shape[axis]));
+    if (!more && c.decideNonNegative(shape[axis] - size, "size less the middle of it")) {
+      starts[axis] = (shape[axis] - size).floorDiv(2);
+      sizes[axis] = size;
+      continue;
+    }
     if (!more)
       c.fail(ErrorKind::Unsupported, "expected sizes at a known distance, found {0} and {1}",
              c.text({shape[axis]}), c.text({size}));

@@ -116,8 +116,8 @@ static Value rangeOverSizes(NodeContext &c) {
   if (isNumbers || !by || *by == 0 || std::abs(*by) > kMostInRange)
     return {};
   AffineExpr distance = normalized(*by > 0 ? last - first : first - last);
-  if (!isNonNegative(distance))
-    c.requireNonNegative(distance, "a range's length");
+  if (!c.decideNonNegative(distance, "a range's length"))
+    distance = c.dim(0);
   Compute compute{{distance.ceilDiv(std::abs(*by))}, 0, {}, {}, {}};
   Type type = c.type(0).getElementType();
   return writeCompute(c, compute, [&](PointMath &m) {

@@ -75,8 +75,10 @@ static void importDet(NodeContext &c) {
   AffineExpr size = shape.back(), one = c.dim(1);
   SymbolicShape leading(ArrayRef<AffineExpr>(shape).drop_back(2));
   AffineExpr batch = c.product(leading);
-  c.requireNonNegative(size - 1, "size less 1");
   Type type = c.type(0).getElementType(), wide = type.isF64() ? type : c.builder.getF32Type();
+  if (constantValue(size) == 0)
+    return c.result(c.broadcast(c.scalar(1, type), leading));
+  c.requireNonNegative(size - 1, "size less 1");
   Value rows = c.reshape(c.cast(input, wide), {batch, size, size});
   Value product = c.broadcast(c.scalar(1, wide), {batch, one, size});
   Value initial = c.infer<hr::ConcatOp>(ValueRange{rows, product}, 1);

@@ -71,6 +71,9 @@ static void importTopK(NodeContext &c) {
   SymbolicShape shape = c.shape(0);
   int64_t axis = c.axis(c.node.getInt("axis", -1), c.rank(0));
   AffineExpr count = c.opset < 10 ? c.dim(c.node.getInt("k", 0)) : c.size(1);
+  if (c.isNegative(shape[axis] - count))
+    c.fail(ErrorKind::ShapeMismatch, "expected at most the {0} elements of axis {1}, asked for {2}",
+           c.text({shape[axis]}), axis, c.text({count}));
   if (!sameSize(count, shape[axis]))
     c.requireNonNegative(shape[axis] - count, "size less the number of elements to take");
   shape[axis] = count;

@@ -37,6 +37,8 @@ static void readMask(NodeContext &c, AttentionParts &parts) {
   if (!shape.empty() && !sameSize(shape.back(), keys) && constantValue(shape.back()) != 1) {
     int64_t last = c.rank(mask) - 1;
     c.requireNonNegative(keys - shape.back(), "keys beyond the mask");
+    if (!constantValue(shape.back())) // of one element it is every key's
+      c.requireNonNegative(shape.back() - 2, "size of the mask less 2");
     Type type = c.type(mask).getElementType();
     double unseen = isBool ? 0 : -std::numeric_limits<double>::infinity();
     Value rest = c.broadcast(c.scalar(unseen, type), withDim(shape, last, keys - shape.back()));

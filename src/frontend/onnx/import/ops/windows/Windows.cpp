@@ -68,7 +68,8 @@ static Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
 static void checkFits(NodeContext &c, const Window &window) {
   for (size_t i = 0; i < window.rank(); ++i) {
     AffineExpr padded = c.shape(0)[i + 2] + (window.pads[i] + window.pads[window.rank() + i]);
-    if (!c.tryRequireNonNegative(padded - window.extent(i)) && constantValue(padded))
+    if (!c.tryRequireNonNegative(padded - window.extent(i)) &&
+        c.isNegative(padded - window.extent(i)))
       c.fail(ErrorKind::ShapeMismatch,
              "the window of extent {0} is larger than the padded input {1}", window.extent(i),
              c.text({padded}));
