@@ -90,6 +90,8 @@ def resize_cases() -> list[Case]:
         ),
         resize(x, scales=(1, 1, 2, 0.5), mode="linear", free={0: ["n", 3, 5, "w"]}, label="free linear"),
         one("Resize", x, f32(1, 1, 2, 2), constants=(1,), opset=10, label="old"),
+        one("Resize", normal(1, 2, 7, 20), f32(1, 1, 0.6, 0.7), constants=(1,), opset=10, label="smaller"),
+        one("Resize", normal(1, 2, 20, 10), f32(1, 1, 1.3, 1.7), constants=(1,), opset=10, label="rounded"),
         one("Upsample", x, f32(1, 1, 2, 3), constants=(1,), opset=9),
         one("Upsample", x, f32(1, 1, 2, 2), constants=(1,), opset=9, mode="linear", label="linear"),
     ]  # fmt: skip

@@ -66,6 +66,7 @@ def recurrent_cases() -> list[Case]:
         layer("LSTM", input_forget=1, label="coupled"),
         layer("RNN", activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.1], label="affine"),
         layer("RNN", activations=["Relu", "Softsign"], direction="bidirectional", label="two"),
+        layer("RNN", activations=["Tanh", "Tanh"], label="default of two"),
         layer("GRU", activations=["HardSigmoid", "ScaledTanh"], activation_alpha=[0.3, 0.8],
               activation_beta=[0.4, 1.2], label="scaled"),
         layer("LSTM", activations=["Sigmoid", "LeakyRelu", "Elu"], activation_alpha=[0.2, 0.7], label="elu"),

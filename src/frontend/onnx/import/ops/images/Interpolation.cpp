@@ -120,6 +120,9 @@ private:
 
   Value nearestOf(PointMath &m, const ResizedAxis &axis, Value place) {
     Value at = Coordinates(m, axis, how, wide()).source(place), half = m.number(at, 0.5);
+    // A scale is rounded to single precision: what it leads just beyond a pixel is that pixel.
+    if (axis.takesNext)
+      return m.toInteger(m.op<math::CeilOp>(m.mul(at, m.number(at, 1 - 0x1p-22))));
     if (how.nearest == "floor")
       return m.toInteger(m.floor(at));
     if (how.nearest == "ceil")

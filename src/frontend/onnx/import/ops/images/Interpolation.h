@@ -13,6 +13,8 @@ struct ResizedAxis {
   bool hasSize = false; // it is the quotient of the sizes, without a remainder
   /// The part of the input that is taken (tf_crop_and_resize), in units of its size less 1.
   double begin = 0, end = 1;
+  bool takesNext =
+      false; // of two pixels the one after the place, whatever `Interpolation::nearest`
 };
 
 struct Interpolation {

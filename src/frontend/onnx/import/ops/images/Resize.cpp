@@ -19,13 +19,14 @@ AffineExpr sizeOf(NodeContext &c, double size) {
   return c.dim(static_cast<int64_t>(size));
 }
 
-/// floor(size * scale), where the size is free for scales that are fractions of small numbers.
+/// floor(size * scale) in single precision, in which 20 * 1.3 is 26; where the size is free, for
+/// scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMostDenominator = 64;
   if (!(scale > 0) || scale > 1e9)
     c.fail(ErrorKind::InvalidModel, "expected scales above 0, found {0}", scale);
   if (auto known = constantValue(size))
-    return sizeOf(c, std::floor(static_cast<double>(*known) * scale));
+    return sizeOf(c, std::floor(static_cast<float>(*known) * static_cast<float>(scale)));
   for (int64_t denominator = 1; denominator <= kMostDenominator; ++denominator) {
     double numerator = std::round(scale * static_cast<double>(denominator));
     if (std::abs(numerator - scale * static_cast<double>(denominator)) < 1e-6 && numerator < 1e6)
@@ -136,14 +137,17 @@ void resize(NodeContext &c, const Interpolation &how, SmallVector<ResizedAxis> a
   c.result(axes.empty() ? input : interpolate(c, how, input, axes));
 }
 
-/// Versions 10 and 11 differ: the first has scales as its second input, and one kind of
-/// coordinates.
+/// Versions 10 and 11 differ: the first has scales as its second input, one kind of coordinates,
+/// and takes the next pixel where an image becomes smaller, the one before where it grows.
 void importResize(NodeContext &c) {
   Interpolation how = readInterpolation(c);
   if (c.opset < 11) {
     how.coordinates = "asymmetric";
     how.nearest = "floor";
-    return resize(c, how, readAxes(c, 1, std::nullopt));
+    SmallVector<ResizedAxis> axes = readAxes(c, 1, std::nullopt);
+    for (ResizedAxis &axis : axes)
+      axis.takesNext = axis.scale.value_or(1) < 1;
+    return resize(c, how, axes);
   }
   auto given = [&](size_t i) -> std::optional<size_t> {
     bool isThere = c.has(i) && constantValue(c.product(c.shape(i))) != 0;

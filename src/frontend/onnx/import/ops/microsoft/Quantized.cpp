@@ -4,6 +4,7 @@
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
+#include "frontend/onnx/import/ops/windows/Windows.h"
 
 using namespace mlir;
 
@@ -83,6 +84,19 @@ static Value globalAverage(NodeContext &c, Value x) {
                   llvm::to_vector(llvm::seq<int64_t>(first, first + c.rank(0) - 2)), true);
 }
 
+static Value average(NodeContext &c, Value x) {
+  if (c.node.getInt("channels_last", 0) != 0)
+    c.fail(ErrorKind::Unsupported, "windows over channels last are not supported");
+  return averagePool(c, x);
+}
+
+/// A condition first, then two tensors and the result, each with scale and zero point.
+static void importWhere(NodeContext &c) {
+  c.checkSameType(1, 4);
+  Value chosen = select(c, c.input(0, Accepts::Booleans), dequantized(c, 1), dequantized(c, 4));
+  c.result(quantizedAs(c, chosen, 7, 1));
+}
+
 /// Scale and zero point of the result, then each tensor with its own.
 static void importConcat(NodeContext &c) {
   SmallVector<Value> parts;
@@ -156,7 +170,9 @@ OperatorFamily microsoftQuantizedOperators() {
       {"QLinearLeakyRelu", 1, importUnary<leakyRelu>},
       {"QLinearSoftmax", 1, importUnary<softmax>},
       {"QLinearGlobalAveragePool", 1, importUnary<globalAverage>},
+      {"QLinearAveragePool", 1, importUnary<average>},
       {"QLinearConcat", 1, importConcat},
+      {"QLinearWhere", 1, importWhere},
       {"QGemm", 1, importGemm},
       {"MatMulIntegerToFloat", 1, importMatMulIntegerToFloat},
       {"DynamicQuantizeMatMul", 1, importDynamicQuantizeMatMul},

@@ -56,6 +56,9 @@ SmallVector<Activation> readActivations(NodeContext &c, ArrayRef<StringRef> usua
   if (names.empty())
     for (size_t i = 0; i < directions; ++i)
       names.append(usual.begin(), usual.end());
+  // The default of RNN is for two directions, and is written out for one as well.
+  if (usual.size() == 1 && directions == 1 && names.size() == 2)
+    names.pop_back();
   if (names.size() != usual.size() * directions)
     c.fail(ErrorKind::InvalidModel, "attribute 'activations': expected {0} functions, found {1}",
            usual.size() * directions, names.size());

@@ -2,6 +2,7 @@
 #include "frontend/onnx/import/ops/windows/Windows.h"
 
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Composing.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -229,7 +230,8 @@ static void importLrn(NodeContext &c) {
            c.text(c.shape(0)));
   int64_t size = c.node.getInt("size", 0);
   if (size < 1 || size > kMostWindow)
-    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 or more, found {0}", size);
+    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, found {1}", kMostWindow,
+           size);
   SymbolicShape shape = c.shape(0);
   double alpha = c.node.getFloat("alpha", 1e-4F) / static_cast<double>(size);
   double beta = c.node.getFloat("beta", 0.75F), bias = c.node.getFloat("bias", 1);
@@ -245,8 +247,7 @@ static void importLrn(NodeContext &c) {
   }));
 }
 
-static void importAveragePool(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats);
+Value averagePool(NodeContext &c, Value input) {
   Window window = readPoolWindow(c);
   bool includePad = c.node.getInt("count_include_pad", 0) != 0;
   SmallVector<int64_t> extra(window.rank(), 0);
@@ -257,13 +258,17 @@ static void importAveragePool(NodeContext &c) {
     SmallVector<int64_t> low(2, 0), high(2, 0);
     low.append(window.pads.begin(), window.pads.begin() + window.rank());
     high.append(window.pads.begin() + window.rank(), window.pads.end());
-    Type type = c.type(0).getElementType();
+    Type type = elementTypeOf(input);
     input = c.infer<hr::PadOp>(input, low, high, cast<TypedAttr>(c.builder.getZeroAttr(type)));
     window.pads.assign(2 * window.rank(), 0);
     includePad = false;
   }
   addHighPads(window, extra);
-  c.result(pool(c, input, hr::PoolKind::Average, window, includePad));
+  return pool(c, input, hr::PoolKind::Average, window, includePad);
+}
+
+static void importAveragePool(NodeContext &c) {
+  c.result(averagePool(c, c.input(0, Accepts::Floats)));
 }
 
 template <hr::ReduceKind kind> static void importGlobalPool(NodeContext &c) {

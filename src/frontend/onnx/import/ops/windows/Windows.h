@@ -21,6 +21,9 @@ size_t spatialRank(NodeContext &c);
 llvm::SmallVector<int64_t> windowNumbers(NodeContext &c, const char *attribute, size_t count,
                                          int64_t otherwise, int64_t least);
 
+/// The average of each window that the node's attributes tell; `input` has the sizes of input 0.
+mlir::Value averagePool(NodeContext &c, mlir::Value input);
+
 /// Where the elements lie that a pooling of this window found to be the largest, counted over the
 /// whole input in row-major order, or with columns first inside of each image.
 mlir::Value maximumPlaces(NodeContext &c, mlir::Value maximum, const Window &window,
