@@ -27,9 +27,9 @@ struct Dequantized {
 /// The operands of a product, in the form of integers.
 struct Product {
   Dequantized lhs, rhs;
-  std::vector<float> scale; // of the sums: one, or one for each channel
-  int64_t channelAxis;      // of the sums
-  int64_t largestSum;       // that any integers on the left give; 0 where it is not known
+  std::vector<float> scale;          // of the sums: one, or one for each channel
+  int64_t channelAxis;               // of the sums
+  std::optional<int64_t> largestSum; // that any integers on the left give, where weights are known
 };
 
 class Rewriter {
@@ -150,8 +150,10 @@ std::optional<Product> Rewriter::productOf(const Node &node) const {
       return std::nullopt;
   }
   bool isFeatureFirst = isConv || (isGemm && node.getInt("transB", 0) != 0);
-  int64_t most = weight ? largestSum(lhs->type, lhs->zero, *weight, rhs->zero, isFeatureFirst) : 0;
-  if (!fitsSums(most))
+  std::optional<int64_t> most;
+  if (weight)
+    most = largestSum(lhs->type, lhs->zero, *weight, rhs->zero, isFeatureFirst);
+  if (most && !fitsSums(*most))
     return std::nullopt;
   Product product{*lhs, *rhs, {}, isConv ? 1 : -1, most};
   float alpha = isGemm ? node.getFloat("alpha", 1) : 1;
@@ -197,12 +199,13 @@ const Tensor *Rewriter::integerBias(const std::string &value, const Product &pro
   std::optional<Dequantized> bias = dequantized(value);
   const Tensor *integers = bias ? view.constant(bias->integers) : nullptr;
   if (!integers || bias->type != DType::I32 || integers->dtype() != DType::I32 ||
-      !isZero(bias->zero))
+      !isZero(bias->zero) || !product.largestSum)
     return nullptr;
   // A channel whose weights are all but 0 has a tiny scale, and so its bias may be all of 32 bits.
   std::span numbers(integers->as<int32_t>(), static_cast<size_t>(integers->elements()));
-  if (!std::ranges::all_of(
-          numbers, [&](int64_t number) { return fitsSums(product.largestSum + std::abs(number)); }))
+  if (!std::ranges::all_of(numbers, [&](int64_t number) {
+        return fitsSums(*product.largestSum + std::abs(number));
+      }))
     return nullptr;
   auto rank = static_cast<int64_t>(integers->shape().size());
   bool isAlongChannels = (bias->axis < 0 ? bias->axis + rank : bias->axis) == rank - 1;
