@@ -1,6 +1,7 @@
 #include "runtime/program/Binding.h"
 
 #include "runtime/library/Library.h"
+#include "runtime/program/SideBySide.h"
 #include "runtime/system/Error.h"
 
 #include <algorithm>
@@ -9,10 +10,6 @@
 namespace headrace {
 
 namespace {
-
-// Bytes moved and operations done in about the time it takes to share a loop with spinning
-// workers.
-constexpr double worthSharing = 20'000;
 
 double workOf(const Step &step, std::span<const int64_t> symbols) {
   double work = 0;
@@ -105,7 +102,16 @@ Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
 
 } // namespace
 
-MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols) {
+MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols,
+                           std::span<const Binding::StepFacts> steps) {
+  // Of those that run at the same time, the first and the last.
+  std::vector<int> begins(program.steps.size()), ends(program.steps.size());
+  for (size_t i = 0; i < program.steps.size();) {
+    size_t count = steps.empty() ? 1 : steps[i].together;
+    std::fill_n(begins.begin() + static_cast<int64_t>(i), count, static_cast<int>(i));
+    std::fill_n(ends.begin() + static_cast<int64_t>(i), count, static_cast<int>(i + count - 1));
+    i += count;
+  }
   struct Arena {
     std::vector<size_t> ids;
     std::vector<Lifetime> lifetimes;
@@ -120,7 +126,9 @@ MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symb
     const BufferInfo &buffer = program.buffers[id];
     if (buffer.kind != BufferInfo::Kind::Temporary)
       continue;
-    add(buffer.engine, id, {checkedBytes(program, id, symbols), buffer.firstStep, buffer.lastStep});
+    int first = begins[static_cast<size_t>(buffer.firstStep)];
+    int last = ends[static_cast<size_t>(buffer.lastStep)];
+    add(buffer.engine, id, {checkedBytes(program, id, symbols), first, last});
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
     int now = static_cast<int>(i);
@@ -166,14 +174,21 @@ Binding makeBinding(const Program &program, std::span<const int64_t> symbols) {
 Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernels,
                         std::span<const int64_t> symbols) {
   Binding binding = makeBinding(program, symbols);
+  std::vector<double> work(program.steps.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
     if (step.kind != Step::Kind::Kernel || step.engine != hostEngine)
       continue;
     Binding::StepFacts &facts = binding.steps[i];
+    work[i] = workOf(step, symbols);
     facts.grid = gridOf(program, step, kernels[i], symbols);
-    facts.grain = grainOf(facts.grid, workOf(step, symbols));
+    facts.grain = grainOf(facts.grid, work[i]);
   }
+  if (!findSideBySide(program, work, binding.steps))
+    return binding;
+  binding.plan = planTemporaries(program, symbols, binding.steps);
+  for (size_t i = 0; i < program.steps.size(); ++i)
+    binding.steps[i].workspace = binding.plan.offsets[program.buffers.size() + i];
   return binding;
 }
 

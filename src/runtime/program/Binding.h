@@ -14,6 +14,7 @@ struct Binding {
     int64_t grain = 0;               // items that are worth a thread; the grid or more: run inline
     std::vector<int64_t> parameters; // of library steps and transfers
     int64_t workspace = 0;           // where the step's device workspace lies in the arena
+    size_t together = 1;             // steps from this one on that run at the same time
   };
   std::vector<int64_t> symbols;
   std::vector<Shape> outputShapes;
@@ -21,9 +22,14 @@ struct Binding {
   std::vector<StepFacts> steps;
 };
 
+/// Bytes moved and operations done in about the time it takes to share a loop with spinning
+/// workers.
+inline constexpr double worthSharing = 20'000;
+
 /// Temporaries, with offsets by buffer id; then the device workspaces of the steps. Each engine has
-/// an arena of its own.
-MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols);
+/// an arena of its own. `steps`, where given, say which of them run at the same time.
+MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols,
+                           std::span<const Binding::StepFacts> steps = {});
 
 /// Of all outputs together.
 int64_t outputBytes(const Program &program, std::span<const int64_t> symbols);

@@ -132,6 +132,8 @@ private:
                       std::span<Tensor> outputs) const;
   void runStep(size_t index, const Binding &binding, Scratch &scratch, std::byte *workspace,
                ThreadPool &pool) const;
+  void runTogether(size_t first, size_t count, const Binding &binding, Scratch &scratch,
+                   std::byte *workspace, ThreadPool &pool) const;
 
   ProgramCode code;
   std::vector<KernelFn> &kernels = code.kernels;
@@ -243,6 +245,11 @@ void HostRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
     stepMicroseconds->assign(program.steps.size(), 0);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     pollInterruption();
+    if (size_t count = binding->steps[i].together; count > 1 && !stepMicroseconds) {
+      runTogether(i, count, *binding, scratch, workspace, pool);
+      i += count - 1;
+      continue;
+    }
     auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
     runStep(i, *binding, scratch, workspace, pool);
     if (stepMicroseconds && others.runs(i)) // it may only have been started
@@ -331,6 +338,24 @@ void HostRunner::runStep(size_t index, const Binding &binding, Scratch &scratch,
   pool.parallelFor(facts.grid, facts.grain, [&](int64_t begin, int64_t end, int worker) {
     kernel(operands, symbols, begin, end,
            workspace ? workspace + worker * workspaceStride : nullptr);
+  });
+}
+
+/// Kernels that one thread runs each, on as many threads as there are.
+void HostRunner::runTogether(size_t first, size_t count, const Binding &binding, Scratch &scratch,
+                             std::byte *workspace, ThreadPool &pool) const {
+  scratch.operands.clear(); // of all of them, one after the other
+  for (size_t i = first; i < first + count; ++i)
+    for (int id : program.steps[i].operands)
+      scratch.operands.push_back(scratch.buffers[static_cast<size_t>(id)]);
+  pool.parallelFor(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end, int worker) {
+    void *const *operands = scratch.operands.data();
+    for (size_t i = first; i < first + static_cast<size_t>(end); ++i) {
+      if (i >= first + static_cast<size_t>(begin))
+        kernels[i](operands, scratch.symbols.data(), 0, binding.steps[i].grid,
+                   workspace ? workspace + worker * workspaceStride : nullptr);
+      operands += program.steps[i].operands.size();
+    }
   });
 }
 

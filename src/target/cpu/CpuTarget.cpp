@@ -55,6 +55,12 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
+/// Whether vectors of the target's width have an instruction for products of bytes.
+bool hasDotProducts(const Target &target) {
+  StringRef feature = target.machine().vectorBytes >= 64 ? "avx512vnni" : "avxvnni";
+  return llvm::is_contained(target.needs().features, feature);
+}
+
 void addTilePasses(OpPassManager &manager, const Target &target) {
   CpuWalkRowsPassOptions walk;
   walk.rows = rowsOfWalk(target.machine().vectorRegisters);
@@ -64,6 +70,7 @@ void addTilePasses(OpPassManager &manager, const Target &target) {
   manager.addNestedPass<func::FuncOp>(createCpuShareJoinsPass());
   CpuVectorizeStepsPassOptions steps;
   steps.vectorBytes = target.machine().vectorBytes;
+  steps.dotProducts = hasDotProducts(target);
   manager.addNestedPass<func::FuncOp>(createCpuVectorizeStepsPass(steps));
   manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
 }

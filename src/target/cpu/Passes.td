@@ -40,7 +40,9 @@ def CpuShareJoinsPass : Pass<"cpu-share-joins", "::mlir::func::FuncOp"> {
 def CpuVectorizeStepsPass : Pass<"cpu-vectorize-steps", "::mlir::func::FuncOp"> {
   let summary = "writes what loops do step by step as vectors";
   let options = [
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
+    Option<"dotProducts", "dot-products", "bool", "false",
+           "whether the processor sums four products of bytes at a time">
   ];
 }
 

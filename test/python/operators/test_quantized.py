@@ -374,6 +374,35 @@ def test_products_of_nothing_are_0_whatever_the_scale(tmp_path):
     assert found.tolist() == [[9, 9, 9]]
 
 
+def test_a_bias_of_all_32_bits_does_not_wrap_beside_sums_of_any_size(tmp_path):
+    """Of a product of two inputs nobody knows how large it is."""
+    feeds = {"a": np.full((1, 100), 255, np.uint8), "b": np.full((100, 1), 255, np.uint8)}
+    node, info = helper.make_node, helper.make_tensor_value_info
+    constants = {
+        "scale": np.float32(0.5), "zero": np.uint8(0),
+        "bias": np.array([2**31 - 1], np.int32), "bias_scale": np.float32(0.25),
+    }  # fmt: skip
+    graph = helper.make_graph(
+        [
+            node("DequantizeLinear", ["a", "scale", "zero"], ["a_float"]),
+            node("DequantizeLinear", ["b", "scale", "zero"], ["b_float"]),
+            node("MatMul", ["a_float", "b_float"], ["product"]),
+            node("DequantizeLinear", ["bias", "bias_scale"], ["bias_float"]),
+            node("Add", ["product", "bias_float"], ["y"]),
+        ],
+        "biased",
+        [info(name, onnx.TensorProto.UINT8, array.shape) for name, array in feeds.items()],
+        [info("y", onnx.TensorProto.FLOAT, None)],
+        [
+            onnx.numpy_helper.from_array(np.asarray(array), name)
+            for name, array in constants.items()
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    (found,) = ours(tmp_path, model, feeds)
+    assert found == np.float32(100 * 255 * 255 * 0.25 + (2**31 - 1) * 0.25)
+
+
 def test_the_largest_of_negative_scale_is_the_least_integer(tmp_path):
     bytes_ = np.arange(16, dtype=np.uint8).reshape(1, 1, 4, 4)
     numbers = {"bytes": bytes_, "x_scale": np.float32(-1), "x_zero": np.uint8(8)}

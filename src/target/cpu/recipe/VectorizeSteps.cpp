@@ -8,17 +8,21 @@
 //                   scf.for { vector.transfer_read ; math.tanh ; vector.transfer_write } }
 //
 // Weights that lie along the columns are added up in tiles of registers; those that lie along the
-// sums, four rows at a time along vectors.
+// sums, four rows at a time along vectors; products of bytes are summed as such (ByteSteps.h).
+// States of a step that are functions of the same gates are computed together.
 //
 // Why: a step depends on the one before, so that a recipe, which speaks of stages side by side, has
 // no loops to say of them; their insides are vectors all the same.
 // When it hurts: never; what has no long rows of known size stays as it is.
 #include "target/cpu/Passes.h"
+#include "target/cpu/recipe/ByteSteps.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/Rewriting.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -41,13 +45,15 @@ constexpr int64_t kMostSharing = 8;
 constexpr int64_t kMostAtOnce = 16;
 /// Vectors that a function of elements is computed in at a time.
 constexpr int64_t kVectors = 4;
+/// Functions of the same elements that are computed together.
+constexpr int64_t kMostTogether = 4;
 
 struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeStepsPass> {
   using CpuVectorizeStepsPassBase::CpuVectorizeStepsPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, scf::SCFDialect, tensor::TensorDialect,
-                    vector::VectorDialect>();
+    registry.insert<affine::AffineDialect, LLVM::LLVMDialect, scf::SCFDialect,
+                    tensor::TensorDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
@@ -79,6 +85,8 @@ struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeSteps
 
 private:
   void rewrite(RewriterBase &rewriter, linalg::GenericOp op) const {
+    if (multiplyBytes(rewriter, op, {vectorBytes, dotProducts}))
+      return;
     readSlices(rewriter, op);
     if (!readsPlainly(op))
       return;
@@ -206,8 +214,28 @@ private:
   void cutIntoVectors(RewriterBase &rewriter, linalg::GenericOp op) const {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges(), sizes(ranges.size(), 1);
     sizes.back() = vectorLength(ranges.back(), lanesOf(op), kVectors);
-    if (sizes.back() != 0)
-      tiled(rewriter, op, sizes);
+    if (sizes.back() == 0)
+      return;
+    std::optional<int64_t> together = dimComputedTogether(op);
+    if (!together)
+      return void(tiled(rewriter, op, sizes));
+    // As the innermost loop, written out: what its points have in common is computed once.
+    FusedTile tile = tiled(rewriter, op, sizes, *together);
+    (void)loopUnrollByFactor(cast<scf::ForOp>(tile.loops.back()), ranges[*together]);
+  }
+
+  /// A short dimension of the result along which most of what is read stays the same, as the states
+  /// of a cell do.
+  static std::optional<int64_t> dimComputedTogether(linalg::GenericOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    for (auto [dim, range] : llvm::enumerate(ArrayRef(ranges).drop_back())) {
+      auto reads = llvm::count_if(ArrayRef(maps).drop_back(),
+                                  [&](AffineMap map) { return map.isFunctionOfDim(dim); });
+      if (range > 1 && range <= kMostTogether && 2 * reads < op.getNumDpsInputs())
+        return dim;
+    }
+    return std::nullopt;
   }
 
   /// Tiles of results stay in registers while one product after the other is added to them.

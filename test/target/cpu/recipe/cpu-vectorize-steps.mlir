@@ -1,4 +1,4 @@
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-vectorize-steps{vector-bytes=32}))' --split-input-file %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-vectorize-steps{vector-bytes=32},cse))' --split-input-file %s | FileCheck %s
 
 // Before: steps of a recurrent layer, each a product with weights and a function of elements, in which a gate is read at
 // a constant index. After: sums of four rows at a time along vectors, and the function of vectors.
@@ -135,4 +135,36 @@ func.func @columns(%first: tensor<3x16xf32>, %w: tensor<16x16xf32>, %count: inde
     scf.yield %z, %m : tensor<3x16xf32>, tensor<f32>
   }
   return %last, %bound : tensor<3x16xf32>, tensor<f32>
+}
+
+// -----
+
+// Two states that are functions of the same gates are computed together, and so a gate's function once.
+// CHECK-LABEL: func.func @together
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: math.tanh
+// CHECK-NOT: math.tanh
+// CHECK-NOT: linalg.generic
+// CHECK: return
+#gate = affine_map<(d0, d1) -> (d1)>
+#states = affine_map<(d0, d1) -> (d0, d1)>
+func.func @together(%gates: tensor<16xf32>, %first: tensor<2x16xf32>, %count: index) -> tensor<2x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<2x16xf32>
+  %last = scf.for %i = %c0 to %count step %c1 iter_args(%h = %first) -> (tensor<2x16xf32>) {
+    %z = linalg.generic {indexing_maps = [#gate, #states], iterator_types = ["parallel", "parallel"]} ins(%gates : tensor<16xf32>) outs(%e : tensor<2x16xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %t = math.tanh %a : f32
+      %x = math.exp %t : f32
+      %s = linalg.index 0 : index
+      %is = arith.cmpi eq, %s, %c0 : index
+      %y = arith.select %is, %t, %x : f32
+      linalg.yield %y : f32
+    } -> tensor<2x16xf32>
+    %next = linalg.copy ins(%z : tensor<2x16xf32>) outs(%h : tensor<2x16xf32>) -> tensor<2x16xf32>
+    scf.yield %next : tensor<2x16xf32>
+  }
+  return %last : tensor<2x16xf32>
 }

@@ -133,8 +133,7 @@ void importDequantize(NodeContext &c) {
   }));
 }
 
-/// Of numbers from `least` to `greatest`; the range is made to include 0.
-static Value scaleOfRange(ScalarMath &m, Value least, Value greatest) {
+Value scaleOfRange(ScalarMath &m, Value least, Value greatest) {
   Value zero = m.number(least, 0);
   Value range = m.sub(m.max(greatest, zero), m.min(least, zero));
   // Zeros alone have no range.
@@ -142,18 +141,9 @@ static Value scaleOfRange(ScalarMath &m, Value least, Value greatest) {
   return m.select(isEmpty, m.number(least, 1), m.div(range, m.number(least, 255)));
 }
 
-static Value zeroPointOfRange(ScalarMath &m, Value least, Value scale, Type byte) {
+Value zeroPointOfRange(ScalarMath &m, Value least, Value scale, Type byte) {
   Value zero = m.number(least, 0);
   return quantized(m, m.div(m.sub(zero, m.min(least, zero)), scale), nullptr, byte);
-}
-
-Value throughByte(ScalarMath &m, Value number, Value least, Value greatest) {
-  Type byte = IntegerType::get(number.getContext(), 8, IntegerType::Unsigned);
-  Value scale = scaleOfRange(m, least, greatest);
-  Value zeroPoint = zeroPointOfRange(m, least, scale, byte);
-  Value stored = quantized(m, m.div(number, scale), zeroPoint, byte);
-  Type type = number.getType();
-  return m.mul(m.sub(m.convert(stored, type), m.convert(zeroPoint, type)), scale);
 }
 
 DynamicallyQuantized dynamicallyQuantized(NodeContext &c, Value x) {

@@ -14,9 +14,9 @@ struct DynamicallyQuantized {
   mlir::Value numbers, scale, zeroPoint;
 };
 DynamicallyQuantized dynamicallyQuantized(NodeContext &c, mlir::Value x);
-/// A number of a tensor as what remains of it in a byte, with scale and zero point of the tensor's
-/// range.
-mlir::Value throughByte(ScalarMath &m, mlir::Value number, mlir::Value least, mlir::Value greatest);
+/// Of unsigned bytes for numbers from `least` to `greatest`; the range is made to include 0.
+mlir::Value scaleOfRange(ScalarMath &m, mlir::Value least, mlir::Value greatest);
+mlir::Value zeroPointOfRange(ScalarMath &m, mlir::Value least, mlir::Value scale, mlir::Type byte);
 
 /// A factor of bytes and its zero point, which is null where that is 0.
 struct ByteFactor {

@@ -4,6 +4,7 @@
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
+#include "frontend/onnx/import/ops/sequences/ByteWeights.h"
 #include "frontend/onnx/import/ops/sequences/Recurrence.h"
 #include "frontend/onnx/import/ops/sequences/RecurrentCells.h"
 #include "runtime/system/Text.h"
@@ -39,6 +40,11 @@ public:
     directions = direction == "bidirectional" ? 2 : 1;
     startsAtEnd = direction == "reverse";
     check();
+    if (hasBytes) {
+      inputBytes = dynamicallyQuantized(c, input);
+      inputWeights = readByteWeights(c, 1, 8, wide);
+      stateWeights = readByteWeights(c, 2, 10, wide);
+    }
     cells.emplace(c, cell, batch, hidden, directions, hasBytes);
     c.requireNonNegative(steps - 1, "number of steps less 1");
     if (c.has(4)) {
@@ -49,19 +55,23 @@ public:
   }
 
   void run() {
-    SmallVector<Value> outputs, last[2];
+    SmallVector<Value> gates, states, outputs, last[2];
+    auto isReverse = [&](int64_t direction) { return startsAtEnd || direction == 1; };
+    // Recurrences follow each other, with nothing in between: then they run side by side.
+    for (int64_t i = 0; i < directions; ++i)
+      gates.push_back(inputGates(i, isReverse(i)));
+    for (int64_t i = 0; i < directions; ++i)
+      states.push_back(statesOf(i, isReverse(i), gates[i]));
     for (int64_t i = 0; i < directions; ++i) {
-      bool isReverse = startsAtEnd || i == 1;
-      Value states = statesOf(i, isReverse);
       SymbolicShape lastState{c.dim(1), c.dim(1), batch, hidden}, state = lastState;
       state[0] = steps;
-      Value all = part(states, {c.dim(0), c.dim(0), c.dim(0), c.dim(0)}, state);
+      Value all = part(states[i], {c.dim(0), c.dim(0), c.dim(0), c.dim(0)}, state);
       all = c.reshape(all, {steps, batch, hidden});
-      if (isReverse)
+      if (isReverse(i))
         all = reversed(all);
       outputs.push_back(c.reshape(withoutPadding(all), {steps, c.dim(1), batch, hidden}));
       for (int64_t s = 0; s < cell.states; ++s) {
-        Value final = part(states, {steps - 1, c.dim(s), c.dim(0), c.dim(0)}, lastState);
+        Value final = part(states[i], {steps - 1, c.dim(s), c.dim(0), c.dim(0)}, lastState);
         last[s].push_back(c.reshape(final, {c.dim(1), batch, hidden}));
       }
     }
@@ -77,33 +87,6 @@ private:
   Value floats(size_t i) {
     c.checkSameType(0, i);
     return c.cast(c.input(i, Accepts::Floats), wide);
-  }
-  /// Input 1 or 2: [directions, gates * hidden, what it is multiplied with].
-  Value weights(size_t i) {
-    if (!hasBytes)
-      return floats(i);
-    size_t scaleAt = i == 1 ? 8 : 10, zeroAt = scaleAt + 1;
-    SmallVector<Value> inputs{c.input(i, Accepts::Integers), perGate(scaleAt)};
-    if (c.has(zeroAt)) {
-      c.checkSameType(i, zeroAt);
-      inputs.push_back(perGate(zeroAt));
-    }
-    Value numbers = c.map(inputs, [&](ScalarMath &m, ValueRange x) {
-      Value number = m.convert(x[0], wide);
-      if (x.size() > 2)
-        number = m.sub(number, m.convert(x[2], wide));
-      return m.mul(number, m.convert(x[1], wide));
-    });
-    return c.transpose(numbers, {0, 2, 1});
-  }
-  /// A scale or zero point for each direction, or for each of its columns.
-  Value perGate(size_t i) {
-    AffineExpr columns = c.rank(i) == 1 ? c.dim(1) : hidden * cell.gates;
-    if (c.rank(i) == 1)
-      expectShape(i, {c.dim(directions)});
-    else
-      expectShape(i, {c.dim(directions), columns});
-    return c.reshape(c.input(i), {c.dim(directions), c.dim(1), columns});
   }
   /// Exchanges the first two dimensions where the batch comes first.
   Value ordered(Value x) { return batchFirst ? c.transpose(x, {1, 0, 2}) : x; }
@@ -158,6 +141,10 @@ private:
     shape[0] = c.dim(1);
     return c.reshape(part(x, starts, shape), ArrayRef<AffineExpr>(shape).drop_front());
   }
+  ByteWeights ofDirection(const ByteWeights &all, int64_t direction) {
+    auto part = [&](Value x) { return x ? ofDirection(x, direction) : x; };
+    return {part(all.numbers), part(all.sums), part(all.scales), part(all.zeroPoints)};
+  }
   Value reversed(Value x) {
     SymbolicShape shape = shapeOf(x), starts(shape.size(), c.dim(0));
     SmallVector<int64_t> order(shape.size(), 1);
@@ -207,18 +194,38 @@ private:
     return part(all, {c.dim(first), c.dim(0)}, {c.dim(gates), hidden});
   }
 
+  /// [steps, batch, gates, hidden]: the products of the inputs of all steps.
+  Value inputProducts(int64_t direction, bool isReverse) {
+    SymbolicShape shape{steps, batch, c.dim(cell.gates), hidden};
+    if (!hasBytes)
+      return c.reshape(contract(c, isReverse ? reversed(input) : input,
+                                ofDirection(floats(1), direction), "tbi", "gi", "tbg"),
+                       shape);
+    Value x = isReverse ? reversed(inputBytes.numbers) : inputBytes.numbers;
+    ByteWeights w = ofDirection(inputWeights, direction);
+    Type exact = c.builder.getI32Type();
+    Value products = contract(c, x, w.numbers, "tbi", "ig", "tbg", exact);
+    SmallVector<Value> values{c.reshape(products, shape), inputBytes.scale, inputBytes.zeroPoint,
+                              perGate(w.sums), perGate(w.scales)};
+    if (w.zeroPoints) {
+      Value sums = c.reduce(hr::ReduceKind::Sum, c.cast(x, exact), {2}, false);
+      values.append({perGate(w.zeroPoints), c.reshape(sums, {steps, batch, c.dim(1), c.dim(1)})});
+    }
+    return c.map(values, [](ScalarMath &m, ValueRange v) {
+      ByteSum sum{v[0], v[1], v[2], v[3], v[4], nullptr, nullptr};
+      if (v.size() > 5)
+        std::tie(sum.zeroPoints, sum.factor) = std::tuple(v[5], v[6]);
+      return numberOfSum(m, sum);
+    });
+  }
+  /// A number for each column, by gates.
+  Value perGate(Value columns) {
+    return columns ? c.reshape(columns, {c.dim(cell.gates), hidden}) : columns;
+  }
+
   /// [steps, batch, gates, hidden]: what the inputs and biases give, of all steps at once.
   Value inputGates(int64_t direction, bool isReverse) {
-    Value x = isReverse ? reversed(input) : input;
-    if (hasBytes) {
-      Value least = c.reduce(hr::ReduceKind::Min, input, {0, 1, 2}, false);
-      Value greatest = c.reduce(hr::ReduceKind::Max, input, {0, 1, 2}, false);
-      x = c.map({x, least, greatest},
-                [](ScalarMath &m, ValueRange v) { return throughByte(m, v[0], v[1], v[2]); });
-    }
-    Value w = ofDirection(weights(1), direction);
-    Value product = contract(c, x, w, "tbi", "gi", "tbg");
-    Value gates = c.reshape(product, {steps, batch, c.dim(cell.gates), hidden});
+    Value gates = inputProducts(direction, isReverse);
     if (!c.has(3))
       return gates;
     Value first = biasPart(direction, 0, cell.gates),
@@ -235,31 +242,47 @@ private:
     return c.map({gates, bias}, [](ScalarMath &m, ValueRange v) { return m.add(v[0], v[1]); });
   }
 
-  Value statesOf(int64_t direction, bool isReverse) {
-    SmallVector<Value> sequences{inputGates(direction, isReverse)}, constants;
+  /// Of each gate, what one element of the state gives to all: steps read them in that order.
+  Value recurrentWeights(int64_t direction) {
+    if (hasBytes)
+      return besideEachOther(c, ofDirection(stateWeights.numbers, direction), cell.gates);
+    return c.transpose(
+        c.reshape(ofDirection(floats(2), direction), {c.dim(cell.gates), hidden, hidden}),
+        {0, 2, 1});
+  }
+
+  Value statesOf(int64_t direction, bool isReverse, Value gates) {
+    SmallVector<Value> sequences{gates}, constants;
     if (lengths)
       sequences.push_back(stepNumbers(isReverse));
-    // Of each gate, what one element of the state gives to all: steps read them in that order.
-    constants.push_back(c.transpose(
-        c.reshape(ofDirection(weights(2), direction), {c.dim(cell.gates), hidden, hidden}),
-        {0, 2, 1}));
-    if (lengths)
-      constants.push_back(lengths);
-    if (cell.gates == 4 && c.has(7))
-      constants.push_back(c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden}));
-    if (cells->isLinearBeforeReset() && c.has(3))
-      constants.push_back(c.reshape(biasPart(direction, 5, 1), {hidden}));
-    size_t lengthsAt = 1, extraAt = lengths ? 2 : 1;
+    auto give = [&](Value constant) {
+      if (constant)
+        constants.push_back(constant);
+      return constant ? std::optional(constants.size() - 1) : std::nullopt;
+    };
+    ByteWeights bytes = ofDirection(stateWeights, direction);
+    auto weightsAt = give(recurrentWeights(direction)), lengthsAt = give(lengths);
+    auto extraAt = give(extraConstant(direction)), sumsAt = give(perGate(bytes.sums));
+    auto scalesAt = give(perGate(bytes.scales)), zeroPointsAt = give(perGate(bytes.zeroPoints));
     return writeRecurrence(
         c, sequences, initialState(direction), constants, [&](const RecurrenceStep &step) {
-          Value extra = step.weights.size() > extraAt ? step.weights[extraAt] : Value();
-          CellStep now{step.state, step.now[0], step.weights[0], extra, direction};
+          auto given = [&](std::optional<size_t> at) { return at ? step.weights[*at] : Value(); };
+          CellStep now{step.state, step.now[0], {}, given(extraAt), direction};
+          now.recurrent = {given(weightsAt), given(sumsAt), given(scalesAt), given(zeroPointsAt)};
           if (lengths) {
             now.number = step.now[1];
-            now.lengths = step.weights[lengthsAt];
+            now.lengths = given(lengthsAt);
           }
           return cells->next(now);
         });
+  }
+  /// The peepholes of an LSTM, or the bias that a GRU resets; null where there are none.
+  Value extraConstant(int64_t direction) {
+    if (cell.gates == 4 && c.has(7))
+      return c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden});
+    if (cells->isLinearBeforeReset() && c.has(3))
+      return c.reshape(biasPart(direction, 5, 1), {hidden});
+    return nullptr;
   }
 
   NodeContext &c;
@@ -272,6 +295,8 @@ private:
   bool batchFirst = false, startsAtEnd = false;
   std::optional<CellWriter> cells;
   Value lengths; // null where all sequences are as long
+  DynamicallyQuantized inputBytes;
+  ByteWeights inputWeights, stateWeights; // of all directions, where they are of bytes
 };
 
 } // namespace

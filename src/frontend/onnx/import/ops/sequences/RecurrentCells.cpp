@@ -31,29 +31,69 @@ Value CellWriter::activated(ScalarMath &m, int64_t direction, size_t function, V
 
 /// [batch, gates, hidden]: the state's part of the gates.
 Value CellWriter::stateGates(const CellStep &step) {
-  SmallVector<AffineExpr> d = dimensions(c, 0, 4);
-  Read state{step.state, {c.dim(0), d[0], d[3]}};
   if (hasBytes)
-    state = {roundedState(step), {d[0], d[3]}};
-  Compute compute{{batch, c.dim(cell.gates), hidden, hidden},
-                  1,
-                  hr::ReduceKind::Sum,
-                  {state, {step.recurrent, {d[1], d[3], d[2]}}},
-                  {}};
+    return byteGates(step);
+  SmallVector<AffineExpr> d = dimensions(c, 0, 4);
+  Compute compute{
+      {batch, c.dim(cell.gates), hidden, hidden},
+      1,
+      hr::ReduceKind::Sum,
+      {{step.state, {c.dim(0), d[0], d[3]}}, {step.recurrent.numbers, {d[1], d[3], d[2]}}},
+      {}};
   return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
 }
 
-/// [batch, hidden]: what remains of the state in bytes.
-Value CellWriter::roundedState(const CellStep &step) {
-  SmallVector<AffineExpr> d = dimensions(c, 0, 2);
+/// The same of the state in bytes of its own range.
+Value CellWriter::byteGates(const CellStep &step) {
+  const ByteWeights &weights = step.recurrent;
+  SmallVector<AffineExpr> d = dimensions(c, 0, 5);
   Read state{step.state, {c.dim(0), d[0], d[1]}};
-  auto bound = [&](hr::ReduceKind kind) {
-    return writeCompute(c, {{batch, hidden}, 2, kind, {state}, {}},
-                        [](PointMath &m) { return m.read(0); });
+  auto bound = [&](hr::ReduceKind kind) -> Read {
+    Compute all{{batch, hidden}, 2, kind, {state}, {}};
+    return {writeCompute(c, all, [](PointMath &m) { return m.read(0); }), {}};
   };
-  Value least = bound(hr::ReduceKind::Min), greatest = bound(hr::ReduceKind::Max);
-  return writeCompute(c, {{batch, hidden}, 0, {}, {state, {least, {}}, {greatest, {}}}, {}},
-                      [](PointMath &m) { return throughByte(m, m.read(0), m.read(1), m.read(2)); });
+  Type byte = c.builder.getIntegerType(8, /*isSigned=*/false), wide = c.builder.getI32Type();
+  Read least = bound(hr::ReduceKind::Min), greatest = bound(hr::ReduceKind::Max);
+  Read scale{writeCompute(c, {{}, 0, {}, {least, greatest}, {}},
+                          [](PointMath &m) { return scaleOfRange(m, m.read(0), m.read(1)); }),
+             {}};
+  Read zeroPoint{
+      writeCompute(c, {{}, 0, {}, {least, scale}, {}},
+                   [&](PointMath &m) { return zeroPointOfRange(m, m.read(0), m.read(1), byte); }),
+      {}};
+  Value numbers =
+      writeCompute(c, {{batch, hidden}, 0, {}, {state, scale, zeroPoint}, {}}, [&](PointMath &m) {
+        return quantized(m, m.div(m.read(0), m.read(1)), m.read(2), byte);
+      });
+
+  SymbolicShape beside = shapeOf(weights.numbers); // [groups of terms, gates, hidden, terms]
+  Compute product{{batch, c.dim(cell.gates), hidden, beside[0], beside[3]},
+                  2,
+                  hr::ReduceKind::Sum,
+                  {{numbers, {d[0], d[3] * *constantValue(beside[3]) + d[4]}},
+                   {weights.numbers, {d[3], d[1], d[2], d[4]}}},
+                  {}};
+  Value products = writeCompute(c, product, [&](PointMath &m) {
+    return m.mul(m.convert(m.read(0), wide), m.convert(m.read(1), wide));
+  });
+  Compute gates{{batch, c.dim(cell.gates), hidden}, 0, {}, {}, {}};
+  gates.reads = {{products, {d[0], d[1], d[2]}},
+                 scale,
+                 zeroPoint,
+                 {weights.sums, {d[1], d[2]}},
+                 {weights.scales, {d[1], d[2]}}};
+  if (weights.zeroPoints) {
+    Compute rows{{batch, hidden}, 1, hr::ReduceKind::Sum, {{numbers, {d[0], d[1]}}}, {}};
+    Value sums = writeCompute(c, rows, [&](PointMath &m) { return m.convert(m.read(0), wide); });
+    gates.reads.push_back({weights.zeroPoints, {d[1], d[2]}});
+    gates.reads.push_back({sums, {d[0]}});
+  }
+  return writeCompute(c, gates, [&](PointMath &m) {
+    ByteSum sum{m.read(0), m.read(1), m.read(2), m.read(3), m.read(4), nullptr, nullptr};
+    if (weights.zeroPoints)
+      std::tie(sum.zeroPoints, sum.factor) = std::tuple(m.read(5), m.read(6));
+    return numberOfSum(m, sum);
+  });
 }
 
 /// A compute over [states, batch, hidden] whose first reads are what inputs give to each gate,
@@ -160,7 +200,7 @@ Value CellWriter::resetProduct(const CellStep &step, Value fromState) {
     return m.mul(open, m.read(2));
   });
   Compute product{{batch, hidden, hidden}, 1, hr::ReduceKind::Sum, {}, {}};
-  product.reads = {{kept, {d[0], d[2]}}, {step.recurrent, {c.dim(2), d[2], d[1]}}};
+  product.reads = {{kept, {d[0], d[2]}}, {step.recurrent.numbers, {c.dim(2), d[2], d[1]}}};
   return writeCompute(c, product, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
 }
 

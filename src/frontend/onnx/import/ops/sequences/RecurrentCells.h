@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/common/Compute.h"
+#include "frontend/onnx/import/ops/sequences/ByteWeights.h"
 #include "frontend/onnx/import/ops/sequences/RecurrentActivations.h"
 
 namespace headrace::onnx {
@@ -16,7 +17,9 @@ extern const Cell kRnn, kGru, kLstm;
 /// The values of a step in the body of the recurrence. Gates hold what the inputs give, `state`
 /// what the last step left. `extra`: the peepholes of an LSTM, or the bias that a GRU resets.
 struct CellStep {
-  mlir::Value state, gates, recurrent, extra;
+  mlir::Value state, gates;
+  ByteWeights recurrent; // numbers alone where they are no bytes
+  mlir::Value extra;
   int64_t direction;
   mlir::Value number = {}, lengths = {};
 };
@@ -34,7 +37,7 @@ public:
 private:
   mlir::Value activated(ScalarMath &m, int64_t direction, size_t function, mlir::Value x) const;
   mlir::Value stateGates(const CellStep &step);
-  mlir::Value roundedState(const CellStep &step);
+  mlir::Value byteGates(const CellStep &step);
   Compute overStates(const CellStep &step, mlir::Value stateGates);
   mlir::Value gate(PointMath &m, int64_t i) const;
   mlir::Value state(PointMath &m, int64_t i) const;

@@ -1,0 +1,24 @@
+// Sums of products of bytes in loops that run step by step, as vectors.
+#pragma once
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace headrace {
+
+/// Vectors of a processor for products of bytes.
+struct ByteVectors {
+  int64_t bytes;
+  bool hasDotProducts; // vpdpbusd; else vpmaddwd on 16-bit numbers
+};
+
+/// Rewrites a sum of products of unsigned by signed bytes; false where it is none, or its columns
+/// are no multiple of a vector's. Weights have four terms of a column beside each other:
+///
+///   %z = linalg.generic ins(%q, %w : tensor<8x256xi8>, tensor<64x4x256x4xi8>) outs(%zeros)
+///        // z[row, column...] += extui q[row, 4 k + i] * extsi w[k, column..., i]
+///   ->
+///   scf.for columns { scf.for rows { scf.for %k iter_args(%sums) {
+///     vector.transfer_read %q[row, 4 %k] ; vector.transfer_read %w[%k, column...] ; vpdpbusd } } }
+bool multiplyBytes(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op, ByteVectors vectors);
+
+} // namespace headrace
