@@ -184,7 +184,6 @@ void Planner::makeGroups() {
 
 void Planner::explainOthers() {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const onnx::Node &node = graph.nodes[i];
     if (inUnits.contains(i) || plan.movers.contains(i) || ofShapes.contains(i))
       plan.reasons.erase(i);
     else if (candidates.contains(i))

@@ -51,7 +51,7 @@ Program programOfOne() {
 ProgramNotes notesOn(const Program &program) {
   ProgramNotes notes;
   notes.before = {4, number(100), number(10), number(50)};
-  notes.steps.resize(program.steps.size(), {"elementwise", "vector 16", "", ""});
+  notes.steps.resize(program.steps.size(), {"elementwise", "vector 16", "", "", ""});
   return notes;
 }
 

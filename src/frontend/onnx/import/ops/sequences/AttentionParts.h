@@ -29,7 +29,7 @@ struct AttentionParts {
   /// The mask of keys that are seen (booleans), and the bias of scores; both may be null
   /// and broadcast to [batch, heads, queries, keys].
   mlir::Value allowed = {}, bias = {};
-  KeyWindow window;
+  KeyWindow window = {};
   double scale = 1, softcap = 0;
   /// Null: the queries' type.
   mlir::Type softmaxType;
