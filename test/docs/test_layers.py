@@ -13,7 +13,7 @@ KNOWS = {
     component: set(re.findall(r"`([\w/-]+)`", known))
     for component, known in ROW.findall((ROOT / "ARCHITECTURE.md").read_text())
 }
-MLIR = re.compile(r"(mlir|llvm|lld)/")
+MLIR = re.compile(r"(mlir|llvm|clang|lld)/")
 
 
 def component_of(path: str) -> str | None:
