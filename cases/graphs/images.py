@@ -97,6 +97,22 @@ def roi_align(b: Builder) -> Value:
     )  # fmt: skip
 
 
+def max_roi_pool(b: Builder) -> Value:
+    if b.opset >= 22:
+        raise Skip("ONNX Runtime has an older version alone")
+    outer, sizes = image(b, 2)
+    x = b.pick(FLOATS[:1], dims=[b.integer(1, 2), outer[1], *sizes], calm=True)
+    count = b.integer(1, 3)
+    places = b.random.integers(0, x.shape[0], (count, 1))
+    first = b.random.integers(0, 2, (count, 2))
+    last = first + b.random.integers(0, 4, (count, 2))
+    rois = b.tensor(np.concatenate([places, first, last], 1).astype(np.float32))
+    pooled = [b.integer(1, 3), b.integer(1, 3)]
+    return b.node(
+        "MaxRoiPool", [x, rois], x.dtype, [count, x.dims[1], *pooled], x.range, pooled_shape=pooled
+    )
+
+
 def filter_of(b: Builder, x: Value, dims) -> Value:
     return b.pick([x.dtype], dims=dims, low=-8, high=8)
 
@@ -204,6 +220,7 @@ IMAGES = {
     "GridSample": grid_sample,
     "AffineGrid": affine_grid,
     "RoiAlign": roi_align,
+    "MaxRoiPool": max_roi_pool,
     "ConvTranspose": conv_transpose,
     "DeformConv": deform_conv,
     "Col2Im": col2im,

@@ -228,6 +228,7 @@ def normalization_cases() -> list[Case]:
         one("BatchNormalization", image, *statistics, constants=(1, 2, 3, 4)),
         one("BatchNormalization", image, *statistics, epsilon=0.1, opset=9, label="run time"),
         one("BatchNormalization", normal(3, 4), *statistics, label="rank 2"),
+        one("BatchNormalization", image, *(normal(4, 5, 3, seed=s) for s in (1, 2, 3)), positive(4, 5, 3), spatial=0, opset=7, label="of positions"),
         one("LayerNormalization", normal(2, 3, 8), normal(8), normal(8, seed=1)),
         one("LayerNormalization", normal(2, 3, 8) + 10, normal(8), label="no bias"),
         one("LayerNormalization", normal(2, 3, 8), normal(3, 8), normal(3, 8, seed=1), axis=1, epsilon=1e-2, label="axis 1"),
@@ -272,6 +273,12 @@ def reduction_cases() -> list[Case]:
         one("ReduceSum", whole(3, 4), ints(0), constants=(1,), label="int"),
         one("ReduceMax", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
         one("ReduceMean", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
+        one("ReduceL1", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
+        one("ReduceL2", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
+        one("ReduceSumSquare", whole(3, 4, dtype=np.int32), opset=11, axes=[1], label="int"),
+        one(
+            "ReduceLogSum", np.abs(whole(3, 4, dtype=np.int32)) + 1, opset=11, axes=[1], label="int"
+        ),
         one("ReduceSum", normal(2, 0), ints(1), constants=(1,), label="nothing"),
     ]
     cases += [

@@ -126,6 +126,8 @@ def sampling_cases() -> list[Case]:
             )
         )  # fmt: skip
     cases.append(one("RoiAlign", x, rois, ints(0, 1, 1), output_height=3, opset=10, label="old"))
+    pooled = f32([0, 0, 0, 3, 4], [1, 0.5, 1.2, 2.5, 3.9], [1, 2, 3, 90, 80])
+    cases.append(one("MaxRoiPool", x, pooled, pooled_shape=[2, 3], spatial_scale=0.9, opset=7))
     return cases
 
 

@@ -169,6 +169,9 @@ def clamp(c: Context, x: Tensor, low: Any = None, high: Any = None, **named: Any
     low, high = named.get("min", low), named.get("max", high)
     if c.node.target.overloadpacket.__name__ == "clamp_max":
         low, high = None, low if high is None else high
+    if c.differentiates and isinstance(low, Tensor) and isinstance(high, Tensor):
+        # A lower bound that is the upper one, too, has no gradient.
+        low = c.select(c.map("less", low, high), low, c.builder.detach(low), c.dtype)
     for bound, extremum, beyond in ((low, "max", "less"), (high, "min", "greater")):
         if bound is not None:
             x = within(c, x, bound, extremum, beyond)
@@ -183,6 +186,17 @@ def within(c: Context, x: Tensor, bound: Any, extremum: str, beyond: str) -> Ten
     if isinstance(bound, Tensor) and c.value.is_floating_point():
         takes_bound = c.map("or", takes_bound, c.map("is_nan", bound, dtype=c.dtype))
     return c.select(takes_bound, bound, x, c.dtype)
+
+
+@aten("logit")
+def logit(c: Context, x: Tensor, eps: float | None = None) -> Tensor:
+    """A difference of logarithms, whose gradient at 0 and 1 is infinite and not NaN."""
+    x = c.typed(x, c.dtype)
+    if eps is not None:
+        x = within(c, within(c, x, eps, "max", "less"), 1 - eps, "min", "greater")
+    x = c.widened(x)
+    logarithms = c.map("log", x), c.map("log", c.map("sub", 1, x))
+    return c.cast(c.map("sub", *logarithms), c.dtype)
 
 
 @aten("hardtanh")

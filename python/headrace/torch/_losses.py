@@ -50,15 +50,35 @@ def nll_loss(
     return finish(c, losses, reduction), total
 
 
+def slope_of_the_sure(c: Context, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """
+    Where x is all but 0 or 1 PyTorch divides by a small number instead of x (1 - x): whether it is, and a line through
+    0 with that slope.
+    """
+    dtype, least = c.builder.dtype(x), 9.999999960041972e-13  # 1e-12 in single precision
+    x, target = c.widened(x), c.widened(target)
+    here, wanted = c.builder.detach(x), c.builder.detach(target)
+    is_sure = c.map("less", c.map("mul", here, c.map("sub", 1, here)), least)
+    slope = c.map("div", c.map("sub", here, wanted), least)
+    line = c.cast(c.map("mul", c.map("sub", x, here), slope), dtype)
+    return is_sure, c.select(is_sure, line, 0, dtype)
+
+
 @aten("binary_cross_entropy")
 def binary_cross_entropy(
     c: Context, x: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
 ) -> Tensor:
     """Logarithms are bounded by -100, as PyTorch bounds them."""
+    sure = slope_of_the_sure(c, x, target) if c.differentiates else None
+    if sure is not None:
+        is_sure, linear = sure
+        x = c.select(is_sure, c.builder.detach(x), x, c.builder.dtype(x))
     yes = c.map("max", c.map("log", x), -100)
     no = c.map("max", c.map("log", c.map("sub", 1, x)), -100)
     likely = c.map("add", c.map("mul", target, yes), c.map("mul", c.map("sub", 1, target), no))
     losses: Any = c.map("neg", likely)
+    if sure is not None:
+        losses = c.map("add", losses, linear)
     if weight is not None:
         losses = c.map("mul", losses, weight)
     return finish(c, losses, reduction)

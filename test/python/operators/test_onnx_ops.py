@@ -135,3 +135,23 @@ def test_operators_as_of_the_newest_operator_set(tmp_path: Path) -> None:
         )
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(rest, np.mod(a, b))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_reductions_of_integers_by_functions_of_reals_round_towards_0(
+    tmp_path: Path, dtype
+) -> None:
+    """ONNX Runtime has few of these types."""
+    x = np.random.default_rng(1).integers(1, 30, (3, 20)).astype(dtype)
+    real = x.astype(np.float64)
+    expected = {
+        "ReduceL2": np.sqrt((real**2).sum(1)),
+        "ReduceLogSum": np.log(real.sum(1)),
+        "ReduceLogSumExp": np.log(np.exp(real).sum(1)),
+    }
+    for operator, reals in expected.items():
+        case = one(operator, x, opset=13, axes=[1], keepdims=0, label=np.dtype(dtype).name)
+        model = headrace.load(case.save(tmp_path))
+        for found in (model(x), model.reference(x)):
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, np.trunc(reals).astype(dtype))

@@ -9,6 +9,8 @@ import pytest
 from onnx import helper
 from onnx_peer import as_list, runtime_results
 
+from cases import graph_text
+
 
 def build(operator, feeds: dict, constants: dict, outputs: dict, opset=21, **attributes):
     """A model of one node whose inputs are given in order, as feeds or as constants; None is left out."""
@@ -360,6 +362,26 @@ def test_long_sums_of_two_computed_factors_do_not_wrap(tmp_path, zeros):
     (found,) = ours(tmp_path, model, {"a": a, "b": b})
     expected = 70001 * (255 - zeros[0]) * (254 - zeros[1]) / 2**20
     np.testing.assert_allclose(found, np.full((2, 3), expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["n", "h,w"])
+def test_long_sums_of_open_sizes_do_not_wrap(tmp_path, form):
+    """A range of one size bounds the sums or, where their length is a product, none does."""
+    last = "".join(
+        f" {flat} = Reshape({name}, {flat}_shape)" for name, flat in (("a", "af"), ("b", "bf"))
+    )
+    text = f"""m (uint8[2,{form}] a, uint8[{form},3] b) => (float y) {{
+        s = Constant<value = float {{0.0009765625}}>() p = Constant<value = uint8 {{7}}>()
+        q = Constant<value = uint8 {{9}}>()
+        af_shape = Constant<value = int64[2] {{2,-1}}>() bf_shape = Constant<value = int64[2] {{-1,3}}>()
+        {last} c = DequantizeLinear(af, s, p) d = DequantizeLinear(bf, s, q) y = MatMul(c, d) }}"""
+    model = hr.load(graph_text.write(tmp_path / "model.onnx", text))
+    for n in (50, 70_000, 100, 33_024, 33_026, 90_000):
+        sizes = (n,) if form == "n" else (n // 2, 2)
+        a, b = np.full((2, *sizes), 255, np.uint8), np.full((*sizes, 3), 254, np.uint8)
+        expected = np.full((2, 3), n * (255 - 7) * (254 - 9) / 2**20)
+        for found in (model(a, b), model.reference(a, b)):
+            np.testing.assert_allclose(found, expected, rtol=2e-6)
 
 
 def test_products_of_nothing_are_0_whatever_the_scale(tmp_path):

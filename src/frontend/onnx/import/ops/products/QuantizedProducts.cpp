@@ -88,6 +88,16 @@ static Value asMatrix(NodeContext &c, Value tensor, bool isRow) {
   return c.reshape(tensor, shape);
 }
 
+/// A product of matrices, less the dimensions that made one of a vector.
+static Value withoutAddedDims(NodeContext &c, Value product, int64_t lhsRank, int64_t rhsRank) {
+  SymbolicShape shape = shapeOf(product);
+  if (rhsRank == 1)
+    shape.pop_back();
+  if (lhsRank == 1)
+    shape.erase(shape.end() - (rhsRank == 1 ? 1 : 2));
+  return c.reshape(product, shape);
+}
+
 static Value productOf(NodeContext &c, Factor lhs, Factor rhs) {
   int64_t lhsRank = shapeOf(lhs.tensor).size(), rhsRank = shapeOf(rhs.tensor).size();
   Type i32 = c.builder.getI32Type();
@@ -106,12 +116,7 @@ static Value productOf(NodeContext &c, Factor lhs, Factor rhs) {
     result = c.map({result, both, count},
                    [](ScalarMath &m, ValueRange x) { return m.add(x[0], m.mul(x[1], x[2])); });
   }
-  SymbolicShape shape = shapeOf(result);
-  if (rhsRank == 1)
-    shape.pop_back();
-  if (lhsRank == 1)
-    shape.erase(shape.end() - (rhsRank == 1 ? 1 : 2));
-  return c.reshape(result, shape);
+  return withoutAddedDims(c, result, lhsRank, rhsRank);
 }
 
 static void checkIsList(NodeContext &c, size_t i) {
@@ -130,24 +135,57 @@ Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, siz
 /// Sums of more products of bytes, each less its zero point, may leave 32 bits.
 static constexpr int64_t mostTerms = std::numeric_limits<int32_t>::max() / (255 * 255);
 
-/// The product in 32 bits; one whose sums are too long for them is the sum of several in single
-/// precision.
-static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
+/// The dimensions with `size` before the last two.
+static SymbolicShape inFrontOfMatrices(SymbolicShape shape, AffineExpr size) {
+  shape.insert(shape.end() - 2, size);
+  return shape;
+}
+
+/// The product as the sum, in single precision, of products of so many terms each, and of what is
+/// left over.
+static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
+  int64_t lhsRank = shapeOf(lhs.tensor).size(), rhsRank = shapeOf(rhs.tensor).size();
+  lhs.tensor = asMatrix(c, lhs.tensor, true);
+  rhs.tensor = asMatrix(c, rhs.tensor, false);
   SymbolicShape left = shapeOf(lhs.tensor), right = shapeOf(rhs.tensor);
-  int64_t column = static_cast<int64_t>(left.size()) - 1;
-  int64_t row = std::max<int64_t>(static_cast<int64_t>(right.size()) - 2, 0);
-  int64_t terms = constantValue(left[column]).value_or(0);
-  if (terms <= mostTerms || !sameSize(left[column], right[row]))
-    return productOf(c, lhs, rhs);
-  Value total;
-  for (int64_t first = 0; first < terms; first += mostTerms) {
-    AffineExpr start = c.dim(first), size = c.dim(std::min(mostTerms, terms - first));
-    Value sums = productOf(c, {part(c, lhs.tensor, column, start, size), lhs.zeroPoint},
-                           {part(c, rhs.tensor, row, start, size), rhs.zeroPoint});
-    Value floats = c.cast(sums, Float32Type::get(c.context));
-    total = total ? add(c, total, floats) : floats;
-  }
-  return total;
+  int64_t column = left.size() - 1, row = right.size() - 2;
+  AffineExpr terms = left.back(), parts = terms.floorDiv(mostTerms), whole = parts * mostTerms;
+  auto piece = [&](AffineExpr start, AffineExpr size) {
+    return std::pair(part(c, lhs.tensor, column, start, size),
+                     part(c, rhs.tensor, row, start, size));
+  };
+  auto asFloats = [&](Value sums) { return c.cast(sums, Float32Type::get(c.context)); };
+
+  auto [leftRest, rightRest] = piece(whole, normalized(terms - whole));
+  Value rest = asFloats(productOf(c, {leftRest, lhs.zeroPoint}, {rightRest, rhs.zeroPoint}));
+
+  auto [leftWhole, rightWhole] = piece(c.dim(0), whole);
+  left.back() = parts;
+  left.push_back(c.dim(mostTerms));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, left.size()));
+  std::swap(order[column - 1], order[column]);
+  right[row] = c.dim(mostTerms);
+  auto besideParts = [&](Value zeroPoint) {
+    if (!zeroPoint || shapeOf(zeroPoint).size() < 3)
+      return zeroPoint;
+    return c.reshape(zeroPoint, inFrontOfMatrices(shapeOf(zeroPoint), c.dim(1)));
+  };
+  Value sums = productOf(
+      c, {c.transpose(c.reshape(leftWhole, left), order), besideParts(lhs.zeroPoint)},
+      {c.reshape(rightWhole, inFrontOfMatrices(right, parts)), besideParts(rhs.zeroPoint)});
+  int64_t rank = shapeOf(sums).size();
+  Value total = c.reduce(hr::ReduceKind::Sum, asFloats(sums), {rank - 3}, /*keepDims=*/false);
+  return withoutAddedDims(c, add(c, total, rest), lhsRank, rhsRank);
+}
+
+/// The product in 32 bits; one whose sums may be too long for them is made in parts. Sums of an
+/// open length are taken to be short enough, which is a guard, where a range of one size says so.
+static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
+  AffineExpr terms = shapeOf(lhs.tensor).back();
+  SymbolicShape right = shapeOf(rhs.tensor);
+  bool fits = sameSize(terms, right[right.size() < 2 ? 0 : right.size() - 2]);
+  return !fits || c.tryRequireNonNegative(mostTerms - terms) ? productOf(c, lhs, rhs)
+                                                             : productInParts(c, lhs, rhs);
 }
 
 Value unwrappedProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero) {

@@ -46,16 +46,21 @@ static bool isTraining(NodeContext &c) {
   return hasOutputs && c.node.getInt("is_test", 0) == 0;
 }
 
-/// Statistics of the batch for each channel, and the running ones with a part of them.
+/// Before version 9 an attribute may ask for statistics of each position of the image.
+static bool isPerChannel(NodeContext &c) { return c.node.getInt("spatial", 1) != 0; }
+
+/// Statistics of the batch for each channel or position, and the running ones with a part of them.
 static SmallVector<Value> trainedStatistics(NodeContext &c, ArrayRef<Value> operands) {
-  SmallVector<int64_t> others;
-  for (int64_t axis = 0; axis < c.rank(0); ++axis)
-    if (axis != 1)
-      others.push_back(axis);
+  SmallVector<int64_t> others{0};
+  SymbolicShape shape = c.shape(0);
+  if (isPerChannel(c)) {
+    llvm::append_range(others, llvm::seq<int64_t>(2, c.rank(0)));
+    shape.truncate(2);
+  }
+  shape.erase(shape.begin());
   Statistics found = statistics(c, operands[0], others);
   double momentum = c.node.getFloat("momentum", 0.9f);
-  SmallVector<Value> all{c.reshape(found.mean, {c.shape(0)[1]}),
-                         c.reshape(found.variance, {c.shape(0)[1]})};
+  SmallVector<Value> all{c.reshape(found.mean, shape), c.reshape(found.variance, shape)};
   for (size_t i : {0, 1})
     all.push_back(c.map({operands[3 + i], all[i]}, [&](ScalarMath &m, ValueRange x) {
       return m.add(m.mul(x[0], m.number(x[0], momentum)),
@@ -64,10 +69,19 @@ static SmallVector<Value> trainedStatistics(NodeContext &c, ArrayRef<Value> oper
   return all;
 }
 
+/// The input, scale, bias, mean and variance, of which all but the first have the shape of one
+/// element of the batch.
+static Value normalizedByPosition(NodeContext &c, ArrayRef<Value> operands, double epsilon) {
+  for (size_t i = 1; i <= 4; ++i)
+    if (!llvm::equal(c.shape(i), ArrayRef(c.shape(0)).drop_front(), sameSize))
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(i),
+             c.text(ArrayRef(c.shape(0)).drop_front()), c.text(c.shape(i)));
+  Value factor = multiply(c, operands[1], inverseDeviation(c, operands[4], epsilon));
+  return add(c, multiply(c, subtract(c, operands[0], operands[3]), factor), operands[2]);
+}
+
 static void importBatchNorm(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats);
-  if (c.node.getInt("spatial", 1) == 0)
-    c.fail(ErrorKind::Unsupported, "statistics per position (spatial = 0) are not supported");
   Type inner = widestType(c, 5);
   SmallVector<Value> operands;
   for (size_t i = 0; i <= 4; ++i)
@@ -83,10 +97,13 @@ static void importBatchNorm(NodeContext &c) {
       operands[3 + i] = found[i];
     }
   }
-  Value normal =
-      c.infer<hr::BatchNormOp>(operands[0], operands[1], operands[2], operands[3], operands[4],
-                               c.builder.getF64FloatAttr(c.node.getFloat("epsilon", 1e-5f)),
-                               hr::ChannelLayoutAttr::get(c.context, hr::ChannelLayout::First));
+  double epsilon = c.node.getFloat("epsilon", 1e-5f);
+  Value normal = isPerChannel(c)
+                     ? c.infer<hr::BatchNormOp>(
+                           operands[0], operands[1], operands[2], operands[3], operands[4],
+                           c.builder.getF64FloatAttr(epsilon),
+                           hr::ChannelLayoutAttr::get(c.context, hr::ChannelLayout::First))
+                     : normalizedByPosition(c, operands, epsilon);
   c.result(c.cast(normal, elementTypeOf(input)));
 }
 

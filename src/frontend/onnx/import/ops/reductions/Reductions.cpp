@@ -58,20 +58,28 @@ static Value apply(NodeContext &c, Unary formula, Value x) {
   return c.map(x, [&](ScalarMath &m, ValueRange v) { return formula(m, v[0]); });
 }
 
+/// Integers in double precision, where a function of reals is applied to them; the result is
+/// theirs, rounded towards 0.
+static Value asReals(NodeContext &c, Value x) {
+  bool isFloat = isa<FloatType>(c.type(0).getElementType());
+  return isFloat ? x : c.cast(x, c.builder.getF64Type());
+}
+
 /// A sum with a function before and one after it.
-template <Unary before, Unary after, Accepts accepts = Accepts::Numbers>
-static void importSumOf(NodeContext &c) {
-  Value inner = apply(c, before, c.input(0, accepts));
-  c.result(apply(c, after, reduce(c, hr::ReduceKind::Sum, inner)));
+template <Unary before, Unary after> static void importSumOf(NodeContext &c) {
+  Value input = c.input(0, Accepts::Numbers);
+  Value inner = apply(c, before, after == same ? input : asReals(c, input));
+  Value result = apply(c, after, reduce(c, hr::ReduceKind::Sum, inner));
+  c.result(c.cast(result, c.type(0).getElementType()));
 }
 
 /// log(sum(exp(x))) = max + log(sum(exp(x - max))), which does not overflow; an infinite maximum
 /// stays out of the difference, where it would give NaN.
 static void importLogSumExp(NodeContext &c) {
-  Value input = c.input(0, Accepts::Floats);
+  Value input = asReals(c, c.input(0, Accepts::Numbers));
   ReducedAxes reduced = readAxes(c);
   if (reduced.axes.empty())
-    return c.result(input);
+    return c.result(c.input(0));
   Value maximum = c.reduce(hr::ReduceKind::Max, input, reduced.axes, true);
   Value offset = c.map(maximum, [](ScalarMath &m, ValueRange x) {
     Value difference = m.sub(x[0], x[0]);
@@ -91,7 +99,7 @@ static void importLogSumExp(NodeContext &c) {
         kept.push_back(dim);
     result = c.reshape(result, kept);
   }
-  c.result(result);
+  c.result(c.cast(result, c.type(0).getElementType()));
 }
 
 OperatorFamily reductionOperators() {
@@ -105,8 +113,8 @@ OperatorFamily reductionOperators() {
       {"CumProd", 26, importScan<hr::ReduceKind::Prod>},
       {"ReduceSumSquare", 7, importSumOf<square, same>},
       {"ReduceL1", 7, importSumOf<absolute, same>},
-      {"ReduceL2", 7, importSumOf<square, root, Accepts::Floats>},
-      {"ReduceLogSum", 7, importSumOf<same, logarithm, Accepts::Floats>},
+      {"ReduceL2", 7, importSumOf<square, root>},
+      {"ReduceLogSum", 7, importSumOf<same, logarithm>},
       {"ReduceLogSumExp", 7, importLogSumExp},
   };
   return table;

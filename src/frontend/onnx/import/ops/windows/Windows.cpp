@@ -133,24 +133,18 @@ Value convolution(NodeContext &c) {
 
 static void importConv(NodeContext &c) { c.result(convolution(c)); }
 
-/// How much further than its high pad the last window reaches when the result's size is rounded up.
+/// How much further than its high pad the last window may reach when the result's size is rounded
+/// up: less than a stride, and not so far that a window starts in the high padding. Of a known size
+/// it is as far as it does reach.
 static SmallVector<int64_t> overhang(NodeContext &c, const Window &window) {
-  SmallVector<int64_t> extra(window.rank(), 0);
+  SmallVector<int64_t> extra;
   for (size_t i = 0; i < window.rank(); ++i) {
-    int64_t stride = window.strides[i], low = window.pads[i];
-    auto size = constantValue(c.shape(0)[i + 2]);
-    if (stride == 1)
-      continue;
-    if (!size)
-      c.fail(ErrorKind::Unsupported,
-             "ceil_mode with strides over the free size {0} is not supported",
-             c.text({c.shape(0)[i + 2]}));
-    int64_t padded = *size + low + window.pads[window.rank() + i];
-    int64_t windows = llvm::divideCeil(padded - window.extent(i), stride) + 1;
-    // A window that would start in the high padding is dropped.
-    if ((windows - 1) * stride >= *size + low)
-      --windows;
-    extra[i] = std::max<int64_t>((windows - 1) * stride + window.extent(i) - padded, 0);
+    int64_t stride = window.strides[i], extent = window.extent(i);
+    int64_t low = window.pads[i], high = window.pads[window.rank() + i];
+    int64_t reach = std::min(stride - 1, extent - 1 - high);
+    if (auto size = constantValue(c.shape(0)[i + 2]))
+      reach = std::max<int64_t>(reach - (*size + low + high + reach - extent) % stride, 0);
+    extra.push_back(reach);
   }
   return extra;
 }
