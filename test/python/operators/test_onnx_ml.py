@@ -41,7 +41,7 @@ def test_linear_models_take_every_type(load, element: str) -> None:
 def test_a_free_number_of_features_is_that_of_the_model(load) -> None:
     model = load("LinearRegressor", ["f32"], ["f32"], coefficients=[1.0, 2.0])
     assert model(f32([1, 2])).tolist() == [[5]]
-    with pytest.raises(hr.Error, match="x0_dim1 of 2"):
+    with pytest.raises(hr.Error, match="expected 2 features, found 1 x 3"):
         model(f32([1, 2, 3]))
 
 
