@@ -50,7 +50,7 @@ from headrace._gradient import (
     value_and_grad,
     vjp,
 )
-from headrace._model import Model, Phase, TensorSpec, load, phases, write_package
+from headrace._model import Model, Phase, load, phases, write_package
 from headrace._quantize import quantize
 from headrace._schedules import (
     Intrinsic,
@@ -63,6 +63,7 @@ from headrace._schedules import (
 )
 from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession, SessionOptions
+from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
 from headrace.errors import (

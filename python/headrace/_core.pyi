@@ -110,6 +110,7 @@ class Settings:
         accelerator: str | os.PathLike[str] = "",
         program: str = "",
         specialize: str = "auto",
+        given_inputs: Sequence[str] = (),
     ) -> None: ...
 
 class Package: ...

@@ -9,7 +9,8 @@ import numpy as np
 
 from headrace import _core
 from headrace._explanation import format_table
-from headrace._model import Model, TensorSpec
+from headrace._model import Model
+from headrace._specs import TensorSpec
 from headrace.errors import InvalidArgumentError
 
 Arrays = np.ndarray | tuple[np.ndarray, ...]

@@ -11,37 +11,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from headrace import _core, _device
-from headrace._arrays import STORAGE, from_output, numpy_dtype, to_input
+from headrace._arrays import STORAGE, from_output, to_input
+from headrace._defaults import Defaults
 from headrace._explanation import Explanation
 from headrace._script import Script, packaged_script
+from headrace._specs import TensorSpec
 from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
-
-
-class TensorSpec(NamedTuple):
-    """An input or output: its name, element type ("f32"), and shape.
-
-    A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
-    such names ("2*batch"). A value that is no tensor of numbers has the type "string",
-    "sequence(f32)" or "optional(f32)"; the shape is None where the rank is not known.
-    """
-
-    name: str
-    element_type: str
-    shape: tuple[int | str, ...] | None
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type as NumPy's; bf16 and narrower ones need the package ml_dtypes."""
-        if self.element_type == "string":
-            return np.dtype(object)
-        return numpy_dtype(self.element_type)
-
-    def __str__(self) -> str:
-        if self.shape is None:
-            return f"{self.name}: {self.element_type}"
-        sizes = (str(size) or "?" for size in self.shape)
-        return f"{self.name}: {self.element_type}[{', '.join(sizes)}]"
 
 
 class Phase(NamedTuple):
@@ -92,16 +68,23 @@ def load(
     package = _core.open_package(path)
     if package is not None and (found := packaged_script(package, program)):
         return found
-    settings = _core.Settings(
-        target=target,
-        expansion=expansion,
-        plan_cache_size=plan_cache_size,
-        specialize=specialize,
-        recipe=recipe,
-        accelerator=accelerator,
-        program=program,
-    )
-    return Model(_core.load(path, package, settings), f"headrace.load({path!r})")
+    settings = {
+        "target": target,
+        "expansion": expansion,
+        "plan_cache_size": plan_cache_size,
+        "specialize": specialize,
+        "recipe": recipe,
+        "accelerator": accelerator,
+        "program": program,
+    }
+
+    def load_given(names: Sequence[str]) -> Model:
+        core = _core.load(path, package, _core.Settings(**settings, given_inputs=[*names]))
+        return Model(core, f"headrace.load({path!r})")
+
+    model = load_given(())
+    model._defaults = None if package else Defaults(load_given)
+    return model
 
 
 def write_package(
@@ -159,6 +142,7 @@ class Model:
         self._inputs = tuple(TensorSpec(*spec) for spec in core.inputs)
         self._outputs = tuple(TensorSpec(*spec) for spec in core.outputs)
         self._positions = {spec.name: i for i, spec in enumerate(self._inputs)}
+        self._defaults: Defaults | None = None  # of inputs that are not listed
 
     @property
     def name(self) -> str:
@@ -193,7 +177,8 @@ class Model:
         return self._core.compiled_versions
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> np.ndarray | tuple[np.ndarray, ...]:
-        return self._pack(self._run(self._arrange(args, kwargs)))
+        model, values = self._bind(args, kwargs)
+        return self._pack(model._run(values))
 
     def run_dict(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run on inputs by name and return outputs by name.
@@ -202,7 +187,8 @@ class Model:
 
         >>> model.run_dict({"input.1": x})["output.1"]
         """
-        values = self._run(self._arrange((), feeds))
+        model, arranged = self._bind((), feeds)
+        values = model._run(arranged)
         return {spec.name: value for spec, value in zip(self._outputs, values)}
 
     def reference(
@@ -214,9 +200,10 @@ class Model:
 
         >>> np.abs(digits(images) - digits.reference(images)).max()
         """
-        if self._core.staged:
-            return self._pack(self._run_values(self._arrange(args, kwargs), True, keep_double))
-        values = self._core.reference(self._arrange(args, kwargs), self._convert, keep_double)
+        model, arranged = self._bind(args, kwargs)
+        if model._core.staged:
+            return self._pack(model._run_values(arranged, True, keep_double))
+        values = model._core.reference(arranged, model._convert, keep_double)
         return self._pack(self._typed(values))
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Model:
@@ -343,6 +330,16 @@ class Model:
     @staticmethod
     def _pack(values: list[np.ndarray]) -> np.ndarray | tuple[np.ndarray, ...]:
         return values[0] if len(values) == 1 else tuple(values)
+
+    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Model, list[Any]]:
+        """The model for these inputs, and its values: another one where inputs with defaults are given."""
+        unlisted = [name for name in kwargs if name not in self._positions]
+        other = self._defaults.model_given(unlisted) if unlisted and self._defaults else None
+        if other is None or len(args) > len(self._inputs):
+            return self, self._arrange(args, kwargs)
+        named = {spec.name: value for spec, value in zip(self._inputs, args)}
+        self._arrange(args, {name: kwargs[name] for name in kwargs if name not in unlisted})
+        return other, other._arrange((), {**named, **kwargs})
 
     def _arrange(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The values in declared order, each given once."""

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from headrace._arrays import ONNX_NAMES
-from headrace._model import TensorSpec, load
+from headrace._model import load
+from headrace._specs import TensorSpec
 from headrace._threads import set_threads
 from headrace._values import inner
 from headrace.errors import InvalidArgumentError, UnsupportedError

@@ -4,6 +4,7 @@
 #include "Bindings.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 
@@ -17,7 +18,7 @@ void registerSettings(nb::module_ &module) {
           [](Settings *settings, const std::string &target, const std::string &expansion,
              size_t planCacheSize, const std::string &recipe,
              const std::filesystem::path &accelerator, const std::string &program,
-             const std::string &specialize) {
+             const std::string &specialize, const std::vector<std::string> &givenInputs) {
             new (settings) Settings;
             settings->target = target;
             settings->expansion = expansion;
@@ -26,12 +27,14 @@ void registerSettings(nb::module_ &module) {
             settings->accelerator = accelerator.string();
             settings->program = program;
             settings->specialize = specialize;
+            settings->givenInputs = givenInputs;
           },
           nb::kw_only(), nb::arg("target") = defaults.target,
           nb::arg("expansion") = defaults.expansion,
           nb::arg("plan_cache_size") = defaults.planCacheSize, nb::arg("recipe") = defaults.recipe,
           nb::arg("accelerator") = defaults.accelerator, nb::arg("program") = defaults.program,
-          nb::arg("specialize") = defaults.specialize);
+          nb::arg("specialize") = defaults.specialize,
+          nb::arg("given_inputs") = defaults.givenInputs);
 }
 
 } // namespace headrace::python

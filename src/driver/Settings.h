@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace headrace {
 
@@ -38,6 +39,9 @@ struct Settings {
   double specializeAfter = 1;
   /// How often bodies of a model's loops may run in one call; 0: HEADRACE_MOST_ITERATIONS, or 10^8.
   int64_t mostIterations = 0;
+  /// Inputs of an ONNX model that have defaults, initializers of their names, and are given
+  /// instead.
+  std::vector<std::string> givenInputs;
 };
 
 /// The values that `expansion` may have on any target: "auto, generated, openblas, cublas or

@@ -5,12 +5,29 @@
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
+#include "runtime/system/Text.h"
+
+#include <algorithm>
 
 namespace headrace {
 
+/// An input that is an initializer, too, is a constant, unless it is given.
+static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &givenInputs) {
+  for (const std::string &name : givenInputs) {
+    bool isInput =
+        std::ranges::find(graph.inputs, name, &onnx::ValueInfo::name) != graph.inputs.end();
+    auto isOfName = [&](const onnx::Initializer &initializer) { return initializer.name == name; };
+    if (!isInput || std::erase_if(graph.initializers, isOfName) == 0)
+      throw Error(ErrorKind::InvalidArgument,
+                  "input " + inQuotes(name) + ": expected an input of the model with a default");
+  }
+}
+
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
   checkSettings(settings);
-  return programOf(onnx::readModel(path), path.filename().string(), settings);
+  onnx::Model file = onnx::readModel(path);
+  dropDefaults(file.graph, settings.givenInputs);
+  return programOf(std::move(file), path.filename().string(), settings);
 }
 
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {

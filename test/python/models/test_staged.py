@@ -522,3 +522,24 @@ def test_boxes_of_many_classes_are_suppressed_apart(load, most: int, overlap: fl
         for i in best_boxes(boxes[b], scores[b, c], most, overlap)
     ]
     same(kept, np.array(expected))
+
+
+def test_scans_of_sequences_of_different_lengths(tmp_path: Path) -> None:
+    """In version 8; results of shorter ones end in zeros."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    text = (
+        "m (int64[b] lengths, float[b,2] start, float[b,n,2] x) => (float[b,2] last, float[b,n,2] sums) {"
+        "  last, sums = Scan<num_scan_inputs=1, body = g (float[2] a, float[2] e) => (float[2] s, float[2] t)"
+        "    { s = Add(a, e) t = Mul(s, s) }>(lengths, start, x) }"
+    )
+    path = graph_text.write(tmp_path / "model.onnx", text, opset=8)
+    model, peer = hr.load(path), onnxruntime.InferenceSession(path)
+    rng = np.random.default_rng(0)
+    for lengths in ([3, 1, 4], [4, 4, 4], [2, 2, 1]):
+        start, x = (
+            rng.standard_normal((3, 2), np.float32),
+            rng.standard_normal((3, 4, 2), np.float32),
+        )
+        feeds = {"lengths": np.array(lengths), "start": start, "x": x}
+        for ours, theirs in zip(model(**feeds), peer.run(None, feeds)):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)

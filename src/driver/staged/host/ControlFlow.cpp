@@ -171,6 +171,18 @@ static size_t scanInputCount(HostCall &c, size_t given) {
   return static_cast<size_t>(count);
 }
 
+/// What a sequence gave, with zeros in place of what a longer one would have given.
+static RuntimeValue lengthened(const RuntimeValue &value, int64_t length) {
+  const Tensor *tensor = value.tensor();
+  if (!tensor || tensor->shape().front() >= length)
+    return value;
+  Shape rest = tensor->shape();
+  rest.front() = length - rest.front();
+  Tensor zeros = Tensor::allocate(tensor->dtype(), rest);
+  std::fill_n(static_cast<uint8_t *>(zeros.data()), zeros.bytes(), uint8_t{0});
+  return *concatenate(Values{value, zeros}, 0);
+}
+
 /// In version 8 everything has a first axis of independent sequences, whose lengths may differ.
 static Values runBatchedScan(HostCall &c) {
   size_t given = c.inputs.size() - 1, scanned = scanInputCount(c, given), states = given - scanned;
@@ -198,8 +210,11 @@ static Values runBatchedScan(HostCall &c) {
     std::optional<int64_t> length;
     if (lengths && static_cast<int64_t>(lengths->size()) == batch)
       length = (*lengths)[b];
-    results.push_back(scan.run(Values(part.begin(), part.begin() + states),
-                               Values(part.begin() + states, part.end()), length));
+    Values inputs(part.begin() + states, part.end());
+    Values found = scan.run(Values(part.begin(), part.begin() + states), inputs, length);
+    for (size_t k = states; k < found.size() && length; ++k)
+      found[k] = lengthened(found[k], shapeOf(inputs.front())->front());
+    results.push_back(std::move(found));
   }
   Values joined;
   const std::vector<onnx::ValueInfo> &declared = c.body("body").outputs;
