@@ -211,7 +211,9 @@ bool Rewriter::canAddBias(const Node &node, const Product &product) const {
     return true;
   std::optional<Tensor> floats;
   const Tensor *numbers = integerBias(node.inputs[2], product);
-  if (!numbers && (floats = floatBias(node.inputs[2])))
+  if (!numbers)
+    floats = floatBias(node.inputs[2]);
+  if (floats)
     numbers = &*floats;
   if (!numbers)
     return false;
