@@ -124,7 +124,7 @@ void Chain::multiply(std::vector<int64_t> factors) {
   for (int64_t factor : factors) {
     if (std::abs(factor) >= wordLimit)
       throw Refusal("a factor of " + std::to_string(factor) + " is beyond 32 bits");
-    auto [low, high] = std::minmax(range.low * factor, range.high * factor);
+    auto [low, high] = std::minmax({range.low * factor, range.high * factor});
     next = {std::min(next.low, low), std::max(next.high, high)};
     least = std::min(least, std::abs(factor));
   }

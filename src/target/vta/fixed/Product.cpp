@@ -17,8 +17,8 @@ Sums sumsOf(const Tensor &weights, Range stored) {
   for (int64_t channel = 0; channel < channels; ++channel) {
     int64_t low = 0, high = 0, sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      auto weight = static_cast<int64_t>(weights.as<int8_t>()[channel * count + i]);
-      auto [least, most] = std::minmax(weight * stored.low, weight * stored.high);
+      int64_t weight{weights.as<int8_t>()[channel * count + i]};
+      auto [least, most] = std::minmax({weight * stored.low, weight * stored.high});
       low += std::min<int64_t>(least, 0);
       high += std::max<int64_t>(most, 0);
       sum += weight;
