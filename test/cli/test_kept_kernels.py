@@ -91,7 +91,9 @@ def test_phases_are_shown_of_kernels_that_are_kept(cache: Path) -> None:
 def headrace(cache: Path | str, *words: object) -> str:
     environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache)}
     command = [HEADRACE, *map(str, words)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment
+    ).stdout
 
 
 def packaged(cache: Path | str, folder: Path) -> bytes:

@@ -1,8 +1,8 @@
 #include "rewrite/accelerator/Accelerator.h"
 
-#include "runtime/system/Json.h"
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Json.h"
 #include "runtime/system/MappedFile.h"
 #include "runtime/system/Text.h"
 

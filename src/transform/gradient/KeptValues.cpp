@@ -115,10 +115,10 @@ Choice cutAt(const GradientGraph &graph, double price) {
     if (!node.free)
       keeping += price * static_cast<double>(node.bytes);
     bool isKept = node.given == true, isAgain = node.given == false;
-    cut.addEdge(computed, available,
-                isAgain ? MinimumCut::kUncut
-                        : std::clamp<int64_t>(static_cast<int64_t>(keeping), 1,
-                                              MinimumCut::kUncut / 4));
+    cut.addEdge(
+        computed, available,
+        isAgain ? MinimumCut::kUncut
+                : std::clamp<int64_t>(static_cast<int64_t>(keeping), 1, MinimumCut::kUncut / 4));
     cut.addEdge(source, computed,
                 node.value.getDefiningOp() && !isKept ? node.computing : MinimumCut::kUncut);
     for (int operand : node.operands)

@@ -116,9 +116,7 @@ def test_a_package_has_no_compiler(network: Path, tmp_path: Path) -> None:
 def test_expressions_take_it() -> None:
     n = hr.var("n")
     x = hr.placeholder((n, 3), "f32")
-    program = hr.compile(
-        hr.compute((n, 3), lambda i, j: hr.exp(x[i, j])), specialize="always"
-    )
+    program = hr.compile(hr.compute((n, 3), lambda i, j: hr.exp(x[i, j])), specialize="always")
     for rows in (3, 5, 3):
         values = picture(rows, 3)
         close(program(values), np.exp(values))
