@@ -62,6 +62,22 @@ TEST(SideBySide, TheirMemoryLiesApart) {
   EXPECT_NE(binding.plan.offsets[1], binding.plan.offsets[3]);
 }
 
+TEST(SideBySide, EqualsWaitForWhatOneOfThemNeeds) {
+  // t could run beside a, which would leave b, the step as long as a, alone.
+  Program program = forkedProgram();
+  program.steps[1].operands = {0, 2};
+  program.steps[2].operands = {1, 3};
+  program.buffers[1].lastStep = 2;
+  std::vector<double> work = {3e6, 2e6, 2e6, 1e6};
+  std::vector<Binding::StepFacts> steps(4);
+  for (Binding::StepFacts &step : steps)
+    step.grid = step.grain = 1;
+  EXPECT_TRUE(findSideBySide(program, work, steps));
+  EXPECT_EQ(steps[0].together, 1U);
+  EXPECT_EQ(steps[1].together, 2U);
+  EXPECT_EQ(steps[3].together, 1U);
+}
+
 TEST(SideBySide, NotWhereThereIsLittleToDo) {
   int64_t n = 10;
   Binding binding = makeHostBinding(forkedProgram(), forkedKernels, {&n, 1});
