@@ -41,7 +41,10 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--counts", type=Path, metavar="FILE", help="write lines 'FOLDER OUTCOME NUMBER' at the end"
+        "--counts",
+        type=Path,
+        metavar="FILE",
+        help="write lines 'FOLDER OUTCOME NUMBER SECONDS' at the end",
     )
 
 
@@ -49,8 +52,11 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     if (path := config.getoption("--counts")) is None:
         return
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    for outcome in OUTCOMES:
+    seconds: collections.Counter[tuple[str, str]] = collections.Counter()
+    for outcome in (*OUTCOMES, ""):  # under "" pytest keeps the set-ups and tear-downs of tests
         for report in terminalreporter.stats.get(outcome, []):
-            counts["/".join(report.nodeid.split("/")[:2]), outcome] += 1
-    lines = (f"{folder} {outcome} {number}\n" for (folder, outcome), number in counts.items())
+            key = "/".join(report.nodeid.split("/")[:2]), outcome or "around"
+            counts[key] += bool(outcome)
+            seconds[key] += report.duration
+    lines = (f"{' '.join(key)} {number} {seconds[key]:.1f}\n" for key, number in counts.items())
     path.write_text("".join(lines))
