@@ -4,7 +4,6 @@
 #include "runtime/system/Error.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <tuple>
 
@@ -17,17 +16,6 @@ size_t rankOf(std::string_view level) {
   std::span<const std::string_view> levels = processorLevels();
   auto found = std::find(levels.begin(), levels.end(), level);
   return found == levels.end() ? 0 : static_cast<size_t>(found - levels.begin()) + 1;
-}
-
-size_t highestRank() {
-  const char *bound = std::getenv("HEADRACE_CPU_LEVEL");
-  if (!bound || !*bound)
-    return SIZE_MAX;
-  if (size_t rank = rankOf(bound))
-    return rank;
-  throw Error(ErrorKind::InvalidArgument,
-              "HEADRACE_CPU_LEVEL: expected x86-64-v2, x86-64-v3 or x86-64-v4, got '" +
-                  std::string(bound) + "'");
 }
 
 std::string describe(const ProcessorNeeds &needs) {
@@ -45,7 +33,6 @@ std::string describe(const ProcessorNeeds &needs) {
 } // namespace
 
 size_t chooseCode(const std::vector<ProcessorNeeds> &code, const std::string &source) {
-  size_t highest = highestRank();
   std::optional<size_t> best;
   // Code for another engine than the host's was asked for: it comes first.
   auto forOther = [&](size_t i) { return engineOf(code[i]) != hostEngine; };
@@ -53,16 +40,14 @@ size_t chooseCode(const std::vector<ProcessorNeeds> &code, const std::string &so
     return std::tuple(forOther(i), rankOf(code[i].level), code[i].level, code[i].features.size());
   };
   for (size_t i = 0; i < code.size(); ++i)
-    if (runsHere(code[i]) && (forOther(i) || rankOf(code[i].level) <= highest) &&
-        (!best || merit(i) > merit(*best)))
+    if (runsHere(code[i]) && (!best || merit(i) > merit(*best)))
       best = i;
   if (best)
     return *best;
   std::string offered;
   for (const ProcessorNeeds &needs : code)
     offered += (offered.empty() ? "" : ", ") + describe(needs);
-  std::string level =
-      highest == SIZE_MAX ? std::string(hostLevel()) : std::getenv("HEADRACE_CPU_LEVEL");
+  std::string level(hostLevel());
   throw Error(ErrorKind::Unsupported,
               source + ": expected code that runs on this machine (" +
                   (level.empty() ? std::string(hostArchitecture()) : level) + "), got code for " +

@@ -15,8 +15,10 @@ pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
 KINDS = {"product", "window", "simple", "division", "elementary", "scalar"}
 
 
-def headrace(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else ""}
+def headrace(
+    *words: str, cache: Path | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else "", **settings}
     return subprocess.run(
         [str(BIN), *words],
         capture_output=True,
@@ -47,6 +49,32 @@ def test_json_has_every_rate() -> None:
 def test_a_level_of_processors_has_the_same_rates_everywhere(tmp_path: Path) -> None:
     words = ("machine", "--target", "cpu:x86-64-v2", "--json")
     assert headrace(*words).stdout == headrace(*words, cache=tmp_path).stdout
+
+
+def test_a_file_pins_the_rates(tmp_path: Path) -> None:
+    rates = json.loads(headrace("machine", "--json", HEADRACE_RATES="derived").stdout)
+    rates["machine"], rates["calls"]["library"] = "another one", 7.5
+    file = tmp_path / "rates.json"
+    file.write_text(json.dumps(rates))
+    pinned = headrace("machine", "--json", HEADRACE_RATES=str(file))
+    assert json.loads(pinned.stdout) == rates, pinned.stderr
+    for text in ("{}", "", json.dumps({**rates, "threads": 0})):
+        file.write_text(text)
+        done = headrace("machine", HEADRACE_RATES=str(file))
+        assert done.returncode == 1 and "rates.json" in done.stderr, (text, done.stderr)
+        assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    done = headrace("machine", HEADRACE_RATES=str(tmp_path / "absent.json"))
+    assert done.returncode == 1 and "absent.json" in done.stderr
+
+
+def test_the_highest_level_to_use_bounds_this_cpu() -> None:
+    widths = {}
+    for level in ("x86-64-v2", "x86-64-v3"):
+        done = headrace("machine", "--json", HEADRACE_CPU_LEVEL=level, HEADRACE_RATES="derived")
+        widths[level] = json.loads(done.stdout)["speeds"]["f32"]["product"]
+    assert widths["x86-64-v2"] < widths["x86-64-v3"]
+    done = headrace("machine", HEADRACE_CPU_LEVEL="i486")
+    assert done.returncode == 1 and "HEADRACE_CPU_LEVEL: expected x86-64-v2" in done.stderr
 
 
 def test_devices_have_rates() -> None:

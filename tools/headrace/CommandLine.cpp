@@ -109,14 +109,8 @@ int flushOutput(int code) {
   return code;
 }
 
-} // namespace
-
-int runCommandLine(int argc, char **argv) {
-  installInterruptHandler();
-  InterruptionSource interruption(isInterruptPending);
-  CLI::App app("", "headrace");
-  describe(app);
-  Action action;
+/// Help lists what targets offer, so a fault in the description of this machine shows here first.
+void addCommands(CLI::App &app, Action &action) {
   addRunCommand(app, action);
   addCompileCommand(app, action);
   addBenchCommand(app, action);
@@ -127,7 +121,18 @@ int runCommandLine(int argc, char **argv) {
   addQuantizeCommand(app, action);
   addRewriteCommand(app, action);
   addConformanceCommand(app, action);
+}
+
+} // namespace
+
+int runCommandLine(int argc, char **argv) {
+  installInterruptHandler();
+  InterruptionSource interruption(isInterruptPending);
+  CLI::App app("", "headrace");
+  describe(app);
+  Action action;
   try {
+    addCommands(app, action);
     std::vector<std::string> words = withLongDashes(argc, argv);
     std::ranges::reverse(words); // as CLI11 wants them
     app.parse(words);

@@ -4,8 +4,10 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/FileCache.h"
 #include "runtime/system/Json.h"
+#include "runtime/system/MappedFile.h"
 
 #include <cmath>
+#include <cstdlib>
 
 namespace headrace {
 
@@ -105,6 +107,12 @@ std::string keyOf(const std::string &machine, int threads) {
   return FileCache::key({"rates", std::to_string(version), machine, std::to_string(threads)});
 }
 
+Rates pinnedRates(const char *path) {
+  auto file = MappedFile::open(path);
+  std::string_view text(reinterpret_cast<const char *>(file->data()), file->size());
+  return ratesFromText(text, std::string("HEADRACE_RATES: ") + path);
+}
+
 } // namespace
 
 std::string ratesToText(const Rates &rates) {
@@ -160,7 +168,12 @@ std::optional<Rates> storedRates(const std::string &machine, int threads, std::s
 
 const Rates &hostRates() {
   static const Rates rates = [] {
+    const char *pinned = std::getenv("HEADRACE_RATES");
     Rates derived = derivedRates(describeHost());
+    if (pinned && std::string_view(pinned) == "derived")
+      return derived;
+    if (pinned && *pinned)
+      return pinnedRates(pinned);
     return storedRates(derived.machine, derived.threads).value_or(derived);
   }();
   return rates;

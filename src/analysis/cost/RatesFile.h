@@ -15,7 +15,9 @@ Rates ratesFromText(std::string_view text, const std::string &what);
 /// or where the file is damaged or another machine's, of which `warning` tells.
 std::optional<Rates> storedRates(const std::string &machine, int threads,
                                  std::string *warning = nullptr);
-/// Rates of the processor that the process runs on: stored ones, else derived. Found once.
+/// Rates of the CPU that the process runs on: stored ones, else derived. HEADRACE_RATES replaces
+/// both with the rates in the file it names, or is `derived`, which leaves stored ones aside. Read
+/// once; throws Error if that file is not one.
 const Rates &hostRates();
 /// Keeps them; false where there is no cache to keep them in.
 bool storeRates(const Rates &rates);

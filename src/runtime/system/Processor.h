@@ -11,13 +11,17 @@ namespace headrace {
 /// (AVX2, FMA), "x86-64-v4" (AVX-512).
 std::span<const std::string_view> processorLevels();
 
-/// The highest level this processor has; empty where it has none.
+/// The level in HEADRACE_CPU_LEVEL; empty if it is not set. Throws Error if it is not one of the
+/// levels. What this CPU has above that level counts as absent in the functions below.
+std::string_view highestLevelToUse();
+
+/// The highest level this CPU has; empty if it has none.
 std::string_view hostLevel();
 
-/// Features of this processor beyond its level that matter to generated code ("avx512bf16").
+/// Features of this CPU beyond its level that matter to generated code ("avx512bf16").
 std::vector<std::string> hostFeatures();
 
-/// Whether this processor has the level or feature; false for one that is not known here.
+/// Whether this CPU has the level or feature; false for a name that is not listed here.
 bool hostHas(std::string_view feature);
 
 /// The processor or device that code needs.

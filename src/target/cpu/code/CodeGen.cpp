@@ -203,6 +203,9 @@ Processor findProcessor(StringRef name) {
     machine.vectorBytes = bytes;
     machine.vectorRegisters = bytes == 64 ? 32 : 16;
   };
+  bool isNative = name == "native";
+  if (isNative && !highestLevelToUse().empty())
+    name = llvm::StringRef(hostLevel());
   if (name == "native") {
     auto host = llvm::sys::getHostCPUFeatures();
     auto has = [&](StringRef feature) { return host.lookup(feature); };
@@ -226,6 +229,10 @@ Processor findProcessor(StringRef name) {
                     "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
   processor.name = processor.needs.level = name.str();
   setWidth(int64_t{16} << (level - levels.begin()));
+  if (isNative) {
+    machine.setRates(hostRates());
+    return processor;
+  }
   // The same on every machine: code for a level does not depend on where it is made.
   ProcessorDescription description;
   description.name = processor.name;
