@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cases.policy import assert_close
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
 
@@ -143,7 +145,7 @@ def test_tutorial_on_schedules_runs(capsys) -> None:
     a = np.random.default_rng(0).random((1024, 1024), "f4")
     for recipe in recipes[1:]:  # plain loops take seconds
         f = hr.compile(names["C"], recipe=recipe)
-        np.testing.assert_allclose(f(a, a), a @ a, rtol=1e-4)
+        assert_close(f(a, a), a @ a, tolerance=1e-4)
     names.clear()
 
 

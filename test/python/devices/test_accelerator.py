@@ -11,6 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from cases.policy import assert_close
+
 MACHINE = Path(__file__).resolve().parents[3] / "examples/accelerators/vector-64.json"
 
 
@@ -71,7 +73,7 @@ def test_a_package_holds_the_mapped_program(layer: Path, tmp_path: Path) -> None
     hr.write_package(layer, package, processors=["native"], accelerator=MACHINE)
     x = images(3)
     mapped = hr.load(layer, accelerator=MACHINE)
-    np.testing.assert_allclose(hr.load(package)(x), mapped(x), rtol=1e-6)
+    assert_close(hr.load(package)(x), mapped(x))
     with pytest.raises(hr.InvalidArgumentError, match="no accelerator .* compiled already"):
         hr.load(package, accelerator=MACHINE)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cases import graph_text
+from cases.policy import assert_close
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -30,11 +31,11 @@ def test_inputs_with_defaults_may_be_given(path: Path, given: dict[str, np.ndarr
     (expected,) = runtime.InferenceSession(path).run(None, {"x": X, **given})
     model = hr.load(path)
     assert [spec.name for spec in model.inputs] == ["x"]
-    np.testing.assert_allclose(model(X, **given), expected)
-    np.testing.assert_allclose(model(X), X @ np.arange(1, 7).reshape(2, 3) + [1, 2, 3])
-    np.testing.assert_allclose(model.reference(x=X, **given), expected)
+    assert_close(model(X, **given), expected)
+    assert_close(model(X), X @ np.arange(1, 7).reshape(2, 3) + [1, 2, 3])
+    assert_close(model.reference(x=X, **given), expected)
     (found,) = hr.InferenceSession(path).run(None, {"x": X, **given})
-    np.testing.assert_allclose(found, expected)
+    assert_close(found, expected)
 
 
 def test_names_that_are_no_inputs_are_refused(path: Path) -> None:

@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
+from cases.policy import assert_close
 from cases.quantized_networks import (
     NETWORKS,
     Evaluation,
@@ -257,7 +258,7 @@ def test_biases_of_any_scale_are_added(tmp_path, scale):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(path), options)
-    np.testing.assert_allclose(ours(path, feeds)[0], session.run(None, feeds)[0], rtol=1e-5)
+    assert_close(ours(path, feeds)[0], session.run(None, feeds)[0])
 
 
 def test_shared_weights_stay_shared(tmp_path):
@@ -306,7 +307,7 @@ def test_a_large_bias_beside_small_weights_fits_32_bits(tmp_path):
     feeds = samples(model, 9)
     _, path, written = quantized(tmp_path, model, feeds, weights="tensor", scales="po2")
     assert max(np.abs(a).max() for a in constants(written).values() if a.dtype == np.int32) <= 2**30
-    np.testing.assert_allclose(ours(path, feeds)[0][:, 0], 1e6, rtol=0.01)
+    assert_close(ours(path, feeds)[0][:, 0], 1e6, tolerance=0.01)
 
 
 def test_half_precision_models_keep_their_interface(tmp_path):

@@ -47,6 +47,8 @@ from sklearn.preprocessing import (  # noqa: E402
 from sklearn.svm import SVC, SVR, LinearSVC, OneClassSVM  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
 
+from cases.policy import assert_close
+
 FEATURES = 6
 
 
@@ -269,9 +271,7 @@ def test_imputers_fill_in_what_is_missing(tmp_path: Path) -> None:
     x, _ = numbers()
     x[np.random.default_rng(1).random(x.shape) < 0.3] = np.nan
     estimator = SimpleImputer(strategy="median").fit(x)
-    np.testing.assert_allclose(
-        Exported(estimator, tmp_path).run(x)[0], estimator.transform(x), rtol=1e-5
-    )
+    assert_close(Exported(estimator, tmp_path).run(x)[0], estimator.transform(x))
 
 
 COLOURS = np.array([["red", "s"], ["green", "m"], ["blue", "l"], ["red", "l"]], dtype=object)

@@ -13,6 +13,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 from cases import graph_text  # noqa: E402
+from cases.policy import assert_close
 
 
 @pytest.fixture
@@ -542,4 +543,4 @@ def test_scans_of_sequences_of_different_lengths(tmp_path: Path) -> None:
         )
         feeds = {"lengths": np.array(lengths), "start": start, "x": x}
         for ours, theirs in zip(model(**feeds), peer.run(None, feeds)):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+            assert_close(ours, theirs)

@@ -10,6 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from cases.policy import assert_close
+
 F32, I32 = TensorProto.FLOAT, TensorProto.INT32
 
 
@@ -139,7 +141,7 @@ def test_caches_of_other_names_run_where_they_fit(tmp_path: Path) -> None:
     feeds = [a.astype(np.float32) for a in (x, k, k, past, past)]
     y, present, _ = model(*feeds, np.array([7], np.int32), np.array(8, np.int32))
     assert (y.shape, present.shape) == ((1, 3, 32), (1, 2, 8, 8))
-    np.testing.assert_allclose(y, 1, rtol=1e-6)
+    assert_close(y, 1)
     feeds[3] = feeds[4] = np.ones((2, 2, 5, 8), np.float32)
     with pytest.raises(hr.Error, match="GroupQueryAttention"):
         model(*feeds, np.array([7], np.int32), np.array(8, np.int32))

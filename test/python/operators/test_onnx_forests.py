@@ -13,6 +13,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import numpy_helper  # noqa: E402
 from onnx_ml_node import NAN, f32, loader, peer  # noqa: E402
 
+from cases.policy import assert_close
+
 
 @pytest.fixture
 def load(tmp_path: Path):
@@ -150,8 +152,8 @@ def test_random_forests_give_what_the_peer_and_the_reference_do(
     x = rng.choice(f32(-np.inf, -2, -0.5, 0, 0.5, 1, np.inf, NAN), (50, 3))
     expected = peer(tmp_path, x)[0]
     for rows in (50, 1, 17):
-        np.testing.assert_allclose(model(x[:rows]), expected[:rows], rtol=1e-6)
-    np.testing.assert_allclose(model.reference(x), expected, rtol=1e-6)
+        assert_close(model(x[:rows]), expected[:rows])
+    assert_close(model.reference(x), expected)
 
 
 def test_features_and_nodes_too_many_for_a_word_are_walked(load, tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_leaves_of_trees_are_combined(load, tmp_path: Path, aggregate: str, base
     if base:
         weights["base_values"] = base
     model = load("TreeEnsembleRegressor", ["f32"], ["f32"], **two, **weights)
-    np.testing.assert_allclose(model(EDGES), peer(tmp_path, EDGES)[0], rtol=1e-6)
+    assert_close(model(EDGES), peer(tmp_path, EDGES)[0])
 
 
 @pytest.mark.parametrize("post", ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"])
@@ -228,7 +230,7 @@ def test_one_score_serves_two_classes(load, tmp_path: Path, weights, post, names
     assert model.staged == names
     found, expected = model(EDGES), peer(tmp_path, EDGES)
     assert found[0].tolist() == expected[0].tolist()
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+    assert_close(found[1], expected[1])
 
 
 def test_thresholds_in_double_precision_are_not_rounded(load) -> None:

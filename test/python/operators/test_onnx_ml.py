@@ -13,6 +13,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import helper  # noqa: E402
 from onnx_ml_node import NAN, f32, loader, map_type, peer  # noqa: E402
 
+from cases.policy import assert_close
+
 
 @pytest.fixture
 def load(tmp_path: Path):
@@ -58,7 +60,7 @@ def test_one_linear_score_serves_two_classes(load, tmp_path: Path, post: str) ->
     )
     x = f32([-1], [1])
     for found, expected in zip(model(x), peer(tmp_path, x), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert_close(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_normalizers_leave_rows_without_length(load, tmp_path: Path) -> None:
     for norm in ("MAX", "L1", "L2"):
         model = load("Normalizer", ["f32"], ["f32"], norm=norm)
         x = f32([-3, 1], [2, 1], [0, 0])
-        np.testing.assert_allclose(model(x), peer(tmp_path, x)[0], rtol=1e-6)
+        assert_close(model(x), peer(tmp_path, x)[0])
 
 
 def test_imputers_replace_one_value_in_integers_and_floats(load) -> None:

@@ -10,6 +10,7 @@ from onnx import helper
 from onnx_peer import as_list, runtime_results
 
 from cases import graph_text
+from cases.policy import assert_close
 
 
 def build(operator, feeds: dict, constants: dict, outputs: dict, opset=21, **attributes):
@@ -361,7 +362,7 @@ def test_long_sums_of_two_computed_factors_do_not_wrap(tmp_path, zeros):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (found,) = ours(tmp_path, model, {"a": a, "b": b})
     expected = 70001 * (255 - zeros[0]) * (254 - zeros[1]) / 2**20
-    np.testing.assert_allclose(found, np.full((2, 3), expected), rtol=1e-6)
+    assert_close(found, np.full((2, 3), expected))
 
 
 @pytest.mark.parametrize("form", ["n", "h,w"])
@@ -381,7 +382,7 @@ def test_long_sums_of_open_sizes_do_not_wrap(tmp_path, form):
         a, b = np.full((2, *sizes), 255, np.uint8), np.full((*sizes, 3), 254, np.uint8)
         expected = np.full((2, 3), n * (255 - 7) * (254 - 9) / 2**20)
         for found in (model(a, b), model.reference(a, b)):
-            np.testing.assert_allclose(found, expected, rtol=2e-6)
+            assert_close(found, expected)
 
 
 def test_products_of_nothing_are_0_whatever_the_scale(tmp_path):

@@ -8,6 +8,8 @@ import headrace as hr
 import numpy as np
 import pytest
 
+from cases.policy import assert_close
+
 
 @pytest.fixture
 def loss(write_model) -> hr.Model:
@@ -33,8 +35,8 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 def test_grad_of_a_loss(loss: hr.Model, n: int) -> None:
     x, target = numbers(n, 3), numbers(n, 3, seed=1)
     dx, dtarget = hr.grad(loss)(x, target)
-    np.testing.assert_allclose(dx, 2 * (x - target), rtol=1e-6)
-    np.testing.assert_allclose(dtarget, 2 * (target - x), rtol=1e-6)
+    assert_close(dx, 2 * (x - target))
+    assert_close(dtarget, 2 * (target - x))
 
 
 def test_phases_of_a_gradient_are_shown(loss: hr.Model) -> None:
@@ -48,8 +50,8 @@ def test_phases_of_a_gradient_are_shown(loss: hr.Model) -> None:
 def test_value_and_grad_by_name(loss: hr.Model) -> None:
     x, target = numbers(4, 3), numbers(4, 3, seed=1)
     value, dtarget = hr.value_and_grad(loss, wrt="target")(target=target, x=x)
-    np.testing.assert_allclose(value, [[np.sum((x - target) ** 2)]], rtol=1e-5)
-    np.testing.assert_allclose(dtarget, 2 * (target - x), rtol=1e-6)
+    assert_close(value, [[np.sum((x - target) ** 2)]])
+    assert_close(dtarget, 2 * (target - x))
 
 
 def test_vjp_takes_gradients_of_outputs(sum_and_difference: hr.Model) -> None:
@@ -57,10 +59,10 @@ def test_vjp_takes_gradients_of_outputs(sum_and_difference: hr.Model) -> None:
     program = hr.vjp(sum_and_difference)
     assert [spec.name for spec in program.model.inputs] == ["a", "b", "sum.grad", "difference.grad"]
     (total, difference), (da, db) = program(a, b, up, down)
-    np.testing.assert_allclose(total, a + b)
-    np.testing.assert_allclose(difference, a - b)
-    np.testing.assert_allclose(da, up + down, rtol=1e-6)
-    np.testing.assert_allclose(db, up - down, rtol=1e-6)
+    assert_close(total, a + b)
+    assert_close(difference, a - b)
+    assert_close(da, up + down)
+    assert_close(db, up - down)
 
 
 def test_forward_then_backward(digits: hr.Model, images: np.ndarray) -> None:

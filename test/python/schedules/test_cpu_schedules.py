@@ -15,6 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from cases import graph_text
+from cases.policy import assert_close
 
 COMMAND = os.environ["HEADRACE_BIN"]
 MODELS = ["lenet", "mlp", "softmax", "layernorm", "bert_layer"]
@@ -84,7 +85,7 @@ def test_walks_have_a_schedule(tmp_path: Path) -> None:
         assert any(line in k["recipe"] for k in model.explain()["kernels"])
         inputs = inputs_of(model)
         expected = (inputs[0] ** 2).sum(0, keepdims=True)
-        np.testing.assert_allclose(model(*inputs), expected, rtol=1e-4, err_msg=line)
+        assert_close(model(*inputs), expected, tolerance=1e-4, what=line)
         # What was followed is written, and followed again.
         assert_replays(path, model)
     refused = {

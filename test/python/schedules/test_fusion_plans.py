@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cases.fusion import BY_NAME, Program, weighted_chain
+from cases.policy import assert_close
 
 CHAIN = weighted_chain("chain", "float", rows=3000, columns=40)
 
@@ -32,7 +33,7 @@ def test_plans_compute_the_same(tmp_path: Path) -> None:
     path = CHAIN.write(tmp_path)
     expected = X.T.astype("f8") @ (w * (X.astype("f8") @ v))
     for recipe in ("plan kernels greedily", "plan kernels by-time"):
-        np.testing.assert_allclose(hr.load(path, recipe=recipe)(X, w, v), expected, rtol=2e-3)
+        assert_close(hr.load(path, recipe=recipe)(X, w, v), expected, tolerance=2e-3)
 
 
 @pytest.mark.parametrize("text", ["plan kernels quickly", "plan relu1 greedily"])
@@ -91,7 +92,7 @@ def test_functions_are_planned_apart_from_reads_by_index(tmp_path: Path) -> None
     random = np.random.default_rng(0)
     x, i = random.standard_normal((256, 64), "f4"), random.integers(0, 64, (256, 64))
     expected = np.tanh(np.exp(np.take_along_axis(x, i, 1)))
-    np.testing.assert_allclose(hr.load(path)(x, i), expected, rtol=1e-5)
+    assert_close(hr.load(path)(x, i), expected)
 
 
 def test_a_product_walks_rows_only_where_registers_hold_enough_of_them(tmp_path: Path) -> None:

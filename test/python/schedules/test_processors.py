@@ -11,6 +11,8 @@ import headrace as hr
 import numpy as np
 import pytest
 
+from cases.policy import assert_close
+
 
 def product(rows, columns, inner):
     A = hr.placeholder((rows, inner), "f32", name="A")
@@ -70,4 +72,4 @@ def test_levels_compute_the_same(level, sizes):
     except hr.InvalidArgumentError as error:
         assert "cannot run code" in str(error)
         pytest.skip(f"this machine is no {level}")
-    np.testing.assert_allclose(found, a @ b, rtol=1e-5)
+    assert_close(found, a @ b)

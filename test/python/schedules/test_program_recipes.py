@@ -16,6 +16,7 @@ import pytest
 from cases import graph_text
 from cases.graphs.onnx_graphs import generate
 from cases.graphs.recipes import partial
+from cases.policy import assert_close
 
 MODELS = ["lenet", "mlp", "resnet18", "mobilenet_v2", "bert_layer", "mish", "softmax", "layernorm"]
 LARGE = bool(os.environ.get("HEADRACE_LARGE_TESTS"))
@@ -116,8 +117,8 @@ def test_operators_are_fused_and_separated(digits_path: Path, images: np.ndarray
     assert len(apart.explain()["kernels"]) == len(plain.explain()["kernels"]) + 1
     assert len(together.explain()["kernels"]) == len(plain.explain()["kernels"])
     expected = plain(images[:5])
-    np.testing.assert_allclose(apart(images[:5]), expected, rtol=1e-5)
-    np.testing.assert_allclose(together(images[:5]), expected, rtol=1e-5)
+    assert_close(apart(images[:5]), expected)
+    assert_close(together(images[:5]), expected)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 16])
@@ -126,7 +127,7 @@ def test_weights_are_packed_as_the_recipe_says(
 ) -> None:
     model = hr.load(digits_path, recipe=f"pack {CONV}/conv by {columns}\n")
     assert f"pack {CONV}/conv by {columns}\n" in model.explain()["recipe"]
-    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+    assert_close(model(images[:5]), hr.load(digits_path)(images[:5]))
 
 
 def test_layouts_are_as_the_recipe_says(digits_path: Path, images: np.ndarray) -> None:
@@ -134,7 +135,7 @@ def test_layouts_are_as_the_recipe_says(digits_path: Path, images: np.ndarray) -
     model = hr.load(digits_path, recipe=recipe)
     assert recipe in model.explain()["recipe"]
     assert "hr.transpose" in re.search("hr.conv.*?hr.conv", model.ir("layout"), re.S)[0]
-    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+    assert_close(model(images[:5]), hr.load(digits_path)(images[:5]))
 
 
 def test_kinds_of_operators_are_chosen_for_in_any_model(
@@ -151,7 +152,7 @@ def test_kinds_of_operators_are_chosen_for_in_any_model(
     assert kinds["/features/features.3/Conv"] == "openblas.sgemm"
     assert kinds[CONV] == "tiles"
     assert "layout /features/features.2/MaxPool channels-first\n" in model.explain()["recipe"]
-    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+    assert_close(model(images[:5]), hr.load(digits_path)(images[:5]))
 
 
 def test_reasons_are_given_for_what_is_not_done(digits_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_what_cannot_be_followed_is_passed_over_where_the_recipe_says_so(
     # Its loops are those that it has without a recipe.
     own = {kernel["name"]: kernel["recipe"] for kernel in hr.load(digits_path).explain()["kernels"]}
     assert own[pool] == next(k["recipe"] for k in report["kernels"] if k["name"] == pool)
-    np.testing.assert_allclose(model(images[:5]), hr.load(digits_path)(images[:5]), rtol=1e-5)
+    assert_close(model(images[:5]), hr.load(digits_path)(images[:5]))
     with pytest.raises(hr.InvalidArgumentError, match="expected 'follow recipe strictly' or"):
         hr.load(digits_path, recipe="follow recipe loosely\n").explain()
 

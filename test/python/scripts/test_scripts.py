@@ -8,6 +8,8 @@ import headrace as hr
 import numpy as np
 import pytest
 
+from cases.policy import assert_close
+
 
 def test_scalars_and_matrices_come_and_go() -> None:
     script = hr.script("Y = X * a; n = nrow(Y); s = sum(Y); b = s > 3; t = 'sum ' + n")
@@ -26,7 +28,7 @@ def test_element_types_and_layouts_are_taken(compile) -> None:
     x = np.arange(12).reshape(3, 4)
     for given in (x, x.astype(np.float32), np.asfortranarray(x, np.float64), x.tolist(), x[::-1]):
         found = script(X=given)["Y"]
-        np.testing.assert_allclose(found, np.asarray(given).T @ np.asarray(given))
+        assert_close(found, np.asarray(given).T @ np.asarray(given))
 
 
 def test_a_vector_is_a_column() -> None:
@@ -51,11 +53,11 @@ def test_sparse_matrices_stay_sparse() -> None:
     x = sparse.random(50, 40, 0.1, "csr", random_state=1)
     left = hr.script("Y = X * 2; v = X %*% w; s = sum(X)")(X=x, w=np.ones(40))
     assert sparse.issparse(left["Y"])
-    np.testing.assert_allclose(left["Y"].toarray(), x.toarray() * 2)
-    np.testing.assert_allclose(left["v"].ravel(), x @ np.ones(40))
+    assert_close(left["Y"].toarray(), x.toarray() * 2)
+    assert_close(left["v"].ravel(), x @ np.ones(40))
     assert left["s"] == pytest.approx(x.sum())
     columns = hr.script("Y = X * 1")(X=x.tocsc())["Y"]
-    np.testing.assert_allclose(columns.toarray(), x.toarray())
+    assert_close(columns.toarray(), x.toarray())
 
 
 @pytest.mark.parametrize("compile", ["auto", "always", "never"])
@@ -73,9 +75,9 @@ def test_rows_and_columns_repeated_over_a_sparse_matrix(compile) -> None:
     )
     left = script(X=x, row=row, column=column, w=w)
     x, row, column = x.toarray(), row.toarray(), column.toarray()
-    np.testing.assert_allclose(left["P"].toarray(), x * (row + 1))
-    np.testing.assert_allclose(left["Q"].toarray(), x * (2 * w))
-    np.testing.assert_allclose(left["R"].toarray(), x * (x @ w.T))
+    assert_close(left["P"].toarray(), x * (row + 1))
+    assert_close(left["Q"].toarray(), x * (2 * w))
+    assert_close(left["R"].toarray(), x * (x @ w.T))
     assert left["s"] == pytest.approx((x * np.exp(row) * (column + 2)).sum())
 
 
@@ -190,7 +192,7 @@ def test_cells_that_are_not_stored_are_zeros_in_every_respect(text, special, com
     row, col = np.argwhere(s == 0)[7]
     d[row, col] = c[row] = u[row, 0] = v[col, 1] = special
     dense, found = both_formats(text, compile, S=s, D=d, c=c, U=u, V=v, k=special)
-    np.testing.assert_allclose(found, dense, rtol=1e-12, err_msg=text)
+    assert_close(found, dense, tolerance=1e-12, what=text)
 
 
 def test_what_is_known_to_be_finite_is_computed_at_stored_cells_alone() -> None:

@@ -10,6 +10,8 @@ import headrace as hr
 import numpy as np
 import pytest
 
+from cases.policy import assert_close
+
 FOLDER = Path(__file__).resolve().parents[3] / "build" / "systemds-scripts" / "scripts" / "builtin"
 pytestmark = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="bench/scripts/fetch_systemds_scripts.py has not been run"
@@ -121,4 +123,4 @@ def test_pagerank() -> None:
     p = start
     for _ in range(5):
         p = 0.85 * (graph @ p) + 0.15 * (np.ones((40, 1)) @ (np.ones((1, 40)) @ p))
-    np.testing.assert_allclose(found, p, rtol=1e-9)
+    assert_close(found, p, tolerance=1e-9)
