@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import fcntl
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -46,6 +47,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write lines 'FOLDER OUTCOME NUMBER SECONDS' at the end",
     )
+    parser.addoption(
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="run the tests in an order that this number draws",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that only pass after others are found by an order that nobody chose."""
+    if (seed := config.getoption("--shuffle")) is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
