@@ -25,6 +25,48 @@ def test_paths_and_links_exist(page: Path) -> None:
     assert not missing
 
 
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings: lower case, hyphens for blanks, no other marks."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_anchors_exist(page: Path) -> None:
+    links = re.findall(r"\]\((?!http)([^)#]*)#([\w-]+)\)", page.read_text())
+    missing = [
+        (link, anchor)
+        for link, anchor in links
+        if anchor not in anchors(page.parent / link if link else page)
+    ]
+    assert missing == []
+
+
+def linked(page: Path) -> set[Path]:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    return {(page.parent / link).resolve() for link in re.findall(r"\]\((?!http)([^)#]+)", prose)}
+
+
+def test_the_index_links_every_page() -> None:
+    index = ROOT / "docs/README.md"
+    pages = {page for page in PAGES if page.parent == index.parent} - {index}
+    assert len(pages) > 20
+    assert pages - linked(index) == set()
+    assert index in linked(ROOT / "README.md")
+
+
+def test_every_environment_variable_is_listed() -> None:
+    read = re.compile(r"(?:getenv\(|number\(|environ\[|environ\.get\()\s*[\"'](HEADRACE_\w+)[\"']")
+    folders = ("src", "tools", "python", "bench", "examples", "test")
+    files = [path for name in folders for path in (ROOT / name).rglob("*")]
+    sources = [path for path in files if path.suffix in {".h", ".cpp", ".py"}]
+    found = {name for path in sources for name in read.findall(path.read_text())}
+    found -= {"HEADRACE_TEST_CODE_LOADED", "HEADRACE_TEST_PACKAGE"}  # from a test to its own child
+    assert len(found) > 12
+    page = (ROOT / "docs/environment.md").read_text()
+    assert sorted(name for name in found if f"`{name}`" not in page) == []
+
+
 def test_phases_are_the_compilers() -> None:
     hr = pytest.importorskip("headrace")
     text = (ROOT / "ARCHITECTURE.md").read_text()
@@ -42,15 +84,23 @@ def python_of(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 
 
+README = python_of("README.md")
+WITHOUT_TORCH = [code for code in README if "import torch" not in code]
+
+
 def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     pytest.importorskip("headrace")
-    code = python_of("README.md")[0]
     monkeypatch.chdir(ROOT)
-    exec(code, {})
-    assert "hr.kernel" in capsys.readouterr().out
+    assert len(WITHOUT_TORCH) == 4
+    for code in WITHOUT_TORCH:
+        names: dict[str, object] = {}
+        exec(code, names)
+        names.clear()  # functions keep the names, and those the functions
+    printed = capsys.readouterr().out
+    assert "[2. 2. 2.]" in printed and "hr.kernel" in printed
 
 
-TORCH = [*python_of("README.md")[1:], *python_of("docs/pytorch.md")]
+TORCH = [*(code for code in README if code not in WITHOUT_TORCH), *python_of("docs/pytorch.md")]
 # Importing PyTorch takes longer than the scripts: each runs in a copy of a process that did.
 RUN_EACH = """
 import os, runpy, sys, traceback
