@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+PAGES = sorted(
+    page
+    for places in ("*.md", "docs/*.md", "examples/*/*.md", "src/**/*.md")
+    for page in ROOT.glob(places)
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
