@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -171,6 +172,27 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
     exec("".join(python_of("docs/schedules.md")), names)
     names.clear()
     assert "'i' has 64 iterations, and 'gemm8x8' along 'i' has 8" in capsys.readouterr().out
+
+
+# Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
+COMPLETE = ("gpu", "quantization")
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_python_of_a_page_runs_next_to_the_examples(name: str, tmp_path: Path) -> None:
+    hr = pytest.importorskip("headrace")
+    blocks = python_of(f"docs/{name}.md")
+    assert blocks
+    if any("import torch" in code for code in blocks):
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])}
+    for code in blocks:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_steps_of_contributions_are_real() -> None:
