@@ -175,7 +175,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "quantization")
+COMPLETE = ("gpu", "packages", "quantization", "rewriting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
