@@ -1,6 +1,6 @@
-"""The ratios of a run as a picture: bars from the line at 1.0, to the right where Headrace is faster.
+"""The ratios of a run as a bar chart: bars start at 1.0 and extend to the right if Headrace is faster.
 
-Its colours follow the reader's: light or dark, as the page around it.
+The colours follow the reader's colour scheme, light or dark.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ STYLE = """
   }
 """
 SMALL = 'class="plain" font-size="11"'
-TITLE = "Times of other systems over those of Headrace"
-LABELS = "Under a model's name stands Headrace's time, beside a bar the ratio and the other system's time."
+TITLE = "Median time of other systems over Headrace's"
+LABELS = (
+    "Below each model: Headrace's time. Next to each bar: the ratio, and the other system's time."
+)
 TICKS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
@@ -61,7 +63,7 @@ def svg(run: Run) -> str:
     if bars:
         parts.append(unit_line(axis, bottom))
     else:
-        parts.append(text(LEFT, TOP + 24, "no ratios: Headrace or all of its peers are missing"))
+        parts.append(text(LEFT, TOP + 24, "no ratios: Headrace or all other systems are missing"))
     return frame(parts, bottom + BOTTOM)
 
 
@@ -90,8 +92,9 @@ def heading(run: Run, colours: dict[str, str]) -> str:
     x = float(LEFT)
     for peer, colour in colours.items():
         parts.append(f'<rect x="{x:.1f}" y="70" width="12" height="12" fill="{colour}"/>')
-        parts.append(text(x + 17, 80, peer))
-        x += 45 + 7 * len(peer)
+        system = " ".join([peer, *filter(None, [run.facts.get(peer)])])  # with its version
+        parts.append(text(x + 17, 80, system))
+        x += 45 + 7 * len(system)
     return "\n".join(parts)
 
 
@@ -102,7 +105,9 @@ def grid(axis: Axis, bottom: float) -> str:
         parts.append(f'<path d="M{x:.1f} {TOP}V{bottom:g}" class="grid"/>')
         parts.append(text(x, bottom + 16, f"{tick:g}x", 'text-anchor="middle" class="faint"'))
     middle, y = axis.x(1.0), bottom + 34
-    parts.append(text(middle - 14, y, "← peer is faster", 'text-anchor="end" class="faint"'))
+    parts.append(
+        text(middle - 14, y, "← other system is faster", 'text-anchor="end" class="faint"')
+    )
     parts.append(text(middle + 14, y, "Headrace is faster →", 'class="faint"'))
     return "\n".join(parts)
 

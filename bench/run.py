@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Time Headrace against the peers that are installed, on the same cores, turn by turn.
 
-Models that are not there yet are made first. Writes bench/results/DATE.json, .md and .svg, and prints
-the tables; --chart makes the picture of README.md from them, or with --record from those of an earlier run. A peer that is not installed, or fails on a model, leaves a footnote with the reason.
+Missing models are made first. Writes bench/results/DATE.json, .md and .svg, and prints the tables;
+--chart also writes the chart of README.md, the chart's data and its caption, with --record from the
+results of an earlier run. A peer that is not installed, or fails on a model, leaves a footnote with
+the reason.
 """
 
 from __future__ import annotations
@@ -14,12 +16,11 @@ import platform
 import sys
 from pathlib import Path
 
-from bench import plot, report, workload
+from bench import chart, plot, report, workload
 from bench.measure import Missing, Outcome, Plan, measure, one_line
 from bench.peers import INDUCTOR, PEERS, Peer
 
 ROOT = Path(__file__).resolve().parents[1]
-CHART = ROOT / "docs" / "images" / "times.svg"
 MODEL_NAMES = (
     "lenet",
     "mlp",
@@ -85,8 +86,9 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         type=Path,
         metavar="FILE",
         nargs="?",
-        const=CHART,
-        help=f"also draw the ratios there (default: {CHART.relative_to(ROOT)})",
+        const=chart.CHART,
+        help="also draw the ratios there, with their data in a .json file next to it "
+        f"(default: {chart.CHART.relative_to(ROOT)})",
     )
     parser.add_argument(
         "--record",
@@ -173,11 +175,17 @@ def facts(peers: list[Peer], options: argparse.Namespace) -> dict[str, str]:
     }
 
 
+VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2"}  # by the flag of the kernel, widest first
+
+
 def cpu_name() -> str:
+    """The model as the kernel names it, with its widest vectors: virtual machines name families."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    values = {line.partition("\t")[0]: line.partition(":")[2].strip() for line in lines}
+    flags = values.get("flags", "").split()
+    vectors = next((f" ({name})" for flag, name in VECTORS.items() if flag in flags), "")
+    return values.get("model name", platform.machine()) + vectors
 
 
 def write(run: report.Run, folder: Path) -> Path:
@@ -190,10 +198,9 @@ def write(run: report.Run, folder: Path) -> Path:
     return stem
 
 
-def draw(run: report.Run, chart: Path) -> None:
-    chart.parent.mkdir(parents=True, exist_ok=True)
-    chart.write_text(plot.svg(run), encoding="utf-8")
-    print(f"wrote {chart}", file=sys.stderr)
+def draw(run: report.Run, picture: Path) -> None:
+    written = chart.write(run, picture)
+    print(f"wrote {', '.join(map(str, written))}", file=sys.stderr)
 
 
 def report_again(options: argparse.Namespace) -> int:

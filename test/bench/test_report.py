@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import plot, report
+from bench import chart, plot, report
 from bench.measure import Missing, Timing
 from bench.run import parse_arguments
 
@@ -153,6 +153,36 @@ def test_picture_without_ratios_says_so() -> None:
     assert "no ratios" in plot.svg(report.Run({}, ["Headrace"], {"one": {"Headrace": timing(1)}}))
 
 
+def test_the_chart_is_drawn_from_its_data(run: report.Run, tmp_path: Path) -> None:
+    run.facts |= {"date": "2026-11-18 12:00:00+00:00", "threads": "2 threads", "Fast": "1.2"}
+    data, picture = chart.write(run, tmp_path / "times.svg")
+    assert picture.read_text() == plot.svg(run)
+    assert chart.to_json(chart.from_json(data.read_text())) == data.read_text()
+    for fact in ("a &amp; b, 2 threads, 2026-11-18", "Fast 1.2"):
+        assert fact in picture.read_text()
+
+
+def test_the_caption_names_machine_date_and_slower_models(run: report.Run) -> None:
+    run.facts |= {"date": "2026-11-18 12:00:00+00:00", "threads": "2 threads"}
+    said = " ".join(chart.caption(run).split())
+    assert "in f32: a & b, 2 threads, 2026-11-18. Headrace is slower on one (0.50x Fast). " in said
+    page = f"first\n{chart.BEGIN}old\n{chart.END}\nlast\n"
+    written = f"first\n{chart.BEGIN}{chart.caption(run)}{chart.END}\nlast\n"
+    assert chart.with_caption(page, run) == written
+
+
+def test_a_page_without_markers_takes_no_caption(run: report.Run) -> None:
+    with pytest.raises(ValueError, match="expected one '<!-- caption"):
+        chart.with_caption("page", run)
+
+
+def test_the_readme_shows_the_recorded_data() -> None:
+    recorded = chart.from_json(chart.CHART.with_suffix(".json").read_text())
+    assert chart.CHART.read_text() == plot.svg(recorded)
+    readme = chart.README.read_text()
+    assert readme == chart.with_caption(readme, recorded)
+
+
 @pytest.mark.parametrize("ratio", [1e-4, 1.0, 1e4])
 def test_axis_holds_any_ratio(ratio: float) -> None:
     assert plot.LEFT <= plot.Axis([ratio]).x(ratio) <= plot.WIDTH - plot.RIGHT + 1e-6
@@ -208,10 +238,10 @@ def test_command_writes_all_results(tmp_path: Path) -> None:
     check_report_of_a_record(record, picture.read_text(), done.stdout, tmp_path / "again.svg")
 
 
-def check_report_of_a_record(record: Path, picture: str, tables: str, chart: Path) -> None:
+def check_report_of_a_record(record: Path, picture: str, tables: str, again: Path) -> None:
     program = str(ROOT / "bench" / "run.py")
-    command = [sys.executable, program, "--record", str(record), "--chart", str(chart)]
+    command = [sys.executable, program, "--record", str(record), "--chart", str(again)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert chart.read_text() == picture
+    assert again.read_text() == picture
     assert done.stdout == tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,11 @@ import pytest
 from cases.policy import assert_close
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+PAGES = sorted(
+    page
+    for places in ("*.md", "docs/*.md", "examples/*/*.md", "src/**/*.md")
+    for page in ROOT.glob(places)
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -25,6 +30,48 @@ def test_paths_and_links_exist(page: Path) -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)", prose)
     missing += [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings: lower case, hyphens for blanks, no other marks."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_anchors_exist(page: Path) -> None:
+    links = re.findall(r"\]\((?!http)([^)#]*)#([\w-]+)\)", page.read_text())
+    missing = [
+        (link, anchor)
+        for link, anchor in links
+        if anchor not in anchors(page.parent / link if link else page)
+    ]
+    assert missing == []
+
+
+def linked(page: Path) -> set[Path]:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    return {(page.parent / link).resolve() for link in re.findall(r"\]\((?!http)([^)#]+)", prose)}
+
+
+def test_the_index_links_every_page() -> None:
+    index = ROOT / "docs/README.md"
+    pages = {page for page in PAGES if page.parent == index.parent} - {index}
+    assert len(pages) > 20
+    assert pages - linked(index) == set()
+    assert index in linked(ROOT / "README.md")
+
+
+def test_every_environment_variable_is_listed() -> None:
+    read = re.compile(r"(?:getenv\(|number\(|environ\[|environ\.get\()\s*[\"'](HEADRACE_\w+)[\"']")
+    folders = ("src", "tools", "python", "bench", "examples", "test")
+    files = [path for name in folders for path in (ROOT / name).rglob("*")]
+    sources = [path for path in files if path.suffix in {".h", ".cpp", ".py"}]
+    found = {name for path in sources for name in read.findall(path.read_text())}
+    found -= {"HEADRACE_TEST_CODE_LOADED", "HEADRACE_TEST_PACKAGE"}  # from a test to its own child
+    assert len(found) > 12
+    page = (ROOT / "docs/environment.md").read_text()
+    assert sorted(name for name in found if f"`{name}`" not in page) == []
 
 
 def test_phases_are_the_compilers() -> None:
@@ -44,15 +91,23 @@ def python_of(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 
 
+README = python_of("README.md")
+WITHOUT_TORCH = [code for code in README if "import torch" not in code]
+
+
 def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     pytest.importorskip("headrace")
-    code = python_of("README.md")[0]
     monkeypatch.chdir(ROOT)
-    exec(code, {})
-    assert "hr.kernel" in capsys.readouterr().out
+    assert len(WITHOUT_TORCH) == 4
+    for code in WITHOUT_TORCH:
+        names: dict[str, object] = {}
+        exec(code, names)
+        names.clear()  # functions keep the names, and those the functions
+    printed = capsys.readouterr().out
+    assert "[2. 2. 2.]" in printed and "hr.kernel" in printed
 
 
-TORCH = [*python_of("README.md")[1:], *python_of("docs/pytorch.md")]
+TORCH = [*(code for code in README if code not in WITHOUT_TORCH), *python_of("docs/pytorch.md")]
 # Importing PyTorch takes longer than the scripts: each runs in a copy of a process that did.
 RUN_EACH = """
 import os, runpy, sys, traceback
@@ -119,6 +174,27 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
     exec("".join(python_of("docs/schedules.md")), names)
     names.clear()
     assert "'i' has 64 iterations, and 'gemm8x8' along 'i' has 8" in capsys.readouterr().out
+
+
+# Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
+COMPLETE = ("gpu", "packages", "quantization", "rewriting")
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_python_of_a_page_runs_next_to_the_examples(name: str, tmp_path: Path) -> None:
+    hr = pytest.importorskip("headrace")
+    blocks = python_of(f"docs/{name}.md")
+    assert blocks
+    if any("import torch" in code for code in blocks):
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])}
+    for code in blocks:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_steps_of_contributions_are_real() -> None:

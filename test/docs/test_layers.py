@@ -1,4 +1,4 @@
-"""Components include only what ARCHITECTURE.md says they know."""
+"""Components include only what src/layers.md lists for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `([\w/-]+)` \|((?: `[\w/-]+`)+) \| [^|]+ \|$", re.M)
 KNOWS = {
     component: set(re.findall(r"`([\w/-]+)`", known))
-    for component, known in ROW.findall((ROOT / "ARCHITECTURE.md").read_text())
+    for component, known in ROW.findall((ROOT / "src/layers.md").read_text())
 }
 MLIR = re.compile(r"(mlir|llvm|clang|lld)/")
 
