@@ -50,7 +50,11 @@ from headrace._gradient import (
     value_and_grad,
     vjp,
 )
-from headrace._model import Model, Phase, load, phases, write_package
+from headrace._io_binding import IOBinding
+from headrace._model import Model, load, write_package
+from headrace._node_arg import ModelMetadata, NodeArg
+from headrace._ort_value import OrtValue
+from headrace._phases import Phase, phases
 from headrace._quantize import quantize
 from headrace._schedules import (
     Intrinsic,
@@ -62,7 +66,19 @@ from headrace._schedules import (
     schedule,
 )
 from headrace._script import Script, Variables, script, write_script_package
-from headrace._session import InferenceSession, SessionOptions
+from headrace._session import InferenceSession
+from headrace._session_options import (
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    RunOptions,
+    SessionOptions,
+    get_all_providers,
+    get_available_providers,
+    get_device,
+    set_default_logger_severity,
+    set_default_logger_verbosity,
+)
 from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
@@ -78,6 +94,7 @@ from headrace.errors import (
     MissingInputError,
     OutOfRangeError,
     ShapeMismatchError,
+    TerminatedError,
     TypeMismatchError,
     UnsupportedError,
 )
@@ -87,9 +104,13 @@ __all__ = [
     "DeviceArray",
     "DivisionByZeroError",
     "Error",
+    "ExecutionMode",
+    "ExecutionOrder",
     "Explanation",
     "ForwardBackward",
     "Expr",
+    "GraphOptimizationLevel",
+    "IOBinding",
     "InferenceSession",
     "Intrinsic",
     "InternalError",
@@ -101,8 +122,12 @@ __all__ = [
     "LaunchSchedule",
     "MissingInputError",
     "Model",
+    "ModelMetadata",
+    "NodeArg",
+    "OrtValue",
     "OutOfRangeError",
     "Phase",
+    "RunOptions",
     "Script",
     "Schedule",
     "SessionOptions",
@@ -111,6 +136,7 @@ __all__ = [
     "ShapeMismatchError",
     "Tensor",
     "TensorSpec",
+    "TerminatedError",
     "TypeMismatchError",
     "UnsupportedError",
     "ValueAndGrad",
@@ -123,6 +149,9 @@ __all__ = [
     "axis",
     "compile",
     "compute",
+    "get_all_providers",
+    "get_available_providers",
+    "get_device",
     "get_threads",
     "grad",
     "intrinsic",
@@ -140,6 +169,8 @@ __all__ = [
     "script",
     "select",
     "solve",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
     "set_threads",
     "sum",
     "to_cuda",

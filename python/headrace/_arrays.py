@@ -140,10 +140,18 @@ def from_array(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:
             f"input '{name}': expected an array of {expected}, got {type(value).__name__} ({error})"
         ) from error
     if array.dtype == object:
-        raise_type_mismatch(name, str(expected), type(value).__name__)
+        raise_type_mismatch(name, str(expected), described_objects(value, array))
     if array.dtype.newbyteorder("=") != expected:
         raise_type_mismatch(name, str(expected), str(array.dtype))
     return array.astype(expected, copy=False)
+
+
+def described_objects(value: Any, array: np.ndarray) -> str:
+    """ "an object array of ndarray", where the value is an array itself."""
+    if not isinstance(value, np.ndarray):
+        return type(value).__name__
+    kinds = list(dict.fromkeys(type(item).__name__ for item in array.flat))
+    return f"an object array of {', '.join(kinds[:3])}" if kinds else "an empty object array"
 
 
 def from_numbers(value: Any, name: str, expected: np.dtype[Any]) -> np.ndarray:

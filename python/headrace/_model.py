@@ -6,7 +6,7 @@ import json
 import operator
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,21 +20,6 @@ from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
 
 
-class Phase(NamedTuple):
-    """A phase of the compiler, and what holds after it."""
-
-    name: str
-    summary: str
-
-
-def phases(target: str = "cpu", *, gradient: bool = False) -> list[Phase]:
-    """The compiler's phases for a target in order; `Model.ir` takes their names.
-
-    With `gradient` those that make a program with gradients of one without, before these.
-    """
-    return [Phase(*phase) for phase in _core.phases(target, gradient)]
-
-
 def load(
     path: str | os.PathLike[str],
     *,
@@ -45,6 +30,7 @@ def load(
     program: str = "",
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
+    threads: int = 0,
 ) -> Model | Script:
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
     package, which is compiled already (see `write_package`) and may hold several programs. A
@@ -57,7 +43,8 @@ def load(
     calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
     without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
     compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
-    operators: the program is compiled as it was mapped to it (docs/rewriting.md).
+    operators: the program is compiled as it was mapped to it (docs/rewriting.md). `threads` is how
+    many run a call; 0: as many as the process has (`get_threads`).
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -80,6 +67,7 @@ def load(
 
     def load_given(names: Sequence[str]) -> Model:
         core = _core.load(path, package, _core.Settings(**settings, given_inputs=[*names]))
+        core.use_threads(operator.index(threads))
         return Model(core, f"headrace.load({path!r})")
 
     model = load_given(())
@@ -202,7 +190,8 @@ class Model:
         """
         model, arranged = self._bind(args, kwargs)
         if model._core.staged:
-            return self._pack(model._run_values(arranged, True, keep_double))
+            values = model._core.reference_values(model._given(arranged), keep_double)
+            return self._pack([from_value(value) for value in values])
         values = model._core.reference(arranged, model._convert, keep_double)
         return self._pack(self._typed(values))
 
@@ -301,21 +290,39 @@ class Model:
         """
         return self._core.staged
 
-    def _run_values(self, values: list[Any], reference: bool, keep_double: bool) -> list[Any]:
-        given = [
+    def _given(self, values: list[Any]) -> list[Any]:
+        return [
             to_value(value, spec.name, spec.element_type)
             for spec, value in zip(self._inputs, values)
         ]
-        return [from_value(value) for value in self._core.run_values(given, reference, keep_double)]
 
-    def _run(self, values: list[Any]) -> list[Any]:
+    def _run_values(
+        self, values: list[Any], wanted: Sequence[bool] = (), stop: _core.StopFlag | None = None
+    ) -> list[Any]:
+        """Outputs that are not wanted are None."""
+        found = self._core.run_values(self._given(values), [*wanted], stop)
+        return [from_value(value) for value in found]
+
+    def _run_profiled(
+        self, values: list[Any], stop: _core.StopFlag | None
+    ) -> tuple[list[Any], list[Any]]:
+        """The outputs, and what each step took."""
+        found, steps = self._core.run_profiled(self._given(values), stop)
+        return [from_value(value) for value in found], steps
+
+    def _run_into(
+        self, values: list[Any], outputs: list[Any], stop: _core.StopFlag | None
+    ) -> list[Any]:
+        return self._core.run_into(values, self._convert, outputs, stop)
+
+    def _run(self, values: list[Any], stop: _core.StopFlag | None = None) -> list[Any]:
         if self._core.staged:
-            return self._run_values(values, False, False)
+            return self._run_values(values, stop=stop)
         if self._core.on_device:
             outputs = _device.run(self._core, values, self._convert)
             if outputs is not None:
                 return outputs
-        return self._typed(self._core.run(values, self._convert))
+        return self._typed(self._core.run(values, self._convert, stop))
 
     def _convert(self, value: Any, index: int) -> Any:
         spec = self._inputs[index]

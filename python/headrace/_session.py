@@ -3,59 +3,37 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from headrace._arrays import ONNX_NAMES
-from headrace._model import load
+from headrace._arrays import STORAGE
+from headrace._io_binding import IOBinding
+from headrace._model import Model, load
+from headrace._node_arg import ModelMetadata, NodeArg, interface_of
+from headrace._ort_value import OrtValue
+from headrace._session_options import (
+    PROVIDER,
+    SessionOptions,
+    provider_options,
+    stop_flag,
+    warn_of_unused_options,
+)
 from headrace._specs import TensorSpec
-from headrace._threads import set_threads
-from headrace._values import inner
-from headrace.errors import InvalidArgumentError, UnsupportedError
+from headrace._trace import Trace
+from headrace.errors import (
+    InvalidArgumentError,
+    ShapeMismatchError,
+    TypeMismatchError,
+    UnsupportedError,
+)
 
-PROVIDER = "CPUExecutionProvider"
-
-
-@dataclass
-class SessionOptions:
-    """Options by onnxruntime's names; only `intra_op_num_threads` has an effect (0: default)."""
-
-    intra_op_num_threads: int = 0
-    inter_op_num_threads: int = 0
-
-
-@dataclass(frozen=True)
-class ModelMetadata:
-    """Notes of the writer of a model's file."""
-
-    custom_metadata_map: dict[str, str]
-
-
-class NodeArg:
-    """An input or output as onnxruntime describes it."""
-
-    def __init__(self, spec: TensorSpec) -> None:
-        self.name = spec.name
-        self.shape = list(spec.shape or ())
-        self.type = onnx_type(spec.element_type)
-
-    def __repr__(self) -> str:
-        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape!r})"
-
-
-def onnx_type(element_type: str) -> str:
-    """ "seq(tensor(float))" of "sequence(f32)"."""
-    for outer, name in (("sequence", "seq"), ("optional", "optional")):
-        if (element := inner(element_type, outer)) is not None:
-            return f"{name}({onnx_type(element)})"
-    if (pair := inner(element_type, "map")) is not None:
-        key, value = pair.split(", ")
-        return f"map({ONNX_NAMES.get(key, key)},{onnx_type(value)})"
-    return f"tensor({ONNX_NAMES.get(element_type, element_type)})"
+# What onnxruntime has as the version of a model whose file names none.
+NO_VERSION = 2**63 - 1
 
 
 class InferenceSession:
@@ -70,61 +48,227 @@ class InferenceSession:
         path_or_bytes: str | os.PathLike[str],
         sess_options: Any = None,
         providers: Sequence[Any] | None = None,
-        provider_options: Any = None,
+        provider_options: Sequence[Mapping[Any, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             raise UnsupportedError("session: expected the path of a model file, got its bytes")
-        warn_of_other_providers(providers)
-        use_threads_of(sess_options)
-        self._model = load(path_or_bytes)
+        self._options = sess_options if sess_options is not None else SessionOptions()
+        warn_of_unused_options(self._options)
+        self.set_providers(providers, provider_options)
+        self._trace = None
+        if self._options.enable_profiling:
+            self._trace = Trace(self._options.profile_file_prefix)
+            self._write_trace = weakref.finalize(self, self._trace.write)
+        begin = time.perf_counter_ns()
+        self._model_path = os.fspath(path_or_bytes)
+        self._model = load(path_or_bytes, threads=self._options.intra_op_num_threads)
+        if not isinstance(self._model, Model):
+            raise UnsupportedError(
+                f"session: expected a model, got the script '{self._model_path}'; "
+                f"headrace.load runs it"
+            )
+        self._interface = interface_of(self._model._core)
+        if self._trace:
+            taken = (time.perf_counter_ns() - begin) / 1000
+            self._trace.add("Session", "model_loading", begin, taken)
+
+    # Runs
 
     def run(
         self,
         output_names: Sequence[str] | None,
         input_feed: Mapping[str, Any],
         run_options: Any = None,
-    ) -> list[np.ndarray]:
-        """The outputs named, in that order; all of them for None."""
-        known = [spec.name for spec in self._model.outputs]
-        for name in output_names or ():
+    ) -> list[Any]:
+        """The outputs named, in that order; all of them for None. Of a model in stages, what only
+        others need is not computed."""
+        names = self._names(output_names)
+        outputs = self._outputs(names, input_feed, run_options)
+        return [outputs[name] for name in names]
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: Any = None,
+    ) -> list[OrtValue]:
+        names = self._names(output_names)
+        outputs = self._outputs(names, input_dict_ort_values, run_options)
+        return [self._ort_value(name, outputs[name]) for name in names]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callable[[list[Any], Any, str], None],
+        user_data: Any,
+        run_options: Any = None,
+    ) -> None:
+        """Runs in a thread, which calls `callback(outputs, user_data, "")`, or
+        `callback([], user_data, message)` after an error."""
+        names = self._names(output_names)
+
+        def work() -> None:
+            try:
+                outputs, message = self.run(names, input_feed, run_options), ""
+            except Exception as error:
+                outputs, message = [], str(error) or type(error).__name__
+            callback(outputs, user_data, message)
+
+        threading.Thread(target=work, name="headrace.run_async").start()
+
+    def io_binding(self) -> IOBinding:
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
+        """Runs on the inputs that are bound, and writes to the memory bound for outputs."""
+        if iobinding._session is not self:
+            raise InvalidArgumentError(
+                "session: expected a binding that its io_binding() made, got another session's"
+            )
+        if not iobinding.outputs:
+            raise InvalidArgumentError("binding: expected an output that is bound, got none")
+        memory = {
+            name: value.numpy() for name, value in iobinding.outputs.items() if value is not None
+        }
+        outputs = self._outputs([*iobinding.outputs], iobinding.inputs, run_options, memory)
+        iobinding._results = [
+            value if value is not None else self._ort_value(name, outputs[name])
+            for name, value in iobinding.outputs.items()
+        ]
+
+    # What it is
+
+    def get_inputs(self) -> list[NodeArg]:
+        return list(self._interface.inputs)
+
+    def get_outputs(self) -> list[NodeArg]:
+        return list(self._interface.outputs)
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """The inputs that may be left out, because the model gives them values."""
+        return list(self._interface.overridable)
+
+    def get_modelmeta(self) -> ModelMetadata:
+        notes = self._model._core.notes
+        if notes["version"] is None:
+            notes["version"] = NO_VERSION
+        return ModelMetadata(**notes, custom_metadata_map=self._model.metadata)
+
+    def get_session_options(self) -> Any:
+        return self._options
+
+    def get_providers(self) -> list[str]:
+        return [PROVIDER]
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        return {PROVIDER: {}}
+
+    def set_providers(
+        self,
+        providers: Sequence[Any] | None = None,
+        provider_options_: Sequence[Mapping[Any, Any]] | None = None,
+    ) -> None:
+        """Runs on the CPU whatever the providers; warns if that is not among them."""
+        provider_options(providers, provider_options_)
+
+    def enable_fallback(self) -> None:
+        """Accepted for programs that call it: there is nothing to fall back from."""
+
+    def disable_fallback(self) -> None:
+        """Accepted for programs that call it: there is nothing to fall back from."""
+
+    # Traces
+
+    def end_profiling(self) -> str:
+        """Writes the trace of all runs so far and returns the path of the file, which
+        chrome://tracing and Perfetto show: an event for each step of each run. "" if
+        `SessionOptions.enable_profiling` was not set, or it was written before."""
+        if self._trace is None:
+            return ""
+        self._trace = None
+        return self._write_trace() or ""
+
+    def get_profiling_start_time_ns(self) -> int:
+        """When the trace began, by the clock of `time.monotonic_ns`."""
+        return self._trace.start_monotonic if self._trace else 0
+
+    def _names(self, given: Sequence[str] | None) -> list[str]:
+        known = [arg.name for arg in self._interface.outputs]
+        for name in given or ():
             if name not in known:
                 raise InvalidArgumentError(
                     f"model '{self._model.name}': expected outputs "
                     f"{', '.join(map(repr, known))}, got '{name}'"
                 )
-        outputs = self._model.run_dict(input_feed)
-        return [outputs[name] for name in output_names or known]
+        return list(given or known)
 
-    def get_inputs(self) -> list[NodeArg]:
-        return [NodeArg(spec) for spec in self._model.inputs]
+    def _outputs(
+        self,
+        names: Sequence[str],
+        feed: Mapping[str, Any],
+        options: Any,
+        memory: Mapping[str, np.ndarray] = {},
+    ) -> dict[str, Any]:
+        """The outputs named, and maybe others; those that have memory are written there."""
+        plain = {k: v._value if isinstance(v, OrtValue) else v for k, v in feed.items()}
+        model, values = self._model._bind((), plain)
+        specs, stop = model.outputs, stop_flag(options)
+        for spec in specs:
+            if spec.name in memory:
+                check_type(spec, memory[spec.name])
+        if self._trace:
+            begin = time.perf_counter_ns()
+            results, steps = model._run_profiled(values, stop)
+            self._trace.add_run(begin, steps)
+        elif model.staged:
+            results = model._run_values(values, [spec.name in names for spec in specs], stop)
+        elif memory and can_write_directly(specs, memory, values):
+            return dict(
+                zip(
+                    [spec.name for spec in specs],
+                    model._run_into(values, [memory.get(spec.name) for spec in specs], stop),
+                )
+            )
+        else:
+            results = model._run(values, stop)
+        outputs = {spec.name: value for spec, value in zip(specs, results)}
+        for name, array in memory.items():
+            copy_into(array, outputs[name], name)
+        return outputs
 
-    def get_outputs(self) -> list[NodeArg]:
-        return [NodeArg(spec) for spec in self._model.outputs]
-
-    def get_modelmeta(self) -> ModelMetadata:
-        return ModelMetadata(self._model.metadata)
-
-    def get_providers(self) -> list[str]:
-        return [PROVIDER]
+    def _ort_value(self, name: str, value: Any) -> OrtValue:
+        (spec,) = (spec for spec in self._model.outputs if spec.name == name)
+        return OrtValue(value, spec.element_type)
 
 
-def warn_of_other_providers(providers: Sequence[Any] | None) -> None:
-    names = [item if isinstance(item, str) else item[0] for item in providers or ()]
-    if names and PROVIDER not in names:
-        warnings.warn(
-            f"session: expected {PROVIDER} among the providers, got {', '.join(names)}; "
-            f"running on the CPU",
-            RuntimeWarning,
-            stacklevel=3,
+def check_type(spec: TensorSpec, array: np.ndarray) -> None:
+    if array.dtype != spec.dtype:
+        raise TypeMismatchError(
+            f"output '{spec.name}': expected memory for {spec.dtype}, got {array.dtype}"
         )
 
 
-def use_threads_of(options: Any) -> None:
-    count = getattr(options, "intra_op_num_threads", 0)
-    if not count:
-        return
-    try:
-        set_threads(count)
-    except InvalidArgumentError as error:
-        warnings.warn(f"session: {error}", RuntimeWarning, stacklevel=3)
+def can_write_directly(
+    specs: Sequence[TensorSpec], memory: Mapping[str, np.ndarray], values: Sequence[Any]
+) -> bool:
+    """Whether a run may write to this memory while it reads the inputs."""
+    arrays = memory.values()
+    return (
+        all(array.flags.aligned and array.flags.c_contiguous for array in arrays)
+        and all(spec.element_type not in STORAGE for spec in specs)
+        and all(
+            isinstance(value, np.ndarray)
+            and not any(np.may_share_memory(value, array) for array in arrays)
+            for value in values
+        )
+    )
+
+
+def copy_into(array: np.ndarray, value: np.ndarray, name: str) -> None:
+    if array.shape != value.shape:
+        raise ShapeMismatchError(
+            f"output '{name}': expected memory for {list(value.shape)}, got {list(array.shape)}"
+        )
+    np.copyto(array, value)

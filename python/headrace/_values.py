@@ -2,8 +2,8 @@
 
 Types are text, as the compiler writes them: "f32", "string", "sequence(f32)",
 "optional(sequence(i64))", "map(string, f32)", and "?" where a model does not say. The extension takes and gives tensors
-as (element type, array) and ("string", shape, list), maps as ("map", keys, values),
-sequences as lists, and None.
+as (element type, array) and ("string", shape, list), sequences as lists, and None. It takes maps as
+("map", keys, values) and gives dicts.
 """
 
 from __future__ import annotations
@@ -90,14 +90,12 @@ def to_strings(
 
 def from_value(value: Any) -> Any:
     """Arrays, of objects where they hold strings; lists; dicts; None."""
-    if value is None:
-        return None
+    if value is None or isinstance(value, dict):
+        return value
     if isinstance(value, list):
-        return [from_value(item) for item in value]
+        has_dicts = bool(value) and isinstance(value[0], dict)
+        return value if has_dicts else [from_value(item) for item in value]
     element_type, *parts = value
-    if element_type == "map":
-        keys, values = (from_value(part).tolist() for part in parts)
-        return dict(zip(keys, values, strict=True))
     if element_type == "string":
         array = np.empty(len(parts[1]), dtype=object)
         array[:] = parts[1]

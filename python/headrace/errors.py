@@ -18,6 +18,7 @@ __all__ = [
     "MissingInputError",
     "OutOfRangeError",
     "ShapeMismatchError",
+    "TerminatedError",
     "TypeMismatchError",
     "UnsupportedError",
 ]
@@ -65,6 +66,10 @@ class IoError(Error, OSError):
 
 class OutOfRangeError(Error, IndexError):
     """The data of a run hold an index or a class that does not exist."""
+
+
+class TerminatedError(Error):
+    """A run was ended by `RunOptions.terminate`."""
 
 
 class DivisionByZeroError(Error, ZeroDivisionError):

@@ -1,4 +1,5 @@
 #include "runtime/system/Error.h"
+#include "runtime/system/Interruption.h"
 
 #include "Bindings.h"
 #include <cstring>
@@ -56,6 +57,8 @@ void translate(const std::exception_ptr &exception, void *) {
     raise(classOf(error.kind()), error.what());
   } catch (const InternalError &error) {
     raise("InternalError", error.what());
+  } catch (const Interrupted &) {
+    raise("TerminatedError", "the run was ended, because its RunOptions.terminate was set");
   }
 }
 

@@ -85,8 +85,8 @@ void end() {
 
 } // namespace
 
-UnlockedCall::UnlockedCall(std::optional<nb::python_error> &raised)
-    : raised(raised), isMainThread(isMainThreadOfPython()), state(nullptr),
+UnlockedCall::UnlockedCall(std::optional<nb::python_error> &raised, const StopFlag *stop)
+    : raised(raised), stop(stop), isMainThread(isMainThreadOfPython()), state(nullptr),
       interruption([this] { return isAsked(); }) {
   if (isLeftBehind()) {
     PyEval_SaveThread();
@@ -116,7 +116,7 @@ UnlockedCall::~UnlockedCall() {
 }
 
 bool UnlockedCall::isAsked() const {
-  if (isLeftBehind())
+  if (isLeftBehind() || (stop && stop->asked))
     return true;
   if (!isMainThread)
     return false;

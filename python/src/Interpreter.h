@@ -4,19 +4,25 @@
 
 #include "runtime/system/Interruption.h"
 
+#include <atomic>
 #include <functional>
 #include <nanobind/nanobind.h>
 #include <optional>
 
 namespace headrace::python {
 
+/// Ends calls that were made with it, from any thread.
+struct StopFlag {
+  std::atomic<bool> asked{false};
+};
+
 /// A call that does not hold the interpreter's lock. While it lives, signals are noticed
 /// (pollInterruption). Once the interpreter ends, other threads than the one that ends it never
 /// come back from here: they would find no interpreter. They sleep until the process is gone.
 class UnlockedCall {
 public:
-  /// `raised` is where an exception goes that a signal's handler raises.
-  explicit UnlockedCall(std::optional<nanobind::python_error> &raised);
+  /// `raised` is where an exception goes that a signal's handler raises. `stop` may be null.
+  UnlockedCall(std::optional<nanobind::python_error> &raised, const StopFlag *stop);
   ~UnlockedCall();
   UnlockedCall(const UnlockedCall &) = delete;
 
@@ -24,16 +30,18 @@ private:
   bool isAsked() const;
 
   std::optional<nanobind::python_error> &raised;
+  const StopFlag *stop;
   bool isMainThread;
   PyThreadState *state;
   InterruptionSource interruption;
 };
 
-/// Runs `work` without the interpreter's lock, so that other Python threads go on.
-template <class Work> auto unlocked(Work work) -> decltype(work()) {
+/// Runs `work` without the interpreter's lock, so that other Python threads go on. Throws
+/// Interrupted once `stop` asks for it.
+template <class Work> auto unlocked(Work work, const StopFlag *stop = nullptr) -> decltype(work()) {
   std::optional<nanobind::python_error> raised;
   try {
-    UnlockedCall call(raised);
+    UnlockedCall call(raised, stop);
     return work();
   } catch (const Interrupted &) {
     if (!raised)

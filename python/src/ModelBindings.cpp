@@ -3,6 +3,7 @@
 #include "package/Package.h"
 #include "runtime/program/Devices.h"
 #include "runtime/program/Engine.h"
+#include "runtime/system/ThreadChoice.h"
 #include "runtime/system/ThreadPool.h"
 
 #include "Arrays.h"
@@ -76,18 +77,68 @@ nb::list outputSpecsToPython(const Model &model) {
                           : specsToPython(model.outputs(), model.symbols());
 }
 
-// Of a model in stages; values are as Values.h says.
-nb::list runValues(Model &model, const nb::list &values, bool reference, bool keepDouble) {
-  std::vector<RuntimeValue> inputs;
+// As the model's file declares them: inputs, outputs and inputs with defaults.
+nb::tuple declaredToPython(const Model &model) {
+  const DeclaredValues &declared = model.declared();
+  return nb::make_tuple(valueSpecsToPython(declared.inputs), valueSpecsToPython(declared.outputs),
+                        valueSpecsToPython(declared.defaults));
+}
+
+nb::dict notesToPython(const Model &model) {
+  const onnx::FileNotes &notes = model.notes();
+  nb::dict dict;
+  dict["producer_name"] = notes.producer;
+  dict["domain"] = notes.domain;
+  dict["description"] = notes.description;
+  dict["version"] = notes.version;
+  dict["graph_name"] = notes.graphName;
+  dict["graph_description"] = notes.graphDescription;
+  return dict;
+}
+
+std::vector<RuntimeValue> valuesFromPython(const nb::list &values) {
+  std::vector<RuntimeValue> result;
   for (nb::handle value : values)
-    inputs.push_back(valueFromPython(value));
-  std::vector<RuntimeValue> outputs = unlocked([&] {
-    return reference ? model.referenceValues(inputs, keepDouble) : model.runValues(inputs);
-  });
+    result.push_back(valueFromPython(value));
+  return result;
+}
+
+nb::list valuesToPython(std::vector<RuntimeValue> values) {
   nb::list list;
-  for (RuntimeValue &output : outputs)
-    list.append(valueToPython(std::move(output)));
+  for (RuntimeValue &value : values)
+    list.append(valueToPython(std::move(value)));
   return list;
+}
+
+// Values are as Values.h says. Outputs that are not wanted are None.
+nb::list runValues(Model &model, const nb::list &values, const std::vector<bool> &wanted,
+                   const StopFlag *stop) {
+  std::vector<RuntimeValue> inputs = valuesFromPython(values);
+  std::vector<RuntimeValue> outputs =
+      unlocked([&] { return model.runValues(inputs, wanted); }, stop);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (!wanted[i])
+      outputs.at(i) = {};
+  return valuesToPython(std::move(outputs));
+}
+
+nb::list referenceValues(Model &model, const nb::list &values, bool keepDouble) {
+  std::vector<RuntimeValue> inputs = valuesFromPython(values);
+  return valuesToPython(unlocked([&] { return model.referenceValues(inputs, keepDouble); }));
+}
+
+// The outputs, and for each step its name, operators, routine, microseconds, bytes, operations and
+// how often it ran.
+nb::tuple runProfiled(Model &model, const nb::list &values, const StopFlag *stop) {
+  std::vector<RuntimeValue> inputs = valuesFromPython(values);
+  std::vector<StageStep> steps;
+  std::vector<RuntimeValue> outputs =
+      unlocked([&] { return model.runProfiled(inputs, steps); }, stop);
+  nb::list list;
+  for (const StageStep &step : steps)
+    list.append(nb::make_tuple(step.name, step.operators, step.routine, step.microseconds,
+                               step.bytes, step.operations, step.runs));
+  return nb::make_tuple(valuesToPython(std::move(outputs)), list);
 }
 
 // One value per declared input, None where the user gave none: its tensor stays empty, and the
@@ -111,9 +162,27 @@ nb::list outputsToPython(std::vector<Tensor> outputs) {
   return list;
 }
 
-nb::list run(Model &model, const nb::list &values, const nb::callable &convert) {
+nb::list run(Model &model, const nb::list &values, const nb::callable &convert,
+             const StopFlag *stop) {
   std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
-  return outputsToPython(unlocked([&] { return model.run(inputs); }));
+  return outputsToPython(unlocked([&] { return model.run(inputs); }, stop));
+}
+
+// Outputs that are arrays, which fit, are written to and given back; for None there is a new array.
+nb::list runInto(Model &model, const nb::list &values, const nb::callable &convert,
+                 const nb::list &arrays, const StopFlag *stop) {
+  std::vector<Tensor> inputs = inputsFromPython(model, values, convert);
+  nb::object same = nb::cpp_function([](nb::object value, size_t) { return value; });
+  std::vector<Tensor> outputs(model.outputs().size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (nb::object array = arrays[i]; !array.is_none())
+      outputs[i] = tensorFromPython(array, model.outputs()[i], i, same);
+  unlocked([&] { model.runInto(inputs, outputs); }, stop);
+  nb::list results;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    results.append(arrays[i].is_none() ? tensorToNumpy(std::move(outputs[i]))
+                                       : nb::object(arrays[i]));
+  return results;
 }
 
 // Inputs on the device are DLPack capsules made for `stream`; the work goes there, too.
@@ -259,6 +328,11 @@ nb::list phaseList(const std::string &target, bool ofGradient) {
 } // namespace
 
 void registerModel(nb::module_ &module) {
+  nb::class_<StopFlag>(module, "StopFlag")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "asked", [](const StopFlag &flag) { return flag.asked.load(); },
+          [](StopFlag &flag, bool asked) { flag.asked = asked; });
   nb::class_<Model>(module, "Model")
       .def_prop_ro("name", &Model::name)
       .def_prop_ro("inputs", &inputsToPython)
@@ -268,12 +342,18 @@ void registerModel(nb::module_ &module) {
           "weights",
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })
       .def_prop_ro("metadata", &Model::metadata)
+      .def_prop_ro("notes", &notesToPython)
+      .def_prop_ro("declared", &declaredToPython)
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
       .def_prop_ro("on_device",
                    [](const Model &model) { return !findEngine(model.engine()).place().onHost(); })
-      .def("run", &run)
-      .def("run_values", &runValues)
+      .def("use_threads", &Model::useThreads)
+      .def("run", &run, nb::arg(), nb::arg(), nb::arg().none() = nb::none())
+      .def("run_into", &runInto, nb::arg(), nb::arg(), nb::arg(), nb::arg().none() = nb::none())
+      .def("run_values", &runValues, nb::arg(), nb::arg(), nb::arg().none() = nb::none())
+      .def("run_profiled", &runProfiled, nb::arg(), nb::arg().none() = nb::none())
+      .def("reference_values", &referenceValues)
       .def("enqueue", &enqueue)
       .def("enqueue_at", &enqueueAt)
       .def("to",
@@ -303,6 +383,7 @@ void registerModel(nb::module_ &module) {
   module.def("cuda_device", &devices::chosen);
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
+  module.def("set_threads", &setProcessThreads);
 }
 
 } // namespace headrace::python

@@ -36,18 +36,65 @@ RuntimeValue valueFromPython(nb::handle value) {
   return elements;
 }
 
+namespace {
+
+nb::list listOf(const RuntimeValue &values) {
+  if (const StringTensor *strings = values.strings())
+    return nb::cast<nb::list>(nb::cast(strings->elements));
+  return nb::cast<nb::list>(tensorToNumpy(*values.tensor()).attr("tolist")());
+}
+
+bool isSameList(const RuntimeValue &a, const RuntimeValue &b) {
+  if (a.strings() || b.strings())
+    return a.strings() == b.strings();
+  return a.tensor() && b.tensor() && a.tensor()->data() == b.tensor()->data() &&
+         a.tensor()->elements() == b.tensor()->elements();
+}
+
+/// Maps as dicts. Those of one operator have the same keys, which are made once.
+class Dicts {
+public:
+  nb::dict of(const MapValue &map) {
+    if (!isSameList(map.keys, known)) {
+      known = map.keys;
+      keys = listOf(map.keys);
+    }
+    nb::dict dict;
+    const Tensor *scores = map.values.tensor();
+    if (scores && scores->dtype() == DType::F32) { // of a classifier: there are many
+      for (size_t i = 0; i < keys.size(); ++i)
+        dict[keys[i]] = nb::float_(scores->as<float>()[i]);
+      return dict;
+    }
+    nb::list values = listOf(map.values);
+    for (size_t i = 0; i < keys.size(); ++i)
+      dict[keys[i]] = values[i];
+    return dict;
+  }
+
+private:
+  RuntimeValue known;
+  nb::list keys;
+};
+
+nb::list sequenceToPython(const std::vector<RuntimeValue> &elements) {
+  nb::list list;
+  Dicts dicts;
+  for (const RuntimeValue &element : elements)
+    list.append(element.map() ? nb::object(dicts.of(*element.map())) : valueToPython(element));
+  return list;
+}
+
+} // namespace
+
 nb::object valueToPython(RuntimeValue value) {
   if (const StringTensor *strings = value.strings())
     return nb::make_tuple("string", nb::tuple(nb::cast(strings->shape)),
                           nb::cast(strings->elements));
-  if (const std::vector<RuntimeValue> *elements = value.sequence()) {
-    nb::list list;
-    for (const RuntimeValue &element : *elements)
-      list.append(valueToPython(element));
-    return list;
-  }
+  if (const std::vector<RuntimeValue> *elements = value.sequence())
+    return sequenceToPython(*elements);
   if (const MapValue *map = value.map())
-    return nb::make_tuple("map", valueToPython(map->keys), valueToPython(map->values));
+    return Dicts().of(*map);
   if (!value.tensor())
     return nb::none();
   Tensor tensor = *value.tensor();

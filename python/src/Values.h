@@ -1,8 +1,8 @@
 // Values of models that run in stages, as Python objects.
 //
-// A tensor is (element type, array), a tensor of strings ("string", shape, list), a map ("map",
-// keys, values), a sequence a list, nothing None; headrace/_values.py turns them into what users
-// see.
+// A tensor is (element type, array), a tensor of strings ("string", shape, list), a sequence a
+// list, nothing None; headrace/_values.py turns them into what users see. A map comes as ("map",
+// keys, values) and goes as a dict.
 #pragma once
 
 #include "runtime/value/RuntimeValue.h"

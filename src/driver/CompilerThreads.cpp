@@ -81,8 +81,7 @@ void runPass(function_ref<void()> run, const tracing::Action &action) {
 } // namespace
 
 void useProcessThreads(MLIRContext &context) {
-  if (ThreadPool::global().threads() > 1)
-    context.setThreadPool(processThreads());
+  context.setThreadPool(processThreads());
   context.registerActionHandler(runPass);
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
+#include "runtime/system/ThreadChoice.h"
 
 #include <chrono>
 #include <mutex>
@@ -27,6 +28,8 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
     auto model = file.staged ? std::make_shared<Model>(std::move(file.staged))
                              : std::make_shared<Model>(std::move(*file.program), settings);
     model->impl->metadata = std::move(file.metadata);
+    model->impl->declared = std::move(file.declared);
+    model->impl->notes = onnx::readNotes(path);
     return model;
   }
   return load(*Package::open(path), path.filename().string(), settings);
@@ -85,6 +88,8 @@ std::vector<TensorSpec> Model::weights() const {
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
 const std::map<std::string, std::string> &Model::metadata() const { return impl->metadata; }
+const onnx::FileNotes &Model::notes() const { return impl->notes; }
+const DeclaredValues &Model::declared() const { return impl->declared; }
 
 bool Model::isStaged() const { return impl->staged != nullptr; }
 
@@ -113,15 +118,15 @@ std::vector<ValueSpec> Model::outputValues() const {
   return impl->staged ? impl->staged->outputSpecs() : valueSpecs(outputs(), symbols());
 }
 
-static std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors) {
+std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors) {
   std::vector<RuntimeValue> values;
   for (const Tensor &tensor : tensors)
     values.push_back(tensor ? RuntimeValue(tensor) : RuntimeValue());
   return values;
 }
 
-static std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec> specs,
-                                     const char *role) {
+std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec> specs,
+                              const char *role) {
   std::vector<Tensor> tensors;
   for (auto [i, value] : llvm::enumerate(values)) {
     if (!value.tensor())
@@ -224,7 +229,13 @@ std::shared_ptr<const Executable> Model::Impl::compileFixed(const Sizes &sizes) 
   return compileVersion(program->program, settingsFor(*program), program->own(sizes));
 }
 
+void Model::useThreads(int threads) {
+  ThreadChoice check(threads);
+  impl->threads = threads;
+}
+
 std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs) {
+  ThreadChoice threads(impl->threads);
   if (impl->staged)
     (void)impl->sourceFor("its executable");
   if (impl->packaged)
@@ -240,25 +251,35 @@ std::shared_ptr<const Executable> Model::compile(std::span<const Tensor> inputs)
 std::vector<Tensor> Model::run(std::span<const Tensor> inputs) {
   if (impl->staged)
     return asTensors(runValues(asValues(inputs)), outputs(), "output");
+  std::vector<Tensor> results(outputs().size());
+  runInto(inputs, results);
+  return results;
+}
+
+void Model::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  if (impl->staged)
+    (void)impl->sourceFor("its executable");
+  ThreadChoice threads(impl->threads);
   if (!impl->fixed)
-    return compile(inputs)->run(inputs);
+    return compile(inputs)->runInto(inputs, outputs);
   std::vector<int64_t> sizes = bind(inputs);
   if (auto known = impl->fixed->find(sizes))
-    return known->run(inputs);
+    return known->runInto(inputs, outputs);
   auto program = impl->programFor(Sizes(sizes.begin(), sizes.end()));
   Sizes key = openVersionFor(sizes);
   CompiledVersion version = impl->compiled(*program, key);
   auto start = Clock::now();
-  std::vector<Tensor> results = version.executable->run(inputs);
+  version.executable->runInto(inputs, outputs);
   if (llvm::is_contained(program->own(key), std::nullopt))
     impl->fixed->addCall(sizes, microsecondsSince(start),
                          impl->settings.specializeAfter * version.microseconds);
-  return results;
 }
 
-std::vector<RuntimeValue> Model::runValues(std::span<const RuntimeValue> inputs) {
+std::vector<RuntimeValue> Model::runValues(std::span<const RuntimeValue> inputs,
+                                           const std::vector<bool> &wanted) {
+  ThreadChoice threads(impl->threads);
   if (impl->staged)
-    return impl->staged->run(inputs, staged::Evaluation::Compiled);
+    return impl->staged->run(inputs, staged::Evaluation::Compiled, wanted);
   return asValues(run(asTensors(ArrayRef(inputs.data(), inputs.size()), this->inputs(), "input")));
 }
 
@@ -290,12 +311,6 @@ std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDo
 
 std::string Model::stagesText() const {
   return impl->staged ? impl->staged->text() : std::string();
-}
-
-std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs, int calls) {
-  if (!impl->staged)
-    throw Error(ErrorKind::Unsupported, impl->name + ": expected a model that runs in stages");
-  return impl->staged->profile(inputs, calls);
 }
 
 size_t Model::compiledVersions() const {

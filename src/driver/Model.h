@@ -5,6 +5,7 @@
 #include "driver/ProgramGraph.h"
 #include "driver/Settings.h"
 #include "explore/operators/OperatorGraph.h"
+#include "frontend/onnx/read/FileNotes.h"
 #include "runtime/program/Executable.h"
 #include "runtime/program/Explanation.h"
 #include "runtime/program/Program.h"
@@ -43,6 +44,12 @@ struct ValueSpec {
   std::optional<std::vector<std::variant<int64_t, std::string>>> shape;
 };
 
+/// The inputs and outputs of a model as its file declares them; `defaults` are the inputs that it
+/// gives a value of their own. All empty for a program that is not read from a model's file.
+struct DeclaredValues {
+  std::vector<ValueSpec> inputs, outputs, defaults;
+};
+
 /// Which gradients, and what may be kept for them.
 struct GradientOptions {
   /// Names of inputs or weights; none: every input of floating-point type.
@@ -64,8 +71,8 @@ struct KeptTensor {
 
 struct ForwardBackward;
 
-/// The time that one call of a model in stages spends on a step: a kernel or routine, or a node
-/// that runs between programs.
+/// The time that one call of a model spends on a step: a kernel or routine, or, of a model in
+/// stages, a node that runs between programs.
 struct StageStep {
   std::string name;
   std::vector<std::string> operators;
@@ -100,6 +107,9 @@ public:
   const std::vector<TensorSpec> &outputs() const;
   /// Notes of the writer of a model's file, by the writer's own keys; a package has none.
   const std::map<std::string, std::string> &metadata() const;
+  /// What else the file says about the model; a package says nothing.
+  const onnx::FileNotes &notes() const;
+  const DeclaredValues &declared() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
   /// The same inputs and outputs, whatever they are.
@@ -113,16 +123,27 @@ public:
   /// Of a model in stages: the steps of a call, as they were met, with the median of each over so
   /// many calls. Throws Error for every other model.
   std::vector<StageStep> profileStages(std::span<const RuntimeValue> inputs, int calls);
+  /// The results of one call, and the time of each of its steps in order, without predictions.
+  std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
+                                        std::vector<StageStep> &steps);
   /// Names of the symbolic sizes, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
+  /// Calls run on this many threads; 0, as before this: on as many as the process has. Not while
+  /// another thread calls.
+  void useThreads(int threads);
   /// Runs the program, compiling it first for sizes not served yet. Any number of threads.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
+  /// Like `run`, but writes the results to those `outputs` that are tensors, and makes tensors of
+  /// the others. Throws Error where a tensor does not fit, and for a model in stages.
+  void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
 
-  /// The same on any values; what is no tensor of numbers only models in stages take and yield.
-  std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs);
+  /// Like `run`, for values of any type; only staged models take or return anything but numeric
+  /// tensors. Where `wanted` says no, an output may be nothing: what only it needs is not computed.
+  std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs,
+                                      const std::vector<bool> &wanted = {});
   std::vector<RuntimeValue> referenceValues(std::span<const RuntimeValue> inputs,
                                             bool keepDouble = false);
 

@@ -26,6 +26,9 @@ struct Model::Impl {
   Program interface;
   std::vector<std::string> symbols;
   std::map<std::string, std::string> metadata;
+  onnx::FileNotes notes;
+  DeclaredValues declared;
+  int threads = 0; // of calls; 0: as many as the process has
 
   PlanCache plans;
   /// One compilation at a time in a context, which the models of gradients share.
@@ -87,6 +90,11 @@ struct Model::Impl {
   std::optional<Shown> afterGradientPhase(const std::string &phase, const GradientOptions &options,
                                           Shown (*shown)(const Impl &, LevelOneProgram));
 };
+
+/// Tensors as values, and values as tensors; `role` is for the message where one is something else.
+std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors);
+std::vector<Tensor> asTensors(mlir::ArrayRef<RuntimeValue> values, mlir::ArrayRef<TensorSpec> specs,
+                              const char *role);
 
 inline LevelOneProgram copied(LevelOneProgram &program) {
   return {program.name, program.context, program.module->clone(), program.files, program.importFor};

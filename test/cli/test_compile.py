@@ -159,6 +159,22 @@ def test_wrong_usage(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("target", ["vta", "cuda:sm_80"])
+@pytest.mark.parametrize("kinds", ["package,so", "package,header,static", "object"])
+def test_what_cannot_be_written_is_said_before_anything_is(target, kinds, tmp_path) -> None:
+    command = ["compile", MODEL, "--target", target, "-o", tmp_path / "x", "--emit", kinds]
+    assert f"target '{target}': expected a package" in bad(1, *command)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_compiled(tmp_path) -> None:
+    (tmp_path / "file").touch()
+    for name, reason in (("no", "does not exist"), ("file", "is a file")):
+        message = bad(1, "compile", MODEL, "-o", tmp_path / name / "x.hrpkg")
+        assert f"{name}: cannot write to this folder: it {reason}" in message
+        assert "compiling" not in message
+
+
 def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
     content = bytearray(package.read_bytes())
     path = tmp_path / "bad.hrpkg"

@@ -107,6 +107,16 @@ def test_python_of_the_readme_runs(monkeypatch, capsys) -> None:
     assert "[2. 2. 2.]" in printed and "hr.kernel" in printed
 
 
+def test_python_of_the_page_on_sessions_runs(monkeypatch) -> None:
+    pytest.importorskip("headrace")
+    import numpy as np
+
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"images": np.zeros((2, 1, 8, 8), np.float32)}
+    exec("".join(python_of("docs/sessions.md")), names)
+    assert names["logits"].shape == (2, 10)
+
+
 TORCH = [*(code for code in README if code not in WITHOUT_TORCH), *python_of("docs/pytorch.md")]
 # Importing PyTorch takes longer than the scripts: each runs in a copy of a process that did.
 RUN_EACH = """

@@ -291,13 +291,17 @@ void CompiledPackage::writePackage(const std::filesystem::path &path) const {
   headrace::writePackage(path, impl->contents, bytes, hostBytes);
 }
 
+void CompiledPackage::requireImages(const std::string &target) {
+  if (findTarget(target).engine() != hostEngine)
+    throw Error(ErrorKind::Unsupported,
+                "target '" + target +
+                    "': expected a package, as object files hold no code for devices");
+}
+
 void CompiledPackage::writeImage(const std::filesystem::path &path, Image kind,
                                  const std::string &symbol) const {
   for (const Impl::Code &code : impl->code)
-    if (Impl::isOther(code))
-      throw Error(ErrorKind::Unsupported,
-                  "target '" + code.settings.target +
-                      "': expected a package, as object files hold no code for devices");
+    requireImages(code.settings.target);
   PackageParts package = makeParts(impl->contents, {});
   ImageParts parts{symbol, {}, package.manifest, package.weights};
   for (const Impl::Code &code : impl->code)

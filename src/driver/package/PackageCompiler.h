@@ -54,6 +54,8 @@ public:
 
   /// A file for Package::open.
   void writePackage(const std::filesystem::path &path) const;
+  /// Throws Error if `writeImage` cannot write what is compiled for a target.
+  static void requireImages(const std::string &target);
   /// The package as an object, a static library or a shared one, in which `symbol` is its image.
   enum class Image { Object, StaticLibrary, SharedObject };
   void writeImage(const std::filesystem::path &path, Image kind, const std::string &symbol) const;

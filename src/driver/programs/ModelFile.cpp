@@ -1,6 +1,7 @@
 #include "driver/programs/ModelFile.h"
 
 #include "driver/Compiler.h"
+#include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
@@ -33,16 +34,17 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) 
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
   std::string reason;
   auto read = std::make_shared<onnx::Model>(std::move(file));
+  DeclaredValues declared = declaredValues(read->graph);
   if (!staged::StagedProgram::isNeededFor(*read))
     try {
-      return {importModel(read, name, settings), nullptr, read->metadata};
+      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared)};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
           std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
-          std::move(metadata)};
+          std::move(metadata), std::move(declared)};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

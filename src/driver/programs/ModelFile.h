@@ -1,6 +1,7 @@
 // A model's file as what it becomes: one program, or one that runs in stages.
 #pragma once
 
+#include "driver/Model.h"
 #include "driver/programs/LevelOneProgram.h"
 
 #include <map>
@@ -8,14 +9,11 @@
 
 namespace headrace {
 
-namespace staged {
-class StagedProgram;
-}
-
 struct ModelFile {
   std::optional<LevelOneProgram> program;
   std::shared_ptr<staged::StagedProgram> staged; // where it is no single program
   std::map<std::string, std::string> metadata;
+  DeclaredValues declared;
 };
 
 /// Reads and imports a file. Throws Error.

@@ -39,9 +39,10 @@ public:
   /// The values of a run so far.
   struct Frame;
 
-  /// The graph's outputs. `outer` holds the values of the graph around.
+  /// The graph's outputs. `outer` holds the values of the graph around. Where `wanted` says no, an
+  /// output is nothing if only nodes of the host are needed for it alone; those do not run.
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, const Frame *outer,
-                                Call &call);
+                                Call &call, const std::vector<bool> &wanted = {});
 
   const onnx::Graph &graph() const { return source; }
   /// The nodes that are compiled, and those that always run on the host, here and in the graphs
@@ -71,6 +72,7 @@ private:
   std::shared_ptr<const Stage> findStage(const Frame &frame);
   bool runsOnHost(size_t node, const Frame &frame) const;
   bool moveToHost(const Frame &frame, const Stage &last);
+  Done unneededNodes(const std::vector<bool> &wanted) const;
 
   const onnx::Graph &source;
   const StagedModel &model;
@@ -96,6 +98,9 @@ struct GraphPlan::Frame {
   std::vector<std::optional<RuntimeValue>> values;
   std::vector<int> usesLeft;
   Done done;
+  // Where not all outputs are wanted: nodes for the others alone, and values not computed for that.
+  Done unneeded = {};
+  std::vector<bool> skipped = {};
 
   /// Null where it is not computed yet.
   const RuntimeValue *at(int value) const {
@@ -114,6 +119,8 @@ struct GraphPlan::Frame {
   /// Null where nothing of that name is computed, here or around.
   const RuntimeValue *find(const std::string &name) const;
   void finish(size_t node);
+  /// Whether the host need not run a node that could run now, or that reads what was skipped.
+  bool skips(size_t node, bool couldRun) const;
 };
 
 } // namespace headrace::staged

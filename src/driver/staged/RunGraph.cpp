@@ -40,14 +40,43 @@ void GraphPlan::Frame::finish(size_t node) {
       values[value].reset();
 }
 
+/// Nodes that nobody reads but for outputs that are not wanted.
+GraphPlan::Done GraphPlan::unneededNodes(const std::vector<bool> &wanted) const {
+  std::vector<bool> isNeeded(names.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (i >= wanted.size() || wanted[i])
+      isNeeded[outputs[i]] = true;
+  Done unneeded(nodes.size(), false);
+  for (size_t i = nodes.size(); i-- > 0;) {
+    unneeded[i] = std::none_of(nodes[i].outputs.begin(), nodes[i].outputs.end(),
+                               [&](int value) { return value >= 0 && isNeeded[value]; });
+    for (int value : nodes[i].reads)
+      if (!unneeded[i])
+        isNeeded[value] = true;
+  }
+  return unneeded;
+}
+
+bool GraphPlan::Frame::skips(size_t node, bool couldRun) const {
+  if (unneeded.empty() || !unneeded[node] || done[node])
+    return false;
+  const std::vector<int> &reads = plan.nodes[node].reads;
+  return couldRun ||
+         std::any_of(reads.begin(), reads.end(), [&](int value) { return skipped[value]; });
+}
+
 std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, const Frame *around,
-                                         Call &call) {
+                                         Call &call, const std::vector<bool> &wanted) {
   if (given.size() != inputs.size())
     throw Error(ErrorKind::InvalidModel, "graph " + inQuotes(source.name) + ": expected " +
                                              std::to_string(given.size()) + " inputs, found " +
                                              std::to_string(inputs.size()));
   Frame frame{*this, around, {}, useCounts, Done(nodes.size(), false)};
   frame.values.resize(names.size());
+  if (std::find(wanted.begin(), wanted.end(), false) != wanted.end()) {
+    frame.unneeded = unneededNodes(wanted);
+    frame.skipped.resize(names.size());
+  }
   for (size_t i = 0; i < given.size(); ++i)
     frame.values[inputs[i]] = given[i];
   for (int value : captures) {
@@ -65,8 +94,10 @@ std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, co
     runStage(frame, call);
   }
   std::vector<RuntimeValue> results;
-  for (int output : outputs)
-    results.push_back(*frame.at(output));
+  for (int output : outputs) {
+    const RuntimeValue *found = frame.at(output);
+    results.push_back(found ? *found : RuntimeValue());
+  }
   return results;
 }
 
@@ -84,8 +115,15 @@ void GraphPlan::runHostNodes(Frame &frame, Call &call) {
     const std::vector<int> &reads = nodes[i].reads;
     bool isReady = !frame.done[i] && std::all_of(reads.begin(), reads.end(),
                                                  [&](int value) { return frame.has(value); });
-    if (isReady && runsOnHost(i, frame))
+    bool isOurs = isReady && runsOnHost(i, frame);
+    if (frame.skips(i, isOurs)) {
+      for (int output : nodes[i].outputs)
+        if (output >= 0)
+          frame.skipped[output] = true;
+      frame.finish(i);
+    } else if (isOurs) {
       runOnHost(i, frame, call);
+    }
   }
 }
 

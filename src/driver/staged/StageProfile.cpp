@@ -55,7 +55,7 @@ std::vector<Tensor> StageProfile::timed(const std::shared_ptr<const Stage> &stag
   times.resize(steps.size());
   std::vector<double> expected;
   std::vector<int64_t> sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
-  if (calls == 1)
+  if (calls == 1 && predicts)
     expected = predicted(*stage, inputs);
   for (size_t i = 0; i < steps.size(); ++i) {
     Entry &entry = entryOf(executable.get(), i);

@@ -12,6 +12,7 @@ namespace headrace::staged {
 
 class StageProfile {
 public:
+  explicit StageProfile(bool predicts) : predicts(predicts) {}
   void beginCall();
   /// Runs the program, step by step.
   std::vector<Tensor> timed(const std::shared_ptr<const Stage> &stage,
@@ -33,6 +34,7 @@ private:
   void add(Entry &entry, double microseconds);
   const std::vector<double> &predicted(const Stage &stage, std::span<const Tensor> inputs);
 
+  bool predicts; // what the cost model expects, too
   size_t calls = 0;
   double spent = 0; // microseconds in here so far
   std::vector<Entry> entries;

@@ -1,5 +1,6 @@
 #include "driver/staged/StagedProgram.h"
 
+#include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StageProfile.h"
 #include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
@@ -183,23 +184,6 @@ static std::vector<std::string> symbolsOf(const std::vector<onnx::ValueInfo> &in
   return names;
 }
 
-static std::vector<ValueSpec> specsOf(const std::vector<onnx::ValueInfo> &values) {
-  std::vector<ValueSpec> specs;
-  for (const onnx::ValueInfo &value : values) {
-    ValueSpec &spec = specs.emplace_back(ValueSpec{value.name, value.typeText(), {}});
-    if (!value.shape)
-      continue;
-    spec.shape.emplace();
-    for (const onnx::Dim &dim : *value.shape) {
-      if (dim.value)
-        spec.shape->emplace_back(*dim.value);
-      else
-        spec.shape->emplace_back(onnx::isNamed(dim) ? dim.symbol : "");
-    }
-  }
-  return specs;
-}
-
 std::vector<ValueSpec> StagedProgram::inputSpecs() const { return specsOf(declaredInputs); }
 std::vector<ValueSpec> StagedProgram::outputSpecs() const { return specsOf(outputs()); }
 
@@ -247,24 +231,34 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
   return symbols;
 }
 
-std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how) {
-  return run(inputs, how, nullptr);
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                             const std::vector<bool> &wanted) {
+  return run(inputs, Call{how, mostIterations(model.settings)}, wanted);
+}
+
+std::vector<RuntimeValue> StagedProgram::runProfiled(std::span<const RuntimeValue> inputs,
+                                                     std::vector<StageStep> &steps) {
+  StageProfile profile(/*predicts=*/false);
+  profile.beginCall();
+  std::vector<RuntimeValue> results =
+      run(inputs, Call{Evaluation::Compiled, mostIterations(model.settings), &profile}, {});
+  steps = profile.steps();
+  return results;
 }
 
 std::vector<StageStep> StagedProgram::profile(std::span<const RuntimeValue> inputs, int calls) {
-  StageProfile profile;
+  StageProfile profile(/*predicts=*/true);
   for (int i = 0; i < std::max(calls, 1); ++i) {
     profile.beginCall();
-    run(inputs, Evaluation::Compiled, &profile);
+    run(inputs, Call{Evaluation::Compiled, mostIterations(model.settings), &profile}, {});
   }
   return profile.steps();
 }
 
-std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                             StageProfile *profile) {
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Call call,
+                                             const std::vector<bool> &wanted) {
   bind(inputs);
-  Call call{how, mostIterations(model.settings), profile};
-  std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call);
+  std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call, wanted);
   for (size_t i = 0; i < results.size(); ++i) {
     const onnx::ValueInfo &declared = outputs()[i];
     const Tensor *tensor = results[i].tensor();

@@ -25,8 +25,12 @@ public:
   /// The same as far as they are tensors; the sizes of inputs that have names are its symbols.
   Program interface() const;
 
-  /// Throws Error where inputs are not what is declared.
-  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how);
+  /// Throws Error where inputs are not what is declared. `wanted` as Model::runValues.
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                const std::vector<bool> &wanted = {});
+  /// Results and steps of one run, without predictions.
+  std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
+                                        std::vector<StageStep> &steps);
   /// The steps of such a run, each with its median over so many.
   std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
@@ -41,8 +45,8 @@ public:
   std::string text() const;
 
 private:
-  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                StageProfile *profile);
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Call call,
+                                const std::vector<bool> &wanted);
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
   StagedModel model;

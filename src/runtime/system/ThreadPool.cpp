@@ -3,8 +3,10 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
+#include "runtime/system/ThreadChoice.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -128,12 +130,17 @@ private:
   std::atomic<bool> started{false};
 };
 
+/// What ThreadPool::global() is for this thread; null: the process's.
+thread_local ThreadPool *poolOfThread = nullptr;
+
 } // namespace
 
 struct ThreadPool::State {
-  State(int threads, bool spin)
-      : spin(spin), forksAtStart(forkGeneration()), shares(static_cast<size_t>(threads)) {}
+  State(ThreadPool *pool, int threads, bool spin)
+      : pool(pool), spin(spin), forksAtStart(forkGeneration()),
+        shares(static_cast<size_t>(threads)) {}
 
+  ThreadPool *const pool;
   const bool spin;
   const unsigned forksAtStart; // a forked child has none of its parent's workers
   std::atomic<bool> busy{false};
@@ -170,7 +177,10 @@ struct ThreadPool::State {
 // False when the system allows no more threads: the loops are right with fewer.
 bool ThreadPool::State::startWorker(int worker) {
   try {
-    workers.emplace_back([this, worker] { work(worker); });
+    workers.emplace_back([this, worker] {
+      poolOfThread = pool; // loops inside of its loops find it busy
+      work(worker);
+    });
     return true;
   } catch (const std::system_error &) {
     return false;
@@ -299,13 +309,16 @@ void ThreadPool::State::awaitWorkers() {
   callerSleeps.store(false);
 }
 
-ThreadPool::ThreadPool(int threads) : threadCount(threads) {
+static void checkCount(int threads) {
   if (threads < 1 || threads > maxThreads)
-    throw Error(ErrorKind::InvalidArgument, "thread pool: expected 1 to " +
-                                                std::to_string(maxThreads) + " threads, got " +
-                                                std::to_string(threads));
+    throw Error(ErrorKind::InvalidArgument, "threads: expected 1 to " + std::to_string(maxThreads) +
+                                                ", got " + std::to_string(threads));
+}
+
+ThreadPool::ThreadPool(int threads) : threadCount(threads) {
+  checkCount(threads);
   // With more threads than cores a spinning thread keeps a working one off its core.
-  state = std::make_unique<State>(threads, threads <= coresOfProcess());
+  state = std::make_unique<State>(this, threads, threads <= coresOfProcess());
   state->startWorkers(threads - 1);
 }
 
@@ -324,11 +337,40 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-ThreadPool &ThreadPool::global() {
-  // Never destroyed: other static objects may still run loops at exit.
-  static auto *pool = new ThreadPool(defaultThreads());
-  return *pool;
+/// The pool of a number of threads. Pools are never destroyed: other static objects may still run
+/// loops at exit. Without a lock, which a fork could leave locked.
+static ThreadPool &poolOf(int threads) {
+  checkCount(threads);
+  static std::array<std::atomic<ThreadPool *>, maxThreads + 1> pools{};
+  std::atomic<ThreadPool *> &place = pools[static_cast<size_t>(threads)];
+  if (ThreadPool *known = place.load())
+    return *known;
+  auto fresh = std::make_unique<ThreadPool>(threads);
+  ThreadPool *known = nullptr;
+  return place.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
 }
+
+static std::atomic<int> processThreads{0}; // 0 until somebody chooses
+
+ThreadPool &ThreadPool::global() {
+  if (poolOfThread)
+    return *poolOfThread;
+  if (int chosen = processThreads.load())
+    return poolOf(chosen);
+  static ThreadPool &pool = poolOf(defaultThreads());
+  return pool;
+}
+
+void setProcessThreads(int threads) {
+  checkCount(threads);
+  processThreads.store(threads);
+}
+
+ThreadChoice::ThreadChoice(int threads) : before(poolOfThread) {
+  if (threads != 0)
+    poolOfThread = &poolOf(threads);
+}
+ThreadChoice::~ThreadChoice() { poolOfThread = before; }
 
 int ThreadPool::defaultThreads() {
   const char *setting = std::getenv("HEADRACE_THREADS");

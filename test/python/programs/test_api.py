@@ -145,15 +145,19 @@ def test_threads_that_load_and_compile_at_once(digits_path, images, digits):
             np.testing.assert_array_equal(logits, expected)
 
 
-def test_number_of_threads_is_fixed_once_they_run(digits, images):
-    digits(images)
-    running = hr.get_threads()
-    hr.set_threads(running)
-    with pytest.raises(hr.InvalidArgumentError, match=f"found {running} threads"):
-        hr.set_threads(running + 1)
-    with pytest.raises(hr.InvalidArgumentError, match="1 or more"):
-        hr.set_threads(0)
-    assert hr.get_threads() == running
+def test_number_of_threads_may_change(digits, images):
+    expected, running = digits(images), hr.get_threads()
+    try:
+        for count in (running + 1, 1):
+            hr.set_threads(count)
+            assert hr.get_threads() == count
+            np.testing.assert_array_equal(digits(images), expected)
+        for count in (0, 5000):
+            with pytest.raises(hr.InvalidArgumentError, match=f"threads: expected.* got {count}"):
+                hr.set_threads(count)
+        assert hr.get_threads() == 1
+    finally:
+        hr.set_threads(running)
 
 
 @pytest.mark.parametrize("dump", [pickle.dumps, copy.copy, copy.deepcopy])

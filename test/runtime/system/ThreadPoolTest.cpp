@@ -1,13 +1,16 @@
 #include "runtime/system/ThreadPool.h"
 
 #include "runtime/Helpers.h"
+#include "runtime/system/ThreadChoice.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <sys/wait.h>
 #include <thread>
 
@@ -164,6 +167,38 @@ TEST(ThreadPool, ExceptionsReachTheCallerAndThePoolLivesOn) {
   std::atomic<int64_t> total{0};
   pool.parallelFor(100, 1, [&](int64_t begin, int64_t end, int) { total += end - begin; });
   EXPECT_EQ(total, 100);
+}
+
+TEST(ThreadPool, AThreadChoosesHowManyRunItsLoops) {
+  ThreadPool &process = ThreadPool::global();
+  std::set<ThreadPool *> seenByWorkers;
+  {
+    ThreadChoice five(5);
+    ThreadPool &pool = ThreadPool::global();
+    EXPECT_EQ(pool.threads(), 5);
+    std::mutex mutex;
+    std::atomic<int> arrived{0};
+    pool.parallelFor(5, 1, [&](int64_t, int64_t, int) {
+      ++arrived;
+      while (arrived < 5) // so that each of the five has one
+        std::this_thread::yield();
+      std::lock_guard lock(mutex);
+      seenByWorkers.insert(&ThreadPool::global());
+    });
+    EXPECT_EQ(seenByWorkers, std::set<ThreadPool *>{&pool});
+    ThreadChoice none(0);
+    EXPECT_EQ(&ThreadPool::global(), &pool);
+    {
+      ThreadChoice one(1);
+      EXPECT_EQ(ThreadPool::global().threads(), 1);
+    }
+    EXPECT_EQ(&ThreadPool::global(), &pool);
+    std::thread([&] { EXPECT_EQ(&ThreadPool::global(), &process); }).join();
+  }
+  EXPECT_EQ(&ThreadPool::global(), &process);
+  for (int bad : {-1, 1025})
+    errorOf(ErrorKind::InvalidArgument, [&] { ThreadChoice choice(bad); });
+  errorOf(ErrorKind::InvalidArgument, [] { setProcessThreads(0); });
 }
 
 TEST(ThreadPool, AForkedChildNeitherHangsNorLosesWork) {

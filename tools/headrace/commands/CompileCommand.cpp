@@ -1,10 +1,8 @@
 // headrace compile: models to a package, or to parts of a C or C++ program.
 #include "driver/package/PackageCompiler.h"
 #include "driver/package/PackageHeader.h"
-#include "runtime/program/Engine.h"
 #include "runtime/system/Error.h"
 #include "runtime/vta/LinkProgram.h"
-#include "runtime/vta/VtaEngine.h"
 
 #include "commands/Checks.h"
 #include "commands/Commands.h"
@@ -62,6 +60,7 @@ public:
   }
 
   std::string name() const { return base.filename().string(); }
+  fs::path folder() const { return base.has_parent_path() ? base.parent_path() : fs::path("."); }
   fs::path of(std::string_view prefix, std::string_view suffix) const {
     return base.parent_path() / fmt::format("{}{}{}", prefix, name(), suffix);
   }
@@ -70,14 +69,24 @@ private:
   fs::path base;
 };
 
+// What cannot be written in the end is said before anything is compiled.
+void checkEmitted(const CompileOptions &options, const OutputPaths &paths) {
+  auto isAsked = [&](const char *kind) { return std::ranges::count(options.emitted, kind) > 0; };
+  const std::string &target = options.settings.target;
+  if (isAsked("vta") && options.models.size() != 1)
+    throw UsageError("expected one model for --emit=vta");
+  if (isAsked("vta") && target != "vta" && !target.starts_with("vta:"))
+    throw UsageError("expected --target vta or vta:CONFIG.json for --emit=vta");
+  if (isAsked("so") || isAsked("static") || isAsked("object"))
+    CompiledPackage::requireImages(target);
+  if (fs::path folder = paths.folder(); !fs::is_directory(folder))
+    throw Error(ErrorKind::Io, folder.string() + ": cannot write to this folder: it " +
+                                   (fs::exists(folder) ? "is a file" : "does not exist"));
+}
+
 // The accelerator's part of the one program, for the sizes that were given.
 void writeVta(const CompiledPackage &package, const fs::path &folder) {
-  const PackageContents &contents = package.contents();
-  if (contents.programs.size() != 1)
-    throw UsageError("expected one model for --emit=vta");
-  const PackagedVersion &version = contents.programs[0].versions.at(0);
-  if (engineOf(contents.code[version.code]) != vta::vtaEngine().name())
-    throw UsageError("expected --target vta or vta:CONFIG.json for --emit=vta");
+  const PackagedVersion &version = package.contents().programs.at(0).versions.at(0);
   vta::writeProgram(vta::linkProgram(version.program, package.images(version.code)), folder);
 }
 
@@ -120,6 +129,7 @@ int compileModels(CompileOptions options, const CLI::App &command) {
   if (std::ranges::none_of(options.models, isScript))
     refuseScriptOptions(command, options.models[0]);
   OutputPaths paths(options);
+  checkEmitted(options, paths);
   options.settings.sizes = parseFixedSizes(options.sizes);
   options.settings.keepsIr = std::ranges::count(options.emitted, "ir") > 0;
   if (!options.recipe.empty())

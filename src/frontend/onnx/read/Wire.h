@@ -34,7 +34,9 @@ namespace model {
 enum : uint32_t {
   irVersion = 1,
   producerName = 2,
+  domain = 4,
   modelVersion = 5,
+  docString = 6,
   graph = 7,
   opsetImport = 8,
   metadata = 14,
@@ -64,6 +66,7 @@ enum : uint32_t {
   node = 1,
   name = 2,
   initializer = 5,
+  docString = 10,
   input = 11,
   output = 12,
   valueInfo = 13,
