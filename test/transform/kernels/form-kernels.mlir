@@ -269,7 +269,7 @@ func.func @join(%t: tensor<9x16xf32>, %i: tensor<8xi64>, %x: tensor<8x16xf32>) -
 // in: vectors of columns are read.
 // CHECK-LABEL: func.func @odd_columns
 // CHECK: %[[T:.*]] = hr.transpose %{{.*}} [1, 0] : (tensor<250x32xf32>) -> tensor<32x250xf32>
-// CHECK: hr.kernel "{{.*}}"(%{{.*}}, %[[T]], %{{.*}})
+// CHECK: hr.kernel "contract"(%{{[a-z0-9]+}}, %[[T]], %{{[a-z0-9]+}})
 // CHECK-SAME: hr.form = {columns = 1 : i64, features = 250 : i64}
 func.func @odd_columns(%x: tensor<?x32xf32, affine_map<()[s0] -> (s0, 32)>>) -> tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>> attributes {hr.symbols = ["m"]} {
   %w = hr.constant dense<0.5> : tensor<250x32xf32>
