@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from headrace._arrays import ONNX_NAMES
-from headrace._model import load
+from headrace._model import InMemory, load
 from headrace._specs import TensorSpec
 from headrace._threads import set_threads
 from headrace._values import inner
-from headrace.errors import InvalidArgumentError, UnsupportedError
+from headrace.errors import InvalidArgumentError
 
 PROVIDER = "CPUExecutionProvider"
 
@@ -67,14 +67,12 @@ class InferenceSession:
 
     def __init__(
         self,
-        path_or_bytes: str | os.PathLike[str],
+        path_or_bytes: str | os.PathLike[str] | InMemory,
         sess_options: Any = None,
         providers: Sequence[Any] | None = None,
         provider_options: Any = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            raise UnsupportedError("session: expected the path of a model file, got its bytes")
         warn_of_other_providers(providers)
         use_threads_of(sess_options)
         self._model = load(path_or_bytes)

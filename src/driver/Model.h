@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <variant>
 
 namespace headrace {
@@ -29,6 +30,7 @@ std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
+struct ModelFile;
 namespace staged {
 class StagedProgram;
 }
@@ -86,6 +88,10 @@ public:
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
+  /// Reads and imports the bytes of an ONNX file, which is named `name` in messages and has no
+  /// external data. Keeps copies of what it needs. Throws Error.
+  static std::shared_ptr<Model> load(std::span<const std::byte> bytes, const std::string &name,
+                                     const Settings &settings = {});
   /// A program of a package that is open, which is named `name` in messages.
   static std::shared_ptr<Model> load(const Package &package, const std::string &name,
                                      const Settings &settings = {});
@@ -100,6 +106,9 @@ public:
   const std::vector<TensorSpec> &outputs() const;
   /// Notes of the writer of a model's file, by the writer's own keys; a package has none.
   const std::map<std::string, std::string> &metadata() const;
+  /// Names of inputs of a model's file that have defaults, and are not among `inputs` unless
+  /// Settings::givenInputs lists them.
+  const std::vector<std::string> &defaults() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
   /// The same inputs and outputs, whatever they are.
@@ -174,6 +183,7 @@ public:
 
 private:
   struct Impl;
+  static std::shared_ptr<Model> of(ModelFile file, const Settings &settings);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -26,6 +26,7 @@ struct Model::Impl {
   Program interface;
   std::vector<std::string> symbols;
   std::map<std::string, std::string> metadata;
+  std::vector<std::string> defaults; // inputs of the file that are constants of the program
 
   PlanCache plans;
   /// One compilation at a time in a context, which the models of gradients share.
