@@ -6,7 +6,7 @@ import json
 import operator
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -20,8 +20,17 @@ from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
 
 
+class Serializable(Protocol):
+    """What `onnx.ModelProto` is asked for."""
+
+    def SerializeToString(self) -> bytes: ...  # noqa: N802
+
+
+InMemory = bytes | bytearray | memoryview | Serializable
+
+
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | InMemory,
     *,
     target: str = "cpu",
     expansion: str = "auto",
@@ -35,6 +44,9 @@ def load(
     """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
     package, which is compiled already (see `write_package`) and may hold several programs. A
     packaged script is a `Script`, everything else a `Model`.
+
+    `path` may be the model itself, too: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
+    model has no external data.
 
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
@@ -51,10 +63,14 @@ def load(
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
-    path = os.fspath(path)
-    package = _core.open_package(path)
+    data = bytes_of(path)
+    package = None
+    if data is None:
+        path = os.fspath(path)
+        package = _core.open_package(path)
     if package is not None and (found := packaged_script(package, program)):
         return found
+    maker = f"headrace.load({path!r})" if data is None else "headrace.load of the same bytes"
     settings = {
         "target": target,
         "expansion": expansion,
@@ -66,13 +82,23 @@ def load(
     }
 
     def load_given(names: Sequence[str]) -> Model:
-        core = _core.load(path, package, _core.Settings(**settings, given_inputs=[*names]))
+        given = _core.Settings(**settings, given_inputs=[*names])
+        core = _core.load(path, package, given) if data is None else _core.load_bytes(data, given)
         core.use_threads(operator.index(threads))
-        return Model(core, f"headrace.load({path!r})")
+        return Model(core, maker)
 
     model = load_given(())
-    model._defaults = None if package else Defaults(load_given)
+    # Holds the bytes of a model in memory, which are let go where nothing is loaded again.
+    model._defaults = Defaults(load_given) if model._core.defaults else None
     return model
+
+
+def bytes_of(model: str | os.PathLike[str] | InMemory) -> bytes | None:
+    """The file's content for a model in memory, None for a path."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    serialize = getattr(model, "SerializeToString", None)
+    return None if serialize is None else serialize()
 
 
 def write_package(

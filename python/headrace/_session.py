@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace._arrays import STORAGE
 from headrace._io_binding import IOBinding
-from headrace._model import Model, load
+from headrace._model import InMemory, Model, load
 from headrace._node_arg import ModelMetadata, NodeArg, interface_of
 from headrace._ort_value import OrtValue
 from headrace._session_options import (
@@ -45,14 +45,12 @@ class InferenceSession:
 
     def __init__(
         self,
-        path_or_bytes: str | os.PathLike[str],
+        path_or_bytes: str | os.PathLike[str] | InMemory,
         sess_options: Any = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[Any, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            raise UnsupportedError("session: expected the path of a model file, got its bytes")
         self._options = sess_options if sess_options is not None else SessionOptions()
         warn_of_unused_options(self._options)
         self.set_providers(providers, provider_options)
@@ -61,7 +59,8 @@ class InferenceSession:
             self._trace = Trace(self._options.profile_file_prefix)
             self._write_trace = weakref.finalize(self, self._trace.write)
         begin = time.perf_counter_ns()
-        self._model_path = os.fspath(path_or_bytes)
+        is_path = isinstance(path_or_bytes, (str, os.PathLike))
+        self._model_path = os.fspath(path_or_bytes) if is_path else ""
         self._model = load(path_or_bytes, threads=self._options.intra_op_num_threads)
         if not isinstance(self._model, Model):
             raise UnsupportedError(

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <variant>
 
 namespace headrace {
@@ -30,6 +31,7 @@ std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
+struct ModelFile;
 namespace staged {
 class StagedProgram;
 }
@@ -93,6 +95,10 @@ public:
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
+  /// Reads and imports the bytes of an ONNX file, which is named `name` in messages and has no
+  /// external data. Keeps copies of what it needs. Throws Error.
+  static std::shared_ptr<Model> load(std::span<const std::byte> bytes, const std::string &name,
+                                     const Settings &settings = {});
   /// A program of a package that is open, which is named `name` in messages.
   static std::shared_ptr<Model> load(const Package &package, const std::string &name,
                                      const Settings &settings = {});
@@ -110,6 +116,9 @@ public:
   /// What else the file says about the model; a package says nothing.
   const onnx::FileNotes &notes() const;
   const DeclaredValues &declared() const;
+  /// Names of inputs of a model's file that have defaults, and are not among `inputs` unless
+  /// Settings::givenInputs lists them.
+  const std::vector<std::string> &defaults() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
   /// The same inputs and outputs, whatever they are.
@@ -195,6 +204,7 @@ public:
 
 private:
   struct Impl;
+  static std::shared_ptr<Model> of(ModelFile file, const Settings &settings);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

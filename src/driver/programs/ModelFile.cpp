@@ -4,6 +4,7 @@
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
 #include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/read/FileNotes.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Text.h"
@@ -24,11 +25,39 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
   }
 }
 
+static std::vector<std::string> defaultsOf(const onnx::Graph &graph) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfo &input : graph.inputs)
+    if (std::ranges::find(graph.initializers, input.name, &onnx::Initializer::name) !=
+        graph.initializers.end())
+      names.push_back(input.name);
+  return names;
+}
+
+static ModelFile programWithDefaults(onnx::Model file, const std::string &name,
+                                     const Settings &settings) {
+  dropDefaults(file.graph, settings.givenInputs);
+  std::vector<std::string> defaults = defaultsOf(file.graph);
+  ModelFile result = programOf(std::move(file), name, settings);
+  result.defaults = std::move(defaults);
+  return result;
+}
+
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
   checkSettings(settings);
-  onnx::Model file = onnx::readModel(path);
-  dropDefaults(file.graph, settings.givenInputs);
-  return programOf(std::move(file), path.filename().string(), settings);
+  ModelFile file =
+      programWithDefaults(onnx::readModel(path), path.filename().string(), settings);
+  file.notes = onnx::readNotes(path);
+  return file;
+}
+
+ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
+                    const Settings &settings) {
+  checkSettings(settings);
+  ModelFile file =
+      programWithDefaults(onnx::readModel(bytes, nullptr, {}, name), name, settings);
+  file.notes = onnx::readNotes(bytes);
+  return file;
 }
 
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
@@ -37,14 +66,14 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
   DeclaredValues declared = declaredValues(read->graph);
   if (!staged::StagedProgram::isNeededFor(*read))
     try {
-      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared)};
+      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}, {}};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
           std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
-          std::move(metadata), std::move(declared)};
+          std::move(metadata), std::move(declared), {}, {}};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

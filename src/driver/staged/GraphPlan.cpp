@@ -108,6 +108,7 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
   int64_t opset = node.opset.value_or(model.opset);
   if (const HostOperator *host = findHostOperator(node, opset)) {
     result.host = host->function;
+    result.prepared = std::make_unique<Prepared>();
     result.parametersFrom = host->parametersFrom;
   }
   result.isHostAlways =

@@ -12,8 +12,8 @@ static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
   for (HostFamily family :
        {controlFlowOperators(), sequenceOperators(), selectionOperators(), suppressionOperators(),
-        stringOperators(), encodingOperators(), mapOperators(), stringShapeOperators(),
-        imageOperators(), movementOperators()})
+        stringOperators(), tokenizerOperators(), encodingOperators(), mapOperators(),
+        stringShapeOperators(), imageOperators(), movementOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;

@@ -27,6 +27,7 @@ HostFamily sequenceOperators();
 HostFamily selectionOperators();
 HostFamily suppressionOperators();
 HostFamily stringOperators();
+HostFamily tokenizerOperators();
 HostFamily encodingOperators();
 HostFamily mapOperators();
 HostFamily stringShapeOperators();
