@@ -41,6 +41,22 @@ fs::path finalPath(const fs::path &path) {
   return target;
 }
 
+/// Where the open file is, as a path that can be linked to.
+fs::path pathOf(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// A file without a name in the folder of the target; -1 if the system or the file system has no
+/// such files, or none that could be given a name later.
+int openUnnamed(const fs::path &target) {
+  fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  int descriptor = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor >= 0 && ::access(pathOf(descriptor).c_str(), F_OK) != 0) {
+    ::close(descriptor);
+    return -1;
+  }
+  return descriptor;
+}
+
+/// Another one with every call.
 fs::path temporaryBeside(const fs::path &path) {
   static std::atomic<unsigned> counter{0};
   return path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) +
@@ -54,16 +70,23 @@ UnfinishedFile::~UnfinishedFile() { --unfinishedCount; }
 int unfinishedFiles() { return unfinishedCount; }
 
 AtomicFile::AtomicFile(const fs::path &path)
-    : target(finalPath(path)), name(temporaryBeside(target)),
-      descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+    : target(finalPath(path)), descriptor(openUnnamed(target)) {
+  if (descriptor < 0)
+    openNamed();
+}
+
+void AtomicFile::openNamed() {
+  fs::path own = temporaryBeside(target);
+  descriptor = ::open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0)
     fail(target, errno);
+  name = own;
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor >= 0)
     ::close(descriptor);
-  if (!placed)
+  if (!name.empty())
     ::unlink(name.c_str());
 }
 
@@ -80,12 +103,28 @@ void AtomicFile::write(std::span<const std::byte> piece) {
   }
 }
 
+/// A link cannot take the place of another file, a rename can: the name is there for that moment.
+void AtomicFile::giveName() {
+  fs::path own;
+  int linked = 0;
+  do {
+    own = temporaryBeside(target);
+    linked =
+        ::linkat(AT_FDCWD, pathOf(descriptor).c_str(), AT_FDCWD, own.c_str(), AT_SYMLINK_FOLLOW);
+  } while (linked != 0 && errno == EEXIST); // left by a process of the same number
+  if (linked != 0)
+    fail(target, errno);
+  name = own;
+}
+
 void AtomicFile::putInPlace() {
+  if (name.empty())
+    giveName();
   int closed = ::close(descriptor);
   descriptor = -1;
   if (closed != 0 || ::rename(name.c_str(), target.c_str()) != 0)
     fail(target, errno);
-  placed = true;
+  name.clear();
 }
 
 void writeFileAtomically(const fs::path &path, std::span<const std::span<const std::byte>> pieces) {

@@ -19,9 +19,10 @@ public:
 /// How many there are. May be called by a signal's handler.
 int unfinishedFiles();
 
-/// A file written piece by piece under another name beside `path` and then put in its place: a
-/// reader sees the old file or the whole new one. Throws Error, leaving nothing behind.
-/// Its writing can be interrupted (Interruption.h).
+/// A file written piece by piece beside `path` and then put in its place: a reader sees the old
+/// file or the whole new one. Until then it has no name, so that a process that is killed leaves
+/// nothing behind either; on a file system that has no such files it has another name than `path`.
+/// Throws Error, leaving nothing behind. Its writing can be interrupted (Interruption.h).
 class AtomicFile {
 public:
   explicit AtomicFile(const std::filesystem::path &path);
@@ -36,10 +37,13 @@ public:
   void putInPlace();
 
 private:
-  std::filesystem::path target, name;
+  void openNamed();
+  void giveName();
+
+  std::filesystem::path target;
+  std::filesystem::path name; ///< beside `target`; empty while the file has none
   UnfinishedFile unfinished;
   int descriptor;
-  bool placed = false;
 };
 
 /// Writes the pieces one after the other as an AtomicFile.

@@ -1,5 +1,6 @@
 #include "script/language/Lowering.h"
 
+#include "script/language/LoopDependences.h"
 #include <utility>
 
 namespace headrace::script {
@@ -45,24 +46,8 @@ const Function *Lowering::function(Module &module, const FunctionDefinition &def
   return entry;
 }
 
-static void collectAssigned(const StatementList &statements, std::set<std::string> &names) {
-  for (const StatementPtr &statement : statements) {
-    if (auto *assign = statement->as<Assign>()) {
-      for (const Target &target : assign->targets)
-        names.insert(target.name);
-    } else if (auto *branch = statement->as<If>()) {
-      collectAssigned(branch->then, names);
-      collectAssigned(branch->otherwise, names);
-    } else if (auto *loop = statement->as<While>()) {
-      collectAssigned(loop->body, names);
-    } else if (auto *loop = statement->as<For>()) {
-      names.insert(loop->variable);
-      collectAssigned(loop->body, names);
-    }
-  }
-}
-
 BlockList FunctionLowering::run(const StatementList &body, std::set<std::string> defined) {
+  definedSoFar = defined;
   variables = std::move(defined);
   collectAssigned(body, variables);
   bool isScript = &body == &module->script->statements;
@@ -108,6 +93,7 @@ void FunctionLowering::lower(Place place, const Assign &node) {
     value = makeExpr(node.value->place, Binary{BinaryOp::Add, std::move(old), std::move(value)});
   }
   store(target, std::move(value));
+  definedSoFar.insert(target.name);
 }
 
 void FunctionLowering::store(const Target &target, ExprPtr value) {
@@ -163,6 +149,8 @@ void FunctionLowering::callStatement(Place place, const Assign &node, const Call
   }
   for (const auto &[target, name] : later)
     store(*target, makeExpr(target->place, Variable{name}));
+  for (const Target &target : node.targets)
+    definedSoFar.insert(target.name);
 }
 
 // --- Control flow ----------------------------------------------------------------------------
@@ -187,6 +175,10 @@ void FunctionLowering::lower(Place place, const While &node) {
 }
 
 void FunctionLowering::lower(Place place, const For &node) {
+  if (node.parallel)
+    checkLoopDependences(node, definedSoFar);
+  std::set<std::string> outside = definedSoFar;
+  definedSoFar.insert(node.variable);
   ForBlock block;
   block.variable = node.variable;
   block.parallel = node.parallel;
@@ -198,6 +190,9 @@ void FunctionLowering::lower(Place place, const For &node) {
     block.options.emplace_back(option.name, operand(*option.value));
   block.body = list(node.body);
   builder->block(place, std::move(block));
+  // What an iteration of a parfor makes for itself is not there afterwards.
+  if (node.parallel)
+    definedSoFar = std::move(outside);
 }
 
 } // namespace headrace::script

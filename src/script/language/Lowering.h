@@ -74,6 +74,7 @@ private:
   Module *module; ///< the file whose names are meant: the caller's, in defaults the callee's
   BlockBuilder *builder = nullptr;
   std::set<std::string> variables; ///< everything this function assigns
+  std::set<std::string> definedSoFar;
   int temporaries = 0;
   int defaultDepth = 0;
 };

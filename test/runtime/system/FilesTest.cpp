@@ -1,13 +1,16 @@
 #include "runtime/Helpers.h"
 #include "runtime/program/Programs.h"
+#include "runtime/system/AtomicWrite.h"
 #include "runtime/system/MappedFile.h"
 #include "runtime/tensor/Npy.h"
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 namespace headrace {
 namespace {
@@ -241,6 +244,34 @@ TEST(Npy, WritingReplacesTheFileOrLeavesNothing) {
   fs::create_directory(folder / "folder");
   errorOf(ErrorKind::Io, [&] { writeNpy(folder / "folder", floats({1}, {4})); });
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), {}), 3);
+}
+
+TEST(AtomicFile, AKilledProcessLeavesTheOldFileAndNothingElse) {
+  TemporaryFolder folder;
+  writeText(folder / "a", "old");
+  pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(folder / "a");
+    file.write("new");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(readText(folder / "a"), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), {}), 1);
+}
+
+TEST(AtomicFile, TakesThePlaceOfTheOldFile) {
+  TemporaryFolder folder;
+  writeText(folder / "a", "old");
+  AtomicFile file(folder / "a");
+  file.write("ne");
+  file.write("w");
+  EXPECT_EQ(readText(folder / "a"), "old");
+  file.putInPlace();
+  EXPECT_EQ(readText(folder / "a"), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), {}), 1);
 }
 
 } // namespace
