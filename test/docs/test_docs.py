@@ -30,6 +30,13 @@ def test_paths_and_links_exist(page: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_examples_in_commands_exist(page: Path) -> None:
+    code = "".join(re.findall(r"^```\n.*?^```", page.read_text(), re.S | re.M))
+    named = re.findall(r"(?:^|[\s=@:\"])(examples/[\w./-]+)", code, re.M)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def anchors(page: Path) -> set[str]:
     """As GitHub makes them of headings: lower case, hyphens for blanks, no other marks."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
@@ -175,7 +182,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "quantization", "rewriting")
+COMPLETE = ("gpu", "packages", "quantization", "rewriting", "troubleshooting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -183,7 +190,7 @@ def test_python_of_a_page_runs_next_to_the_examples(name: str, tmp_path: Path) -
     hr = pytest.importorskip("headrace")
     blocks = python_of(f"docs/{name}.md")
     assert blocks
-    if any("import torch" in code for code in blocks):
+    if any("torch" in code for code in blocks):
         pytest.importorskip("torch", reason="PyTorch is not installed")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])}
