@@ -79,6 +79,15 @@ def test_every_environment_variable_is_listed() -> None:
     assert sorted(name for name in found if f"`{name}`" not in page) == []
 
 
+def test_every_public_name_is_listed() -> None:
+    hr = pytest.importorskip("headrace")
+    page = (ROOT / "docs/python.md").read_text()
+    members = [f"model.{name}" for name in dir(hr.Model) if not name.startswith("_")]
+    names = [*hr.__all__, *members]
+    assert len(names) > 90
+    assert [name for name in names if not re.search(rf"`@?(hr\.)?{name}\b", page)] == []
+
+
 def test_phases_are_the_compilers() -> None:
     hr = pytest.importorskip("headrace")
     text = (ROOT / "ARCHITECTURE.md").read_text()
@@ -182,7 +191,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "quantization", "rewriting", "troubleshooting")
+COMPLETE = ("gpu", "packages", "python", "quantization", "rewriting", "troubleshooting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
