@@ -191,7 +191,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "python", "quantization", "rewriting", "troubleshooting")
+COMPLETE = ("gpu", "packages", "python", "quantization", "rewriting", "scripts", "troubleshooting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
