@@ -67,6 +67,10 @@ def slower(run: Run) -> list[str]:
     return found
 
 
+def listed(items: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
 def caption(run: Run) -> str:
     facts = [run.facts[name] for name in ("cpu", "threads") if name in run.facts]
     facts += [run.facts["date"].split()[0]] if "date" in run.facts else []
@@ -74,7 +78,7 @@ def caption(run: Run) -> str:
     losses = slower(run)
     text = (
         f"Median time of another system over {SUBJECT}'s, in f32: {', '.join(facts)}. "
-        f"{SUBJECT} is slower on {', '.join(losses) or 'none of these models'}. "
+        f"{SUBJECT} is slower on {listed(losses) or 'none of these models'}. "
         "`./dev bench --chart` measures again and writes the chart, [its data](docs/images/times.json) "
         "and this caption."
     )

@@ -1,4 +1,4 @@
-"""A decoder and simulator of the VTA accelerator, written from docs/vta.md alone.
+"""A decoder and simulator of the VTA accelerator, written from docs/vta-isa.md alone.
 
 It shares no code with Headrace, checks nothing that a right program does not need, and is slow.
 """

@@ -15,7 +15,7 @@ pytest.importorskip("headrace")
 pytest.importorskip("onnx")
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs" / "onnx.md"
+PAGE = HERE.parents[1] / "docs" / "onnx-results.md"
 
 
 # How many of the groups whose cases are files pass.

@@ -32,6 +32,13 @@ def test_paths_and_links_exist(page: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_examples_in_commands_exist(page: Path) -> None:
+    code = "".join(re.findall(r"^```\n.*?^```", page.read_text(), re.S | re.M))
+    named = re.findall(r"(?:^|[\s=@:\"])(examples/[\w./-]+)", code, re.M)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def anchors(page: Path) -> set[str]:
     """As GitHub makes them of headings: lower case, hyphens for blanks, no other marks."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
@@ -72,6 +79,15 @@ def test_every_environment_variable_is_listed() -> None:
     assert len(found) > 12
     page = (ROOT / "docs/environment.md").read_text()
     assert sorted(name for name in found if f"`{name}`" not in page) == []
+
+
+def test_every_public_name_is_listed() -> None:
+    hr = pytest.importorskip("headrace")
+    page = (ROOT / "docs/python.md").read_text()
+    members = [f"model.{name}" for name in dir(hr.Model) if not name.startswith("_")]
+    names = [*hr.__all__, *members]
+    assert len(names) > 90
+    assert [name for name in names if not re.search(rf"`@?(hr\.)?{name}\b", page)] == []
 
 
 def test_phases_are_the_compilers() -> None:
@@ -187,7 +203,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "quantization", "rewriting")
+COMPLETE = ("gpu", "packages", "python", "quantization", "rewriting", "scripts", "troubleshooting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -195,7 +211,7 @@ def test_python_of_a_page_runs_next_to_the_examples(name: str, tmp_path: Path) -
     hr = pytest.importorskip("headrace")
     blocks = python_of(f"docs/{name}.md")
     assert blocks
-    if any("import torch" in code for code in blocks):
+    if any("torch" in code for code in blocks):
         pytest.importorskip("torch", reason="PyTorch is not installed")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])}

@@ -1,6 +1,6 @@
 """Run real models beside ONNX Runtime and OpenVINO and tell of each: does it run, does it agree, how fast is it.
 
-    ./dev models [--filter PATTERN] [--threads 1 2] [--full] [--write docs/onnx.md]
+    ./dev models [--filter PATTERN] [--threads 1 2] [--full] [--write docs/onnx-results.md]
 
 With --filter, --write leaves the rows of other models as they are. Each system has turns of many calls, and its fastest
 call of all turns counts; the table has the other's time over Headrace's, so above 1 is faster here. What OpenVINO,

@@ -1,6 +1,6 @@
 """Measure what models take in memory, here and in ONNX Runtime: each in a process of its own.
 
-    ./dev models memory [--filter PATTERN] [--write docs/onnx.md]
+    ./dev models memory [--filter PATTERN] [--write docs/onnx-results.md]
 
 The exported networks run as large as they are published, at two sizes: a batch of one, and a larger one. The resident
 set is taken at the end, the peak as the system has it. A package is made of each, for all levels of processors.
