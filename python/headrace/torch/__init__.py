@@ -2,7 +2,8 @@
 
 import torch._dynamo.trace_rules
 
-from headrace.torch._backend import FallbackWarning, backend
+from headrace.torch._backend import backend
+from headrace.torch._fallback import FallbackWarning
 
 # A function that is being traced may call `backward`, and with it what runs programs.
 for name in ("headrace.torch", "headrace._tensors"):

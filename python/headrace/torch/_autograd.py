@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from headrace.errors import DivisionByZeroError, OutOfRangeError
+from headrace.torch._fallback import OURS
 from headrace.torch._lower import Program
 from headrace.torch._runnable import Runnable
 
@@ -76,6 +77,24 @@ class Call:
         )
 
 
+class Carrier(torch.Tensor):
+    """Carries a call through the tensors saved for backward, which are freed with the graph.
+
+    Hooks of saved tensors, as those of `torch.utils.checkpoint`, save copies, which carry it, too.
+    """
+
+    call: Call
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = super().__torch_function__(function, types, args, kwargs or {})
+        if isinstance(result, cls) and isinstance(args[0], cls) and "call" in args[0].__dict__:
+            result.call = args[0].call
+        return result
+
+
 class Function(torch.autograd.Function):
     """Headrace's own gradient, for autograd."""
 
@@ -86,8 +105,7 @@ class Function(torch.autograd.Function):
         outputs = training.forward(list(inputs))
         ctx.training = training
         ctx.inputs = len(inputs)
-        # Saved tensors are freed with the graph; so is the call, which therefore hangs on one.
-        carrier = torch.empty(0)
+        carrier = Carrier()
         carrier.call = call
         kept = ((inputs if is_input else outputs)[i] for is_input, i in training.kept)
         ctx.save_for_backward(*kept, carrier)
@@ -120,7 +138,7 @@ class Function(torch.autograd.Function):
                     found = [every[training.wanted.index(i)] for i in wanted]
             except (OutOfRangeError, DivisionByZeroError):
                 raise  # the data are at fault
-            except Exception as reason:
+            except OURS as reason:
                 carrier.call.give_up(reason)
                 found = carrier.call.gradients(list(gradients), wanted, False)
         for i, gradient in zip(wanted, found):

@@ -3,23 +3,81 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import torch
 from torch import fx
 
-from headrace.errors import Error
+from headrace import _core
+from headrace.errors import Error, InvalidArgumentError, UnsupportedError
 from headrace.torch._capture import Capture, capture
 from headrace.torch._context import Unsupported, fixed
-from headrace.torch._execute import Executor, describe
+from headrace.torch._execute import Executor
+from headrace.torch._fallback import OURS, Fallback, compiling
 from headrace.torch._lower import SETTINGS, Program, lower
 
-OPTIONS = {"training", "target", *SETTINGS}
+OPTIONS = ("strict", "target", "training", *SETTINGS)
+
+#: PyTorch's modes ask for more or less time spent on compiling. Here the cost model decides.
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
-class FallbackWarning(UserWarning):
-    """A graph, or a part of it, is left to PyTorch."""
+def backend(
+    module: fx.GraphModule,
+    example_inputs: list[Any],
+    *,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Compiles one graph. `options` are `training`, `strict`, and those of `headrace.load`."""
+    if mode is not None and mode not in MODES:
+        raise InvalidArgumentError(
+            f"backend 'headrace': expected a mode among {list(MODES)}, got {mode!r}"
+        )
+    options = options or {}
+    check_options("backend 'headrace'", options)
+    fallback = Fallback(module, example_inputs, options.get("strict", False))
+    try:
+        with compiling():
+            program = lower_settling(capture(module), fallback.name, options)
+    except OURS as reason:
+        fallback(reason)
+        return module.forward
+    return Executor(program, options.get("training", True), module, fallback)
+
+
+def check_options(who: str, options: dict[str, Any]) -> None:
+    """Refuses names and values that no graph could be compiled with."""
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise InvalidArgumentError(
+            f"{who}: expected options among {sorted(OPTIONS)}, got {', '.join(map(repr, unknown))}"
+        )
+    for name in ("strict", "training"):
+        if not isinstance(options.get(name, True), bool):
+            raise InvalidArgumentError(
+                f"{who}: expected True or False for {name!r}, got {options[name]!r}"
+            )
+    settings = {name: options[name] for name in ("target", *SETTINGS) if name in options}
+    try:
+        check_settings(tuple(settings.items()))
+    except TypeError:
+        given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        raise InvalidArgumentError(f"{who}: an option has the wrong type: {given}") from None
+    except UnsupportedError:
+        pass  # not on this machine, or not for this program
+    except Error as error:
+        raise type(error)(f"{who}: {error}") from None
+
+
+@functools.lru_cache
+def check_settings(settings: tuple[tuple[str, Any], ...]) -> None:
+    """Compiles a program of one operator with them: whether they are valid only the compiler knows."""
+    if settings:
+        builder = _core.graph_builder("options", dict(settings).get("target", "cpu"))
+        x = builder.input("x", "f32", [2])
+        builder.output("y", builder.elementwise("neg", [x]))
+        builder.finish(_core.Settings(**dict(settings)))
 
 
 def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Program:
@@ -54,48 +112,3 @@ def settle_sizes(captured: Capture) -> bool:
 
 def expression(size: Any) -> Any:
     return size.node.expr if isinstance(size, torch.SymInt) else size
-
-
-_warned: set[tuple[str, str]] = set()
-
-
-def backend(
-    module: fx.GraphModule, example_inputs: list[Any], *, options: dict[str, Any] | None = None
-) -> Any:
-    """Compiles one graph. `options` are those of `headrace.load`."""
-    options = options or {}
-    unknown = set(options) - OPTIONS
-    if unknown:
-        raise ValueError(
-            f"backend 'headrace': expected options among {sorted(OPTIONS)}, found {sorted(unknown)}"
-        )
-    name = name_of(module)
-    try:
-        program = lower_settling(capture(module), name, options)
-    except Exception as reason:
-        warn(name, describe(reason))
-        return module.forward
-    trains = options.get("training", True)
-    return Executor(program, trains, module, functools.partial(warn, name))
-
-
-def warn(name: str, reason: str) -> None:
-    """Once for each reason and model."""
-    if (name, reason) in _warned:
-        return
-    _warned.add((name, reason))
-    warnings.warn(
-        f"headrace: '{name}' runs in PyTorch: not supported: {reason}",
-        FallbackWarning,
-        stacklevel=2,
-    )
-
-
-def name_of(module: fx.GraphModule) -> str:
-    """The user's function or class, as far as the graph tells."""
-    for node in module.graph.nodes:
-        stack = node.meta.get("nn_module_stack")
-        if stack:
-            owner = next(iter(stack.values()))[1]
-            return owner.__name__ if isinstance(owner, type) else str(owner).rpartition(".")[2]
-    return "graph"

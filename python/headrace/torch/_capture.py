@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
 from torch._higher_order_ops.effects import with_effects
 from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.traceback import preserve_node_meta
 
 from headrace.torch._context import Unsupported
 from headrace.torch._decompositions import decompositions
@@ -31,7 +36,7 @@ class Capture:
 def capture(module: fx.GraphModule) -> Capture:
     """Traces the forward computation only: its gradient is taken of the program it becomes."""
     fakes = [n.meta["example_value"] for n in module.graph.nodes if n.op == "placeholder"]
-    mode = next((fake.fake_mode for fake in fakes if isinstance(fake, torch.Tensor)), None)
+    mode = next((x.fake_mode for x in fakes if isinstance(x, torch.Tensor)), detect_fake_mode())
     if mode is None:
         raise Unsupported("a graph without tensors")
     results = find_results(module)
@@ -43,19 +48,46 @@ def capture(module: fx.GraphModule) -> Capture:
 
     recording = torch.is_grad_enabled()
     # cuDNN's normalization changes running statistics without saying so.
-    with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), mode:
+    with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), preserve_node_meta(), mode:
         try:
-            traced = trace()
+            with state_restored():
+                traced = trace()
         except RuntimeError:
             # Some of PyTorch's operators in place know open sizes in Python alone, which takes
             # others apart further than need be.
-            with enable_python_dispatcher():
+            with enable_python_dispatcher(), state_restored():
                 traced = trace()
     traced.graph.eliminate_dead_code(is_impure_node=has_effect)
     found = list(traced.graph.output_node().args[0])
     kept = len(found) - len(mutated)
     changes = list(zip(mutated, found[kept:]))
     return Capture(module, traced.graph, traced, results, found[:kept], changes)
+
+
+@contextmanager
+def state_restored() -> Iterator[None]:
+    """A trace that ends early leaves states that nodes of the graph entered: levels of `vmap`, say."""
+    levels = torch._C._functorch.get_dynamic_layer_stack_depth()
+    hooks_allowed = torch._C._autograd._saved_tensors_hooks_is_enabled()
+    states = [
+        (torch.set_autocast_cache_enabled, torch.is_autocast_cache_enabled()),
+        (torch._C._set_fwd_grad_enabled, torch._C._is_fwd_grad_enabled()),
+        (torch.use_deterministic_algorithms, torch.are_deterministic_algorithms_enabled()),
+    ]
+    for kind in ("cpu", "cuda"):
+        states += [
+            (partial(torch.set_autocast_enabled, kind), torch.is_autocast_enabled(kind)),
+            (partial(torch.set_autocast_dtype, kind), torch.get_autocast_dtype(kind)),
+        ]
+    try:
+        yield
+    except BaseException:
+        torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(levels)
+        if hooks_allowed:
+            torch._C._autograd._saved_tensors_hooks_enable()
+        for restore, value in states:
+            restore(value)
+        raise
 
 
 def has_effect(node: fx.Node) -> bool:

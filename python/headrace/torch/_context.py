@@ -41,6 +41,8 @@ OF_SIZES = {
 class Unsupported(Exception):
     """A feature that the program does not have; the message names it."""
 
+    place: tuple[str, int] | None = None  # the file and line of the user's that asks for it
+
 
 def dtype_name(dtype: torch.dtype) -> str:
     if dtype not in NAMES:
@@ -59,16 +61,22 @@ def fixed(size: Any) -> int | None:
 class Context:
     """Writes operators into the program that is being built, for one node of the graph at a time."""
 
-    def __init__(self, builder: _core.GraphBuilder, differentiates: bool) -> None:
+    def __init__(
+        self, builder: _core.GraphBuilder, differentiates: bool, symbols: dict[sympy.Symbol, Any]
+    ) -> None:
         self.builder = builder
         self.differentiates = differentiates  # whether a result may be asked for its gradient
+        self.symbols = symbols  # of sizes and numbers, and where each can be read off at a call
         self.node: fx.Node | None = None
         self.values: dict[fx.Node, Any] = {}  # of the nodes before it
         self._sizes: dict[sympy.Expr, Size] = {}
         self._examples: dict[str, int] = {}
-        self.dimensions: set[sympy.Symbol] = set()  # symbols that are sizes of inputs
-        self.given: dict[sympy.Expr, Tensor] = {}  # Python numbers, which are inputs of their own
-        self.draws: list[tuple[fx.Node, str]] = []
+        self.dimensions: set[sympy.Symbol] = (
+            set()
+        )  # symbols that are sizes of tensors the program reads
+        # Further inputs, with their names: expressions over Python numbers, and random tensors.
+        self.extra: list[tuple[str, Any]] = []
+        self._numbers: dict[sympy.Expr, Tensor] = {}
 
     # The node's result as PyTorch sees it.
 
@@ -113,14 +121,17 @@ class Context:
         return self._sizes[size]
 
     def _note_examples(self, environment: Any) -> None:
-        """The sizes in the call that is traced; PyTorch renamed the table of them."""
-        for name in ("backed_var_to_val", "var_to_val"):
-            for symbol, value in (getattr(environment, name, None) or {}).items():
-                if isinstance(value, (int, sympy.Integer)) and value > 0:
-                    self._examples[str(symbol)] = int(value)
+        """The sizes in the call that is traced. PyTorch renamed the table of them and warns of the old name."""
+        renamed = hasattr(environment, "backed_var_to_val")
+        table = environment.backed_var_to_val if renamed else environment.var_to_val
+        for symbol, value in table.items():
+            if isinstance(value, (int, sympy.Integer)) and value > 0:
+                self._examples[str(symbol)] = int(value)
 
     def _translate(self, expr: sympy.Expr) -> Size:
         if isinstance(expr, sympy.Symbol):
+            if expr not in self.dimensions:
+                raise Unsupported("a size that no tensor among the inputs has")
             return self.builder.symbol(str(expr), self._examples.get(str(expr), 0))
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp > 0:
             return self._fold("mul", [expr.base] * int(expr.exp))
@@ -196,9 +207,14 @@ class Context:
 
     def _given(self, expr: sympy.Expr) -> Tensor:
         """A number that no size tells (a Python number that changes): one more input."""
-        if expr not in self.given:
-            self.given[expr] = self.builder.input(f"number {len(self.given)}", "f64", [])
-        return self.given[expr]
+        if expr not in self._numbers:
+            self._numbers[expr] = self.extra_input("number", expr, "f64", [])
+        return self._numbers[expr]
+
+    def extra_input(self, kind: str, source: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
+        name = f"{kind} {len(self.extra)}"
+        self.extra.append((name, source))
+        return self.builder.input(name, dtype, list(shape))
 
     def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
         return self.builder.broadcast(self.scalar(value, dtype), list(shape))
@@ -230,14 +246,6 @@ class Context:
     def per_channel(self, x: Tensor, rank: int) -> Tensor:
         """A vector along dimension 1 of something of this rank."""
         return self.unsqueeze(x, [0, *range(2, rank)])
-
-    def draw(self, kind: str) -> Tensor | None:
-        """Random numbers: one more input, which PyTorch draws at each call."""
-        number = sum(bool(node.users) for node, _ in self.draws)
-        self.draws.append((self.node, kind))
-        if not self.node.users:
-            return None
-        return self.builder.input(f"random {number}", self.dtype, self.shape)
 
 
 Function = Callable[..., Any]

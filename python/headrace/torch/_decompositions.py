@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch._decomp import core_aten_decompositions
 
 from headrace.torch._context import FUNCTIONS, Unsupported
+from headrace.torch._results import memory_order
 
 _table: dict[Any, Any] = {}
 
@@ -22,6 +23,7 @@ def decompositions() -> dict[Any, Any]:
         )
         _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
         _table[torch.ops.aten.native_dropout.default] = dropout
+        _table[torch.ops.aten.bernoulli.p] = bernoulli
         for name in ATTENTIONS:
             operator = getattr(torch.ops.aten, name).default
             _table[operator] = functools.partial(attention, operator)
@@ -33,6 +35,18 @@ def dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     kept = torch.bernoulli(x, 1 - p)
     return x * (kept / (1 - p) if p < 1 else kept), kept.bool()
+
+
+def bernoulli(x: torch.Tensor, p: float = 0.5, generator: Any = None) -> Any:
+    """
+    A tensor filled in place, as the noise of `dropout`, keeps its order in memory and is filled in
+    that order, but the function that replaces the change yields C order.
+    """
+    order = memory_order(x)
+    if order is None:
+        return NotImplemented
+    drawn = torch.ops.aten.bernoulli.p(x.permute(order).contiguous(), p, generator=generator)
+    return drawn.permute([order.index(dim) for dim in range(x.dim())])
 
 
 #: The operators of attention on CUDA devices.

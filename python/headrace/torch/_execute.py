@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import fx
 
-from headrace.errors import DivisionByZeroError, Error, OutOfRangeError
+from headrace.errors import DivisionByZeroError, OutOfRangeError
 from headrace.torch._autograd import Call, Function, Training
 from headrace.torch._context import Unsupported
+from headrace.torch._fallback import OURS
 from headrace.torch._lower import Program
 from headrace.torch._numbers import read_symbols
+from headrace.torch._random import Draw
 from headrace.torch._runnable import Runnable
 
 
@@ -21,10 +23,14 @@ class Executor:
     """Runs the program, or PyTorch's own way once the program turns out not to be possible."""
 
     def __init__(
-        self, program: Program, training: bool, module: fx.GraphModule, warn: Callable[[str], None]
+        self,
+        program: Program,
+        training: bool,
+        module: fx.GraphModule,
+        fallback: Callable[[Exception], None],
     ) -> None:
         self.program = program
-        self.module, self.warn = module, warn
+        self.module, self.fallback = module, fallback
         self.instead = False
         self.inference = Runnable(program.model, program.device)
         self.trains = training and any(output.differentiable for output in program.outputs)
@@ -38,20 +44,20 @@ class Executor:
         if self.instead:
             return self.module.forward(*args)
         if self.program.mutated and self.overlaps(args):
-            self.warn("an input is changed that shares memory with another")
+            self.fallback(Unsupported("an input is changed that shares memory with another"))
             return self.module.forward(*args)
         try:
             return self.run(args)
         except (OutOfRangeError, DivisionByZeroError):
             raise  # the data are at fault; on a device maybe those of the call before
-        except Exception as reason:
+        except OURS as reason:
             results = self.module.forward(*args)
             self.give_up(reason)
             return results
 
     def give_up(self, reason: Exception) -> None:
         self.instead = True
-        self.warn(describe(reason))
+        self.fallback(reason)
 
     def run(self, args: tuple[Any, ...]) -> list[Any]:
         program = self.program
@@ -62,7 +68,7 @@ class Executor:
         symbols = None
         if program.numeric:
             symbols = read_symbols(program.symbols, args)
-        if program.given or program.draws:
+        if program.extra:
             call = self.record(args) if wanted else None
             inputs += self.extra(symbols)
         elif wanted:
@@ -102,15 +108,15 @@ class Executor:
         ]
 
     def extra(self, symbols: dict[Any, Any]) -> list[torch.Tensor]:
-        """Python numbers that are computed with, and random numbers."""
-        device = self.program.device
-        values = [
-            torch.full((), number(symbols), dtype=torch.float64, device=device)
-            for number in self.program.given
-        ]
-        for draw in self.program.draws:
-            drawn = draw([size if isinstance(size, int) else size(symbols) for size in draw.shape])
-            if draw.used:
+        """Python numbers that are computed with, and random tensors, in the program's order."""
+        values = []
+        for each in self.program.extra:
+            if not isinstance(each, Draw):
+                device = self.program.device
+                values.append(torch.full((), each(symbols), dtype=torch.float64, device=device))
+                continue
+            drawn = each(symbols)
+            if each.used:
                 values.append(drawn)
         return values
 
@@ -164,11 +170,3 @@ def span(x: torch.Tensor, number: int) -> tuple[int, int, int]:
         return first, first + x.nbytes, number
     reach = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride()))
     return first, first + (reach + 1) * x.itemsize, number
-
-
-def describe(reason: Exception) -> str:
-    """Its first line: the rest is for whoever mends it."""
-    lines = str(reason).strip().splitlines()
-    text = lines[0] if lines else ""
-    known = isinstance(reason, (Unsupported, Error))
-    return text if known and text else f"{type(reason).__name__}: {text}"

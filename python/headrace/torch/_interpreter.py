@@ -11,6 +11,7 @@ from torch._ops import HigherOrderOperator
 from torch.utils import _pytree as pytree
 
 from headrace.torch._context import Unsupported
+from headrace.torch._fallback import first_line, place_of, unsupported
 from headrace.torch._results import example, storage_of, tensors_in
 
 #: Effects that a gradient of the program's own would pass over, by the name of the function or
@@ -46,6 +47,14 @@ class GraphInterpreter(fx.Interpreter):
     def run_node(self, n: fx.Node) -> Any:
         if n.op == "output":
             return self.fetch_args_kwargs_from_env(n)[0][0]
+        try:
+            return self.run_checked(n)
+        except Unsupported as reason:
+            if reason.place is None:
+                raise unsupported({first_line(reason): place_of(n)}) from None
+            raise
+
+    def run_checked(self, n: fx.Node) -> Any:
         versions = [(arg, self.version(arg)) for arg in n.all_input_nodes]
         result = super().run_node(n)
         self.check_changes(n, [arg for arg, version in versions if self.version(arg) != version])
@@ -99,12 +108,16 @@ class GraphInterpreter(fx.Interpreter):
             self.recording = args[0]
             return None
         refuse(getattr(target, "__name__", ""))
+        if target is torch.bernoulli:
+            args = in_c_order(args)
         if isinstance(target, HigherOrderOperator):
             return self.call_higher_order(target, args, kwargs)
         return super().call_function(target, args, kwargs)
 
     def call_method(self, target: str, args: Any, kwargs: Any) -> Any:
         refuse(target)
+        if target == "bernoulli":
+            args = in_c_order(args)
         return super().call_method(target, args, kwargs)
 
     def call_higher_order(self, target: HigherOrderOperator, args: Any, kwargs: Any) -> Any:
@@ -123,6 +136,12 @@ class GraphInterpreter(fx.Interpreter):
         if isinstance(value, torch.Tensor) and value.requires_grad:
             raise Unsupported(f"the parameter {target}, which is no input of the graph")
         return value
+
+
+def in_c_order(args: Any) -> Any:
+    """For a function whose result is in C order whatever the order of its argument."""
+    x, *others = args
+    return (x.contiguous(), *others)
 
 
 def refuse(name: str) -> None:

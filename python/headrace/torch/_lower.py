@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sympy
@@ -13,32 +13,22 @@ from torch import fx
 from torch._higher_order_ops.effects import with_effects
 
 from headrace import _core
-from headrace.torch import _elementwise, _linear, _losses, _movement, _reductions  # noqa: F401
+from headrace.torch import (  # noqa: F401
+    _elementwise,
+    _linear,
+    _losses,
+    _movement,
+    _reductions,
+)
 from headrace.torch._capture import Capture
 from headrace.torch._context import FUNCTIONS, Context, Unsupported, dtype_name
+from headrace.torch._fallback import place_of, unsupported
 from headrace.torch._numbers import Number, Place, find_symbols
-from headrace.torch._results import Result, example
+from headrace.torch._random import Draw
+from headrace.torch._results import Result, example, memory_order
 
 # Options of `torch.compile` that are settings of the compiler as they are.
 SETTINGS = ("expansion", "plan_cache_size", "specialize", "accelerator")
-
-
-@dataclass
-class Draw:
-    """Random numbers that PyTorch draws for the program at each call."""
-
-    kind: str
-    shape: list[int | Number]
-    dtype: torch.dtype
-    device: torch.device
-    probability: float
-    used: bool  # else drawn for the sake of those after it
-
-    def __call__(self, sizes: list[int]) -> torch.Tensor:
-        if self.kind == "bernoulli":
-            empty = torch.empty(sizes, dtype=self.dtype, device=self.device)
-            return empty.bernoulli_(self.probability)
-        return getattr(torch, self.kind)(sizes, dtype=self.dtype, device=self.device)
 
 
 @dataclass
@@ -68,8 +58,7 @@ class Program:
     device: torch.device  # of its inputs and outputs
     names: list[str]  # of the program's inputs
     inputs: list[int]  # PyTorch's inputs that are tensors the program reads, in its order
-    given: list[Number]  # then: Python numbers that change
-    draws: list[Draw]  # then: random tensors
+    extra: list[Number | Draw]  # then: Python numbers that change, and random tensors
     outputs: list[Output]  # then come new values of inputs:
     mutated: list[int]
     results: list[Result]  # those of PyTorch's graph; its numbers are `Number`
@@ -77,30 +66,32 @@ class Program:
     numbers: list[Number]  # that views depend on
     symbols: dict[sympy.Symbol, Place]
 
-    @property
+    @cached_property
+    def draws(self) -> list[Draw]:
+        return [each for each in self.extra if isinstance(each, Draw)]
+
+    @cached_property
     def numeric(self) -> bool:
         """Whether a call has to know the values of symbols."""
-        return bool(
-            self.given
-            or self.draws
-            or self.numbers
-            or any(kind == "number" for kind, _ in self.results)
-        )
+        kinds = {kind for kind, _ in self.results}
+        return bool(self.extra or self.numbers or "number" in kinds)
 
 
 def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     for node in capture.graph.nodes:
         if node.target is with_effects:
             raise Unsupported(str(node.args[1]))
+    check_operators(capture.graph)
     device = device_of(capture)
     target = target_for(device, options.get("target"))
     builder = _core.graph_builder(name, target)
     differentiates = any(example(node).requires_grad for node in capture.results.outputs)
-    context = Context(builder, differentiates)
+    symbols = find_symbols(capture.source)
+    context = Context(builder, differentiates, symbols)
+    context.dimensions = symbols_of_inputs(capture)
     values = context.values
     inputs: list[int] = []
     names: list[str] = []
-    symbols = find_symbols(capture.source)
     for number, node in enumerate(inputs_of(capture)):
         value = node.meta["val"]
         if not isinstance(value, torch.Tensor):
@@ -110,7 +101,6 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
                 raise Unsupported(f"tensors of layout {value.layout}")
             label = f"input {number}"
             values[node] = builder.input(label, dtype_name(value.dtype), context.sizes(value.shape))
-            context.dimensions |= symbols_in(value.shape)
             inputs.append(number)
             names.append(label)
 
@@ -134,10 +124,8 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     for number, node in capture.mutated:
         builder.output(f"new input {number}", builder.detach(values[node]))
 
-    given = [Number(expr, symbols, float) for expr in context.given]
-    draws = [draw(*each, symbols) for each in context.draws]
-    names += [f"number {i}" for i in range(len(given))]
-    names += [f"random {i}" for i in range(sum(draw.used for draw in draws))]
+    extra = [x if isinstance(x, Draw) else Number(x, symbols, float) for _, x in context.extra]
+    names += [name for name, _ in context.extra if name]
     results = [
         (kind, Number(value, symbols) if kind == "number" else value)
         for kind, value in capture.results.results
@@ -146,24 +134,17 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
     settings = {name: options[name] for name in SETTINGS if name in options}
     model = builder.finish(_core.Settings(target=target, **settings))
     return Program(
-        model, device, names, inputs, given, draws, outputs,
+        model, device, names, inputs, extra, outputs,
         [number for number, _ in capture.mutated], results, capture.results.views, numbers, symbols,
     )  # fmt: skip
 
 
-def symbols_in(shape: Sequence[Any]) -> set[sympy.Symbol]:
-    """The symbols that a shape gives a value to."""
-    sizes = [size.node.expr for size in shape if isinstance(size, torch.SymInt)]
-    return {expr for expr in sizes if isinstance(expr, sympy.Symbol)}
-
-
-def memory_order(value: torch.Tensor) -> list[int] | None:
-    """The dimensions from the outermost in memory to the innermost; None is C order, or close."""
-    if value.is_contiguous():
-        return None
-    strides = [s.node.hint if isinstance(s, torch.SymInt) else s for s in value.stride()]
-    order = sorted(range(value.dim()), key=lambda dim: -strides[dim])
-    return order if value.permute(order).is_contiguous() else None
+def symbols_of_inputs(capture: Capture) -> set[sympy.Symbol]:
+    """The symbols that the shapes of tensors give a value to."""
+    read = [node.meta["val"] for node in inputs_of(capture) if node.users]
+    sizes = [size for value in read if isinstance(value, torch.Tensor) for size in value.shape]
+    expressions = [size.node.expr for size in sizes if isinstance(size, torch.SymInt)]
+    return {expr for expr in expressions if isinstance(expr, sympy.Symbol)}
 
 
 def inputs_of(capture: Capture) -> list[fx.Node]:
@@ -215,30 +196,35 @@ def attribute(module: fx.GraphModule, path: str) -> torch.Tensor:
     return value
 
 
+def check_operators(graph: fx.Graph) -> None:
+    """Names all operators without a function at once."""
+    missing: dict[str, Any] = {}
+    for node in graph.nodes:
+        known = node.op != "call_function" or node.target is operator.getitem
+        if not known and node.target not in FUNCTIONS and not is_plain(node.meta.get("val")):
+            missing.setdefault(str(node.target), place_of(node))
+    if missing:
+        raise unsupported(missing)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is arithmetic of sizes, or of numbers that inputs hold."""
+    return isinstance(value, (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
 def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     value = node.meta.get("val")
-    if isinstance(value, (int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return value  # arithmetic of sizes, and of numbers that inputs hold
+    if is_plain(value):
+        return value
     args, kwargs = fx.map_arg((node.args, node.kwargs), values.__getitem__)
     if node.target is operator.getitem:
         item = args[0][args[1]]
         if item is None:
             raise Unsupported(f"result {args[1]} of {node.args[0].target}")
         return item
-    function = FUNCTIONS.get(node.target)
-    if function is None:
-        raise Unsupported(str(node.target))
     context.node = node
     context.builder.at(node.name)
-    return function(context, *args, **kwargs)
-
-
-def draw(node: fx.Node, kind: str, symbols: dict[sympy.Symbol, Place]) -> Draw:
-    value = node.meta["val"]
-    shape = [
-        Number(size, symbols) if isinstance(size, torch.SymInt) else size for size in value.shape
-    ]
-    probability = 0.5
-    if kind == "bernoulli":
-        probability = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
-    return Draw(kind, shape, value.dtype, value.device, probability, bool(node.users))
+    try:
+        return FUNCTIONS[node.target](context, *args, **kwargs)
+    except Unsupported as reason:
+        raise unsupported({str(reason): place_of(node)}) from None

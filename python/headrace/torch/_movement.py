@@ -221,16 +221,6 @@ def eye(c: Context, *_: Any, **__: Any) -> Tensor:
     return c.constant(torch.eye(rows, columns, dtype=c.value.dtype))
 
 
-@aten("bernoulli.p")
-def bernoulli(c: Context, x: Tensor, p: float = 0.5, **_: Any) -> Tensor:
-    return c.draw("bernoulli")
-
-
-@aten("rand", "rand_like", "randn", "randn_like")
-def random(c: Context, *_: Any, **__: Any) -> Tensor:
-    return c.draw(c.node.target.overloadpacket.__name__.removesuffix("_like"))
-
-
 @aten("triu", "tril")
 def triangle(c: Context, x: Tensor, diagonal: int = 0) -> Tensor:
     rows, columns = map(fixed, c.value.shape[-2:])

@@ -199,3 +199,12 @@ def is_dense(value: torch.Tensor) -> bool:
 
 def is_expanded(value: torch.Tensor) -> bool:
     return any(stride == 0 and size != 1 for size, stride in zip(value.shape, value.stride()))
+
+
+def memory_order(value: torch.Tensor) -> list[int] | None:
+    """The dimensions from the outermost in memory to the innermost; None is C order, or close."""
+    if value.is_contiguous():
+        return None
+    strides = [s.node.hint if isinstance(s, torch.SymInt) else s for s in value.stride()]
+    order = sorted(range(value.dim()), key=lambda dim: -strides[dim])
+    return order if value.permute(order).is_contiguous() else None

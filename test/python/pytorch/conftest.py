@@ -12,11 +12,11 @@ import pytest
 def fresh_torch() -> Iterator[None]:
     """Nothing is compiled, random numbers begin anew, and a graph left to PyTorch fails the test."""
     import torch
-    from headrace.torch import FallbackWarning, _backend
+    from headrace.torch import FallbackWarning, _fallback
 
     torch._dynamo.reset()
     torch.manual_seed(0)
-    _backend._warned.clear()
+    _fallback.forget_warnings()
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
         yield

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 import subprocess
 import sys
 import threading
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -274,10 +278,81 @@ def test_fallback_warns_once_and_names_the_operator() -> None:
     torch.compile(sorted_twice, backend="headrace")(x)  # a second warning would be an error
 
 
-def test_options_are_checked() -> None:
-    compiled = torch.compile(lambda x: x + 1, backend="headrace", options={"speed": "high"})
-    with pytest.raises(Exception, match="expected options among .*, found \\['speed'\\]"):
+class Sort(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sort(x).values
+
+
+def test_each_model_that_falls_back_warns_once() -> None:
+    for _ in range(2):
+        net = hr.module(torch.nn.Sequential(torch.nn.Linear(3, 3), Sort()))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            for batch in (2, 3, 4):
+                net(torch.randn(batch, 3))
+        assert [each.category for each in told] == [FallbackWarning]
+
+
+def test_fallback_names_every_operator_and_its_line() -> None:
+    def several(x: torch.Tensor) -> torch.Tensor:
+        y = torch.sort(x).values
+        return y + torch.topk(x.relu(), 1).values
+
+    first = several.__code__.co_firstlineno
+    file = Path(__file__).name
+    reason = rf"aten.sort.default \({file}:{first + 1}\), aten.topk.default \({file}:{first + 2}\)"
+    with pytest.warns(FallbackWarning, match=reason) as told:
+        torch.compile(several, backend="headrace")(torch.randn(5))
+    assert (told[0].filename, told[0].lineno) == (__file__, first + 1)
+    torch._dynamo.reset()
+    strict = torch.compile(several, backend="headrace", options={"strict": True})
+    with pytest.raises(
+        Exception, match=f"UnsupportedError: headrace: 'graph' is not compiled: {reason}"
+    ):
+        strict(torch.randn(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"speed": 1}, "expected options among .*'strict', 'target', 'training'.*, got 'speed'"),
+        ({"strict": 3}, "expected True or False for 'strict', got 3"),
+        ({"plan_cache_size": "x"}, "wrong type: plan_cache_size='x'"),
+        ({"target": "toaster"}, "unknown target 'toaster'"),
+        ({"expansion": "fast"}, "unknown expansion 'fast'"),
+    ],
+)
+def test_options_are_checked(options: dict, reason: str) -> None:
+    with pytest.raises(hr.InvalidArgumentError, match=f"headrace.module: .*{reason}"):
+        hr.module(torch.nn.ReLU(), **options)
+    compiled = torch.compile(torch.relu, backend="headrace", options=options)
+    with pytest.raises(Exception, match=f"backend 'headrace': .*{reason}"):
         compiled(torch.ones(2))
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune"])
+def test_modes_of_pytorch(mode: str) -> None:
+    compiled = torch.compile(lambda x: x + 1, backend="headrace", mode=mode)
+    torch.testing.assert_close(compiled(torch.ones(2)), torch.full((2,), 2.0))
+
+
+def test_other_modes_are_refused() -> None:
+    compiled = torch.compile(lambda x: x + 1, backend="headrace", mode="fastest")
+    with pytest.raises(Exception, match="expected a mode among .*'max-autotune'.*, got 'fastest'"):
+        compiled(torch.ones(2))
+
+
+def test_compiling_warns_of_nothing() -> None:
+    """Of no deprecated name of PyTorch, say."""
+    module, twin, _ = make("bert", torch.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = torch.compile(module, backend="headrace", dynamic=True)
+        for batch, length in ((2, 7), (3, 5)):
+            x = torch.randn(batch, length, 32).double()
+            result = compiled(x)
+            assert_close(result, twin(x), f"{batch} x {length}")
+            result.sum().backward()
 
 
 def test_headrace_is_imported_without_pytorch() -> None:
@@ -334,6 +409,46 @@ def test_module_as_decorator() -> None:
     twin = copy.deepcopy(net)
     twin.linear.bias.data += 1
     assert_close(twin(x), torch.relu(x @ net.linear.weight.T + net.linear.bias + 1), "copy")
+
+
+def through_file(value: object) -> object:
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda net: pickle.loads(pickle.dumps(net)),
+    "torch.save": through_file,
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+@pytest.mark.parametrize("traced", [False, True], ids=["module", "GraphModule"])
+def test_copies_of_a_module_are_compiled(
+    kind: str, traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if traced and kind == "copy":
+        pytest.skip("a GraphModule makes its copies itself")
+    compiled = []
+    lower = _backend.lower
+    monkeypatch.setattr(_backend, "lower", lambda *args: (compiled.append(args), lower(*args))[1])
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+    whole = hr.module(torch.fx.symbolic_trace(net) if traced else net)
+    twice = COPIES[kind](COPIES[kind](whole))
+    x = torch.randn(2, 3)
+    torch.testing.assert_close(twice(x), whole(x))
+    assert len(compiled) == 2
+    parameter = next(iter(twice.parameters()))
+    assert (parameter is next(iter(whole.parameters()))) == (kind == "copy")
+    with torch.no_grad():
+        parameter.add_(1)
+    torch.testing.assert_close(twice(x), twice._call_impl(x))
+    twice.load_state_dict(through_file(whole.state_dict()))
+    torch.testing.assert_close(twice(x), whole(x))
 
 
 @pytest.mark.parametrize("create", [mlp, LeNet])

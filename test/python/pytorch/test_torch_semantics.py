@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("headrace")
+hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 F = torch.nn.functional
 
@@ -169,6 +169,69 @@ def test_vmap_and_checkpoints() -> None:
 
     check(lambda x: torch.func.vmap(lambda y: (y * y.sum()).exp())(x), normal(5, 3))
     check(lambda x: checkpoint(lambda y: y.sin().exp(), x, use_reentrant=False) * 2, normal(4))
+
+
+@pytest.mark.parametrize("hooks", ["checkpoint", "save_on_cpu"])
+def test_hooks_of_saved_tensors_around_a_graph(hooks: str) -> None:
+    """Also for gradients of gradients, which PyTorch takes of the forward pass that it does again."""
+    from torch.utils.checkpoint import checkpoint
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x.sin() * x).exp()
+
+    def around(run: Callable) -> Callable:
+        def call(x: torch.Tensor) -> torch.Tensor:
+            if hooks == "checkpoint":
+                return checkpoint(run, x, use_reentrant=False)
+            with torch.autograd.graph.save_on_cpu():
+                return run(x)
+
+        return call
+
+    x, run = normal(4), compiled(function)
+    found, wanted = (gradient_of_gradient(around(each), x) for each in (run, function))
+    assert_same(found, wanted, strides=False)
+    assert_same(with_gradients(around(run), x)[1], with_gradients(function, x)[1], strides=False)
+
+
+def cubes(x: torch.Tensor) -> torch.Tensor:
+    return (x**3).sum()
+
+
+def sine_without_gradient(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x.sin()
+    return y * x
+
+
+TRANSFORMED: dict[str, tuple[Callable, str]] = {
+    "vmap(grad)": (torch.func.vmap(torch.func.grad(cubes)), "torch.func.grad"),
+    "vmap(jacrev)": (torch.func.vmap(torch.func.jacrev(torch.sin)), "torch.func.grad"),
+    "hessian": (lambda x: torch.func.hessian(cubes)(x[0]), "torch.func.j"),
+    "no_grad": (torch.func.vmap(sine_without_gradient), "torch.no_grad inside"),
+    "sort": (torch.func.vmap(lambda y: torch.sort(y).values), "aten.sort"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transforms_left_to_pytorch(name: str) -> None:
+    """Levels that the graph entered by then are left again."""
+    function, reason = TRANSFORMED[name]
+    x = normal(3, 4)
+    with left_to_pytorch(reason):
+        found = compiled(lambda x: function(x))(x)
+    assert_same(found, function(x))
+
+
+def test_states_of_a_graph_that_is_left_are_left_too() -> None:
+    def narrow(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return torch.sort(x @ x.T).values
+
+    x = torch.randn(3, 3)
+    with left_to_pytorch("aten.sort"):
+        assert_same(compiled(narrow)(x), narrow(x))
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_associative_scan() -> None:
@@ -489,18 +552,50 @@ def test_no_indices_have_a_gradient_of_zeros(pick: Callable, counts: tuple[int, 
         check(pick, normal(3, 4), torch.arange(count) % 3, run=run)
 
 
-def test_what_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+FAILURES = {
+    "error": (hr.UnsupportedError("no such kernel\nand more"), "not supported: no such kernel$"),
+    "defect": (hr.InternalError("no such kernel"), r"PyTorch: no such kernel \(this is a bug in Headrace; please report it\)$"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_what_fails_runs_in_pytorch(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from headrace.torch import _runnable
 
+    error, message = FAILURES[kind]
+
     def fail(self: Any, inputs: Any) -> Any:
-        raise RuntimeError("no such kernel\nand more")
+        raise error
 
     monkeypatch.setattr(_runnable.Runnable, "__call__", fail)
     x = normal(3)
     run = compiled(torch.sin)
-    with left_to_pytorch("RuntimeError: no such kernel$"):
+    with left_to_pytorch(message):
         assert_same(run(x), x.sin())
     assert_same(run(x), x.sin())
+
+
+def test_a_mistake_of_the_compiler_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headrace.torch import _backend
+
+    monkeypatch.setattr(_backend, "lower", lambda *_: {}["no such key"])
+    with left_to_pytorch("PyTorch: KeyError: 'no such key' .this is a bug in Headrace"):
+        assert_same(compiled(torch.sin)(CORNERS), CORNERS.sin())
+
+
+def test_exceptions_of_others_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headrace.torch import _runnable
+
+    def fail(self: Any, inputs: Any) -> Any:
+        raise torch.OutOfMemoryError("no memory")
+
+    x = normal(3).requires_grad_()
+    y = compiled(torch.sin)(x)
+    monkeypatch.setattr(_runnable.Runnable, "__call__", fail)
+    with pytest.raises(torch.OutOfMemoryError):
+        compiled(torch.cos)(x)
+    with pytest.raises(torch.OutOfMemoryError):
+        y.sum().backward()
 
 
 def test_a_backward_pass_that_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -511,7 +606,7 @@ def test_a_backward_pass_that_fails_runs_in_pytorch(monkeypatch: pytest.MonkeyPa
     y = run(x)
 
     def fail(self: Any, inputs: Any) -> Any:
-        raise RuntimeError("no such kernel")
+        raise hr.UnsupportedError("no such kernel")
 
     monkeypatch.setattr(_runnable.Runnable, "__call__", fail)
     with left_to_pytorch("no such kernel"):

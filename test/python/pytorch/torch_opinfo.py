@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import re
 import sys
 import types
 import unittest
@@ -19,7 +20,7 @@ if importlib.util.find_spec("expecttest") is None:
     sys.modules["expecttest"] = types.ModuleType("expecttest")
     sys.modules["expecttest"].TestCase = unittest.TestCase
 
-from headrace.torch import FallbackWarning, _backend  # noqa: E402
+from headrace.torch import FallbackWarning, _fallback  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.testing._internal.common_utils import SEED, set_rng_seed  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
@@ -166,7 +167,7 @@ def compare(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
     """The mistakes, and the operators left to PyTorch with reasons."""
     wanted = run(cases, together(cases))
     torch._dynamo.reset()
-    _backend._warned.clear()
+    _fallback.forget_warnings()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -237,5 +238,5 @@ def status(every: Iterable[Case]) -> tuple[str, list[str]]:
         lowered += not left
     if not reasons:
         return "lowered", wrong
-    reason = reasons[0].rpartition("not supported: ")[2]
+    reason = re.sub(r" \(.*?:\d+\)", "", reasons[0].rpartition("not supported: ")[2])
     return (f"part: {reason}" if lowered else f"PyTorch: {reason}"), wrong
