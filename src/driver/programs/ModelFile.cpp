@@ -35,18 +35,18 @@ static std::vector<std::string> defaultsOf(const onnx::Graph &graph) {
 }
 
 static ModelFile programWithDefaults(onnx::Model file, const std::string &name,
-                                     const Settings &settings) {
+                                     const Settings &settings, Prefer prefer) {
   dropDefaults(file.graph, settings.givenInputs);
   std::vector<std::string> defaults = defaultsOf(file.graph);
-  ModelFile result = programOf(std::move(file), name, settings);
+  ModelFile result = programOf(std::move(file), name, settings, prefer);
   result.defaults = std::move(defaults);
   return result;
 }
 
-ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
+ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
   checkSettings(settings);
   ModelFile file =
-      programWithDefaults(onnx::readModel(path), path.filename().string(), settings);
+      programWithDefaults(onnx::readModel(path), path.filename().string(), settings, prefer);
   file.notes = onnx::readNotes(path);
   return file;
 }
@@ -54,17 +54,21 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) 
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings) {
   checkSettings(settings);
-  ModelFile file =
-      programWithDefaults(onnx::readModel(bytes, nullptr, {}, name), name, settings);
+  ModelFile file = programWithDefaults(onnx::readModel(bytes, nullptr, {}, name), name, settings,
+                                       Prefer::Speed);
   file.notes = onnx::readNotes(bytes);
   return file;
 }
 
-ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
+ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
+                    Prefer prefer) {
   std::string reason;
   auto read = std::make_shared<onnx::Model>(std::move(file));
   DeclaredValues declared = declaredValues(read->graph);
-  if (!staged::StagedProgram::isNeededFor(*read))
+  bool isInStages =
+      staged::StagedProgram::isNeededFor(*read) ||
+      (prefer == Prefer::Speed && staged::StagedProgram::isCheaperFor(*read, settings.target));
+  if (!isInStages)
     try {
       return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}, {}};
     } catch (const onnx::DataDependentError &error) {
@@ -77,7 +81,7 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
-  ModelFile file = loadFile(path, settings);
+  ModelFile file = loadFile(path, settings, Prefer::OneProgram);
   if (file.staged)
     throw Error(
         ErrorKind::Unsupported,

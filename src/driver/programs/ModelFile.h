@@ -22,12 +22,17 @@ struct ModelFile {
   std::vector<std::string> defaults;
 };
 
+/// Where a model can be one program, but is faster in stages.
+enum class Prefer { Speed, OneProgram };
+
 /// Reads and imports a file. Throws Error.
-ModelFile loadFile(const std::filesystem::path &path, const Settings &settings);
+ModelFile loadFile(const std::filesystem::path &path, const Settings &settings,
+                   Prefer prefer = Prefer::Speed);
 /// Reads and imports the bytes of a file without external data. Throws Error.
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings);
 /// The same of what was read already.
-ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings);
+ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
+                    Prefer prefer = Prefer::Speed);
 
 } // namespace headrace

@@ -112,7 +112,8 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
     result.parametersFrom = host->parametersFrom;
   }
   result.isHostAlways =
-      result.host && (!onnx::isImportable(node, model.opset) || yieldsStrings(node));
+      result.host && (!onnx::isImportable(node, model.opset) || yieldsStrings(node) ||
+                      isCheaperOnHost(node, opset, model.settings.target));
   for (const onnx::Attribute &attribute : node.attributes)
     if (attribute.graph)
       result.bodies.emplace(attribute.name,

@@ -87,8 +87,9 @@ static Values regexFullMatch(HostCall &c) {
   const StringTensor &texts = c.strings(0);
   Tensor result = booleans(texts.shape);
   bool *next = result.as<bool>();
+  RegexMatcher matcher(*expression);
   for (const std::string &text : texts.elements)
-    *next++ = expression->matches(toCharacters(text));
+    *next++ = matcher.matches(toCharacters(text));
   return {result};
 }
 

@@ -51,11 +51,13 @@ public:
       }
   }
 
-  /// The tokens of a text, which they refer to.
-  std::vector<std::wstring_view> tokensOf(std::wstring_view text) const {
+  std::vector<RegexMatcher> matchers() const { return {expressions.begin(), expressions.end()}; }
+  /// The tokens of a text, which they refer to; the matchers are those of a call.
+  std::vector<std::wstring_view> tokensOf(std::wstring_view text,
+                                          std::vector<RegexMatcher> &matchers) const {
     if (isByCharacter)
       return characters(text);
-    return isOfTokens ? matched(text) : separated(text);
+    return isOfTokens ? matched(text, matchers.front()) : separated(text, matchers);
   }
 
   const bool isMarked;       // by a token of its own before and after those of a text
@@ -70,10 +72,10 @@ private:
   }
 
   /// A match that is too short is passed over by one character.
-  std::vector<std::wstring_view> matched(std::wstring_view text) const {
+  std::vector<std::wstring_view> matched(std::wstring_view text, RegexMatcher &token) const {
     std::vector<std::wstring_view> tokens;
     size_t from = 0;
-    while (auto match = expressions.front().find(text, from)) {
+    while (auto match = token.find(text, from)) {
       bool isLong = match->length >= least;
       if (isLong)
         tokens.push_back(text.substr(match->begin, match->length));
@@ -83,9 +85,10 @@ private:
   }
 
   /// What lies between matches of the first expression is cut by the second one, and so on.
-  std::vector<std::wstring_view> separated(std::wstring_view text) const {
+  std::vector<std::wstring_view> separated(std::wstring_view text,
+                                           std::vector<RegexMatcher> &separators) const {
     std::vector<std::wstring_view> tokens{text};
-    for (const RegularExpression &separator : expressions) {
+    for (RegexMatcher &separator : separators) {
       std::vector<std::wstring_view> parts;
       for (std::wstring_view token : tokens)
         cut(token, separator, parts);
@@ -95,7 +98,7 @@ private:
   }
 
   /// An empty match separates nothing.
-  void cut(std::wstring_view text, const RegularExpression &separator,
+  void cut(std::wstring_view text, RegexMatcher &separator,
            std::vector<std::wstring_view> &parts) const {
     size_t begin = 0, from = 0;
     auto add = [&](size_t end) {
@@ -134,6 +137,7 @@ static Values tokenize(HostCall &c) {
     result.shape.back() = 0; // as ONNX Runtime does, without a dimension of tokens
     return {result};
   }
+  std::vector<RegexMatcher> matchers = tokenization->matchers();
   std::vector<std::vector<std::string>> rows;
   size_t longest = 0;
   for (const std::string &text : texts.elements) {
@@ -142,7 +146,7 @@ static Values tokenize(HostCall &c) {
              c.nameOfInput(0) + ": expected text in UTF-8, found " + inQuotes(text));
     std::wstring characters = toCharacters(text);
     std::vector<std::string> &row = rows.emplace_back();
-    for (std::wstring_view token : tokenization->tokensOf(characters))
+    for (std::wstring_view token : tokenization->tokensOf(characters, matchers))
       row.push_back(toUtf8(token));
     longest = std::max(longest, row.size());
   }
