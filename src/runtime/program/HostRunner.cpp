@@ -7,6 +7,7 @@
 #include "runtime/program/IdlePool.h"
 #include "runtime/program/OtherEngines.h"
 #include "runtime/system/AlignedMemory.h"
+#include "runtime/system/AvailableMemory.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Sanitized.h"
@@ -50,6 +51,8 @@ struct Scratch {
 Tensor allocateOutput(const TensorSpec &spec, const Shape &shape) {
   try {
     return Tensor::allocate(spec.dtype, shape);
+  } catch (const OutOfMemory &error) {
+    throw error.withPurpose("output '" + spec.name + "'", "a tensor of " + shapeString(shape));
   } catch (const Error &error) {
     throw Error(error.kind(),
                 "output '" + spec.name + "' of " + shapeString(shape) + ": " + error.what());
@@ -62,7 +65,7 @@ constexpr const char *kTemporaries = "intermediate results";
 std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding &binding) {
   try {
     return scratch.arena.reserve(binding.plan.arenaBytes(hostEngine), kTemporaries);
-  } catch (const Error &error) {
+  } catch (const OutOfMemory &error) {
     int64_t most = 0;
     std::string step;
     for (const BufferInfo &buffer : program.buffers) {
@@ -74,8 +77,8 @@ std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding 
         step = program.steps[buffer.firstStep].name;
       }
     }
-    throw Error(error.kind(), std::string(error.what()) + "; " + std::to_string(most) +
-                                  " of them hold a result of '" + step + "'");
+    throw error.withPurpose(kTemporaries, "them, " + memoryText(static_cast<size_t>(most)) +
+                                              " of it for a result of '" + step + "'");
   }
 }
 

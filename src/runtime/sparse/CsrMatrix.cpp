@@ -1,7 +1,7 @@
 #include "runtime/sparse/CsrMatrix.h"
 
 #include "runtime/sparse/RowBuilder.h"
-#include "runtime/system/Error.h"
+#include "runtime/system/AvailableMemory.h"
 
 #include <algorithm>
 #include <limits>
@@ -84,8 +84,18 @@ double CsrMatrix::at(int64_t row, int64_t col) const {
   return found != stored.end() && *found == col ? valuesOf(row)[found - stored.begin()] : 0;
 }
 
+static Tensor allocateDense(int64_t rows, int64_t cols) {
+  try {
+    return Tensor::allocate(DType::F64, {rows, cols});
+  } catch (const OutOfMemory &error) {
+    throw error.withPurpose("sparse to dense", "a dense copy of a sparse matrix of " +
+                                                   std::to_string(rows) + " x " +
+                                                   std::to_string(cols));
+  }
+}
+
 Tensor CsrMatrix::toDense(ThreadPool &pool) const {
-  Tensor dense = Tensor::allocate(DType::F64, {rowCount, columnCount});
+  Tensor dense = allocateDense(rowCount, columnCount);
   auto *target = dense.as<double>();
   sparse::forRows(*this, {1, columnCount + 1}, pool, [&](int64_t begin, int64_t end) {
     std::fill(target + begin * columnCount, target + end * columnCount, 0.0);

@@ -1,6 +1,6 @@
 #include "runtime/system/AlignedMemory.h"
 
-#include "runtime/system/Error.h"
+#include "runtime/system/AvailableMemory.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Rounding.h"
 #include "runtime/system/Sanitized.h"
@@ -11,7 +11,6 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
-#include <unistd.h>
 
 namespace headrace {
 namespace {
@@ -93,12 +92,18 @@ void FreeMemory::operator()(void *memory) const {
     std::free(memory);
 }
 
-/// More than the machine has is refused at once: a system that promises it would end the process
+/// Memory that there is not is refused at once: a system that promises it would end the process
 /// when the memory is first used.
-static bool exceedsMachine(size_t bytes) {
-  static const long pages = ::sysconf(_SC_PHYS_PAGES), pageBytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && pageBytes > 0 &&
-         bytes / static_cast<size_t>(pageBytes) > static_cast<size_t>(pages);
+static void checkAvailable(size_t bytes, const char *what) {
+  constexpr size_t worthChecking = size_t{64} << 20;
+  if (bytes < worthChecking)
+    return;
+  auto fits = [&](std::optional<size_t> available) { return !available || bytes <= *available; };
+  if (fits(availableMemory()))
+    return;
+  returnKeptMemory();
+  if (std::optional<size_t> available = availableMemory(); !fits(available))
+    throw OutOfMemory(what, bytes, available);
 }
 
 AlignedMemory allocateAligned(size_t bytes, const char *what) {
@@ -117,12 +122,11 @@ AlignedMemory allocateAligned(size_t bytes, const char *what) {
     if (memory)
       return {static_cast<std::byte *>(memory), FreeMemory{blockBytes}};
   }
-  if (rounded >= bytes && !exceedsMachine(rounded))
+  checkAvailable(bytes, what);
+  if (rounded >= bytes)
     memory = std::aligned_alloc(memoryAlignment, rounded);
   if (!memory)
-    throw Error(ErrorKind::InvalidArgument, std::string(what) + ": expected to allocate " +
-                                                std::to_string(bytes) +
-                                                " bytes, but the system has no such memory left");
+    throw OutOfMemory(what, bytes, std::nullopt);
   return {static_cast<std::byte *>(memory), FreeMemory{rounded}};
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/system/AlignedMemory.h"
 
+#include "runtime/system/AvailableMemory.h"
+
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -39,6 +41,28 @@ TEST(AlignedMemory, AReusedBlockIsLargeEnough) {
   }
   AlignedMemory memory = allocateAligned(size_t{1} << 20, "test");
   EXPECT_GE(memory.get_deleter().bytes, size_t{1} << 20);
+}
+
+TEST(AlignedMemory, MoreThanThereIsIsRefusedWithBothSizes) {
+  std::optional<size_t> available = availableMemory();
+  ASSERT_TRUE(available);
+  EXPECT_GT(*available, size_t{1} << 20);
+  size_t bytes = *available + (size_t{1} << 40);
+  try {
+    allocateAligned(bytes, "test");
+    FAIL() << "no error was thrown";
+  } catch (const OutOfMemory &error) {
+    EXPECT_EQ(error.bytes(), bytes);
+    EXPECT_EQ(std::string(error.what()), "test: " + error.need());
+    EXPECT_EQ(error.need().find("needs " + memoryText(bytes) + ", "), 0U);
+    EXPECT_NE(error.need().find(" are available"), std::string::npos);
+    EXPECT_NE(error.withPurpose("a", "b").need().find(" for b, "), std::string::npos);
+  }
+}
+
+TEST(AlignedMemory, MemoryHasAUnit) {
+  EXPECT_EQ(memoryText(12), "12 B");
+  EXPECT_EQ(memoryText(8'000'800'000), "8.0 GB");
 }
 
 } // namespace
