@@ -160,14 +160,15 @@ int GraphWriter::fill(int value, int rows, int cols) {
   return add(std::move(node));
 }
 
-int GraphWriter::bind(bool columns, std::vector<int> parts) {
+int GraphWriter::bind(bool columns, std::vector<int> parts, const std::string &name) {
   Node node{Op::Bind, std::move(parts)};
   node.columns = columns;
+  node.name = name;
   node.known.type = Type::matrix();
   for (int &part : node.inputs) {
     if (at(part).isScalar() && !at(part).known.type.isString())
       part = toMatrix(part);
-    expectMatrix(part, columns ? "cbind" : "rbind");
+    expectMatrix(part, name.c_str());
     const Known &known = at(part).known;
     Size &along = columns ? node.known.cols : node.known.rows;
     Size &across = columns ? node.known.rows : node.known.cols;
@@ -180,8 +181,8 @@ int GraphWriter::bind(bool columns, std::vector<int> parts) {
       continue;
     }
     if (!fits(across, partAcross, node.irregular))
-      fail(operationName(node) + " of matrices of " + sizesText(node.known) + " and " +
-           sizesText(known) + ": expected equal " + (columns ? "rows" : "columns"));
+      fail(name + " of matrices of " + sizesText(node.known) + " and " + sizesText(known) +
+           ": expected equal " + (columns ? "rows" : "columns"));
     if (!across.known())
       across = partAcross;
     along = along + partAlong;
@@ -194,7 +195,8 @@ int GraphWriter::toScalar(int x) {
   const Known &known = at(x).known;
   if (known.type.isScalar())
     return x;
-  if (known.type.data == DataType::List)
+  // The type of a list's entry shows when it is there.
+  if (known.type.data == DataType::List || (inRun() && known.type.data == DataType::Unknown))
     return function("as.scalar", {x}, {});
   Node node{Op::ToScalar, {x}};
   if (!fits(known.rows, Size(1), node.irregular) || !fits(known.cols, Size(1), node.irregular))

@@ -209,6 +209,18 @@ static bool keepsZeros(const Tensor &divisor) {
                       [](double cell) { return cell == 0 || cell != cell; });
 }
 
+/// 1 for every cell that is not 0.
+static CsrMatrix isSet(const CsrMatrix &x) {
+  return sparse::mapNonzeros(x, [](std::span<const double> in, std::span<double> out) {
+    std::ranges::transform(in, out.begin(), [](double cell) { return cell != 0 ? 1.0 : 0.0; });
+  });
+}
+
+static Tensor isSet(const Tensor &x) {
+  Value operands[] = {x, 0.0};
+  return applyDense(CellFunction::NotEqual, operands, x.shape()[0], x.shape()[1]);
+}
+
 /// A sparse matrix and a number, or nothing else.
 static std::optional<Value> applySparse(CellFunction function, const CsrMatrix &x,
                                         const Value *number, bool numberFirst) {
@@ -243,6 +255,10 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   if (function == Multiply && right && repeatsLeft)
     if (Tensor factor = denseOf(a); sparse::allFinite(factor))
       return Value(sparse::multiply(*right, factor));
+  if (function == And && left && repeatsRight)
+    return Value(sparse::multiply(isSet(*left), isSet(denseOf(b))));
+  if (function == And && right && repeatsLeft)
+    return Value(sparse::multiply(isSet(*right), isSet(denseOf(a))));
   if (function == Divide && left && repeatsRight)
     if (Tensor divisor = denseOf(b); keepsZeros(divisor))
       return Value(sparse::divide(*left, divisor));
