@@ -3,6 +3,7 @@
 #include "runtime/sparse/Elementwise.h"
 #include "runtime/sparse/NonFinite.h"
 
+#include "script/host/HostOperations.h"
 #include <algorithm>
 #include <cmath>
 
@@ -265,8 +266,27 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   return std::nullopt;
 }
 
+/// ifelse of a sparse condition that gives 0 where that is 0.
+static std::optional<Value> chooseSparse(std::span<const Value> operands) {
+  const CsrMatrix *condition = operands[0].sparse();
+  const Value &yes = operands[1], &no = operands[2];
+  if (!condition || no.matrix() || no.number("ifelse") != 0)
+    return std::nullopt;
+  auto covers = [&](int64_t size, int64_t whole) { return size == whole || size == 1; };
+  if (yes.matrix() && !(covers(rowsOf(*yes.matrix()), condition->rows()) &&
+                        covers(colsOf(*yes.matrix()), condition->cols())))
+    return std::nullopt;
+  CsrMatrix pattern = condition->withoutZeros();
+  Tensor chosen = yes.matrix() ? sampled(pattern, *yes.matrix())
+                               : filled(yes.number("ifelse"), pattern.nonzeros(), 1);
+  return Value(
+      inPreferredFormat(pattern.withValues(chosen.reshaped({pattern.nonzeros()})).withoutZeros()));
+}
+
 /// The result where it can be had from stored cells alone.
 static std::optional<Value> applySparse(CellFunction function, std::span<const Value> operands) {
+  if (function == CellFunction::IfElse)
+    return chooseSparse(operands);
   if (operands.size() == 1 && operands[0].sparse())
     return applySparse(function, *operands[0].sparse(), nullptr, false);
   if (operands.size() != 2 || (!operands[0].sparse() && !operands[1].sparse()))

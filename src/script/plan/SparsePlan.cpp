@@ -67,7 +67,7 @@ static bool staysSparse(const Dag &dag, const Node &node, std::span<const int64_
   switch (node.op) {
   case Op::Cell: {
     if (node.inputs.size() == 3)
-      return false;
+      return isSparse(node.inputs[0]) && dag.nodes[node.inputs[2]].known.value.isConstant(0);
     bool first = isSparse(node.inputs[0]);
     bool second = node.inputs.size() > 1 && isSparse(node.inputs[1]);
     if (!first && !second)
