@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from cases.scripts.comparison import WAYS, differences
 from cases.scripts.programs import random_program
 
