@@ -222,19 +222,36 @@ static Tensor isSet(const Tensor &x) {
   return applyDense(CellFunction::NotEqual, operands, x.shape()[0], x.shape()[1]);
 }
 
+/// `value` of every cell, where all that are not stored have the same.
+template <class Function> static Tensor appliedToAll(const CsrMatrix &x, Function value) {
+  int64_t cols = x.cols();
+  Tensor result = newMatrix(x.rows(), cols);
+  double ofZero = value(0);
+  int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1));
+  ThreadPool::global().parallelFor(x.rows(), grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      double *out = result.as<double>() + row * cols;
+      std::fill_n(out, cols, ofZero);
+      for (int64_t e = x.offsets()[row]; e < x.offsets()[row + 1]; ++e)
+        out[x.columns()[e]] = value(x.values()[e]);
+    }
+  });
+  return result;
+}
+
 /// A sparse matrix and a number, or nothing else.
-static std::optional<Value> applySparse(CellFunction function, const CsrMatrix &x,
-                                        const Value *number, bool numberFirst) {
+static Value applySparse(CellFunction function, const CsrMatrix &x, const Value *number,
+                         bool numberFirst) {
   double constant = number ? number->number(nameOf(function)) : 0;
   auto value = [&](double cell) {
     return numberFirst ? apply(function, constant, cell) : apply(function, cell, constant);
   };
   if (value(0) != 0)
-    return std::nullopt;
+    return appliedToAll(x, value);
   auto map = [&](std::span<const double> in, std::span<double> out) {
     std::ranges::transform(in, out.begin(), value);
   };
-  return Value(sparse::mapNonzeros(x, map).withoutZeros());
+  return sparse::mapNonzeros(x, map).withoutZeros();
 }
 
 /// A sparse matrix and another matrix.
