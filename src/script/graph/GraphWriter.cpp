@@ -116,6 +116,10 @@ int GraphWriter::matmul(int left, int right) {
   if (!fits(a.cols, b.rows, node.irregular))
     fail("'%*%' of matrices of " + sizesText(a) + " and " + sizesText(b) + ": expected " +
          std::string("as many columns on the left as rows on the right"));
+  if (int other = negatedProduct(left, right); other >= 0)
+    return other;
+  if (int other = reassociatedProduct(left, right); other >= 0)
+    return other;
   node.known.type = Type::matrix();
   node.known.rows = a.rows;
   node.known.cols = b.cols;
@@ -136,6 +140,9 @@ int GraphWriter::aggregate(AggregateKind kind, Extent extent, int x) {
   node.aggregate = kind;
   node.extent = extent;
   expectMatrix(x, operationName(node).c_str());
+  if (extent == Extent::All && kind == AggregateKind::Sum)
+    if (int other = sumOfProduct(x); other >= 0)
+      return other;
   if (extent == Extent::All) {
     node.known.type = Type::scalar(ValueType::Double);
   } else {

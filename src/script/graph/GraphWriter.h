@@ -53,6 +53,12 @@ public:
   void expectMatrix(int x, const char *what);
 
 private:
+  // Products in another order (ProductRules.cpp)
+  std::optional<struct Extents> extentsOf(int x, bool transposed) const;
+  int negatedProduct(int left, int right);
+  int reassociatedProduct(int left, int right);
+  int sumOfProduct(int product);
+
   void dropFills(std::vector<int> &operands) const;
   void broadcast(Node &node);
   std::string key(const Node &node) const;
