@@ -163,7 +163,7 @@ void Interpreter::call(const CallBlock &call, Place place, Environment &variable
     variables.erase(name);
   run(call.callee->body, inner);
   for (size_t i = 0; i < call.results.size(); ++i) {
-    if (call.results[i].empty())
+    if (!call.wanted[i])
       continue;
     const TypedName &output = definition.outputs[i];
     auto found = inner.find(output.name);

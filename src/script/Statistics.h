@@ -20,7 +20,7 @@ struct Statistics {
     int64_t calls = 0;
     double seconds = 0;
   };
-  /// By operation; kernels under the names of what became one in them.
+  /// By operation; kernels by their file and the operations, with lines, that became one in them.
   std::map<std::string, Operator> operators;
 };
 

@@ -19,6 +19,34 @@ TEST(ScriptSession, ScalarsKeepTheirTypes) {
             "yes\n");
 }
 
+TEST(ScriptSession, AClockReadBetweenStatementsTimesWhatIsBetween) {
+  const char *text = R"(
+    X = rand(rows=300, cols=300, seed=1)
+    t0 = time()
+    Y = X %*% X; Z = exp(Y / 300) %*% Y
+    t1 = time()
+    t2 = time()
+  )";
+  for (CompileWhen compile : {CompileWhen::Never, CompileWhen::Always}) {
+    Ran ran = runScript(text, compile);
+    EXPECT_GT(ran.number("t1") - ran.number("t0"), 10 * (ran.number("t2") - ran.number("t1")));
+  }
+}
+
+TEST(ScriptSession, WhatNoCallerReadsIsNotComputed) {
+  const char *text = R"(
+    f = function(Double a) return (Double y, Double z) { y = a + 1; z = as.scalar(inv(matrix(0, 1, 1))) }
+    [b, c] = f(1)
+  )";
+  std::string message = errorOf(std::string(text) + "print(c)");
+  EXPECT_NE(message.find("singular"), std::string::npos) << message;
+  EXPECT_EQ(runScript("f = function(Double a) return (Double y, Double z) { y = a + 1; z = "
+                      "as.scalar(inv(matrix(0, 1, 1))) }\ng = function() return (Double y) { [y, "
+                      "z] = f(1) }\nx = g()")
+                .number("x"),
+            2);
+}
+
 TEST(ScriptSession, ControlFlow) {
   Ran ran = runScript(R"(
     total = 0

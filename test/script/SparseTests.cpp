@@ -28,6 +28,19 @@ const char *kScript = R"(
   h1 = cbind(X, Y); h2 = rbind(X, Y); h3 = X[2:3, ]; h4 = X[, 2]; h5 = cbind(X, u)
   k1 = X; k1[1, 1] = 5; k2 = ifelse(X > 0, X, Y); k3 = X * as.scalar(v[1, 1]); k4 = diag(v)
   k5 = cumsum(X); k6 = replace(target = X, pattern = 0, replacement = 9)
+  l1 = cbind(X, u, Y); l2 = rbind(X, t(v)); l3 = cbind(X, matrix(1, nrow(X), 1)) %*% rbind(v, matrix(2, 1, 1))
+  l4 = cbind(X, matrix(0, nrow(X), 9)); l5 = rev(X); l6 = order(target = X, by = 2); l7 = t(l4)
+  m1 = removeEmpty(target = X, margin = "rows"); m2 = removeEmpty(target = X, margin = "cols")
+  m3 = removeEmpty(target = X, margin = "rows", select = u > 0)
+  m4 = replace(target = X, pattern = NaN, replacement = 0); m5 = contains(target = X, pattern = NaN)
+  m6 = contains(target = X, pattern = 0); m7 = contains(target = X, pattern = 0.5)
+  n1 = rowIndexMax(X); n2 = rowIndexMin(X); n3 = rowIndexMax(-abs(X)); n4 = rowIndexMin(abs(X))
+  o1 = colVars(X); o2 = rowVars(X); o3 = var(X); o4 = sd(X * Y); o5 = colSds(X[1:4, ])
+  o6 = sum((X - mean(X)) ^ 2); o7 = prod(X); o8 = rowProds(X); o9 = colProds(abs(X) + 1)
+  p1 = X / u; p2 = X / (abs(u) + 1); p3 = X / t(v); p4 = X & u; p5 = t(v) & X; p6 = sum(X / abs(u))
+  q1 = X; q1[2:3, 2:4] = matrix(7, 2, 3); q2 = X; q2[, 5] = u; q3 = X; q3[6, ] = t(v)
+  s1 = ifelse(X, Y, 0); s2 = ifelse(X > 0, u, 0); s3 = ifelse(X != 0, 2, 0); s4 = ifelse(X, X, u)
+  r1 = X[1:3, ] %*% t(X[2:6, ]); r2 = X[, 1:2] %*% v[1:2, ]
 )";
 
 class SparseMix : public testing::TestWithParam<std::tuple<double, double, CompileWhen>> {};

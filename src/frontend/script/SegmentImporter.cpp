@@ -216,9 +216,12 @@ Value SegmentImporter::import(int id) {
     return build.broadcast(operand(build, node.inputs[0]), shape(id));
   case Op::Bind: {
     SmallVector<Value> parts;
+    // One column beside matrices of none is a column, too, but these are no vectors.
+    bool vectors = isFlat(id) && !node.columns;
     for (int input : node.inputs)
-      parts.push_back(isFlat(id) ? asVector(build, input) : asMatrix(build, input));
-    return build.infer<hr::ConcatOp>(ValueRange(parts), node.columns ? 1 : 0);
+      parts.push_back(vectors ? asVector(build, input) : asMatrix(build, input));
+    Value bound = build.infer<hr::ConcatOp>(ValueRange(parts), node.columns ? 1 : 0);
+    return vectors ? bound : build.reshape(bound, shape(id));
   }
   case Op::ToScalar:
     return build.reshape(operand(build, node.inputs[0]), {});

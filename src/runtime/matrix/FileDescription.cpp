@@ -171,6 +171,13 @@ template <class Value> void take(std::optional<Value> &target, const std::option
 
 } // namespace
 
+std::optional<FileValue> fileValueNamed(const std::string &name) {
+  for (const auto &[known, value] : valueNames)
+    if (name == known)
+      return value;
+  return std::nullopt;
+}
+
 fs::path metadataPath(const fs::path &path) { return path.string() + ".mtd"; }
 
 std::optional<FileFormat> formatByName(const fs::path &path) {

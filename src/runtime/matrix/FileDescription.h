@@ -25,12 +25,16 @@ struct FileDescription {
   std::optional<int64_t> rows, cols, nonzeros;
 
   // Of csv files.
-  std::optional<bool> header;                      ///< whether the first line holds names; false
-  std::optional<char> separator;                   ///< a comma
-  std::optional<bool> fill;                        ///< whether fields may be empty; true
-  std::optional<double> fillValue;                 ///< what an empty field stands for; 0
+  std::optional<bool> header;      ///< whether the first line holds names; false
+  std::optional<char> separator;   ///< a comma
+  std::optional<bool> fill;        ///< whether fields may be empty; true if `fillValue` is given
+  std::optional<double> fillValue; ///< what an empty field stands for; 0
   std::optional<std::vector<std::string>> missing; ///< texts that stand for NaN; none
 };
+
+/// The type of values that metadata and scripts call so: double, int, boolean, string and others;
+/// nothing for other names.
+std::optional<FileValue> fileValueNamed(const std::string &name);
 
 /// "file.mtd" of "file".
 std::filesystem::path metadataPath(const std::filesystem::path &path);

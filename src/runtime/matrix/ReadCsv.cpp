@@ -33,7 +33,8 @@ class CsvReader {
 public:
   CsvReader(const FileText &file, const FileDescription &description, ThreadPool &pool)
       : file(file), pool(pool), description(description),
-        separator(description.separator.value_or(',')), fill(description.fill.value_or(true)),
+        separator(description.separator.value_or(',')),
+        fill(description.fill.value_or(description.fillValue.has_value())),
         fillValue(description.fillValue.value_or(0)),
         missing(description.missing.value_or(std::vector<std::string>())), body(file.text()) {
     checkSeparator(separator, file.name());
@@ -158,8 +159,10 @@ private:
     if (!number) {
       if (col == 0 && (stop == end || *stop == '\n') && cols > 1)
         failAtFields(row, end);
-      file.fail(field, "field " + std::to_string(col + 1) + ": expected a number, got " +
-                           (field.empty() ? "nothing" : inQuotes(field)));
+      file.fail(field,
+                "field " + std::to_string(col + 1) + ": expected a number, got " +
+                    (field.empty() ? "nothing; 'fill' or 'default' says what empty fields are"
+                                   : inQuotes(field)));
     }
     value = *number;
     return stop;

@@ -125,6 +125,28 @@ CsrMatrix slice(const CsrMatrix &matrix, Range rows, Range cols, ThreadPool &poo
                    });
 }
 
+CsrMatrix pickRows(const CsrMatrix &matrix, std::span<const int64_t> rows, ThreadPool &pool) {
+  auto count = static_cast<int64_t>(rows.size());
+  Tensor offsets = Tensor::allocate(DType::I64, {count + 1});
+  auto *offsetsOut = offsets.as<int64_t>();
+  offsetsOut[0] = 0;
+  for (int64_t i = 0; i < count; ++i)
+    offsetsOut[i + 1] = offsetsOut[i] + std::ssize(matrix.columnsOf(rows[i]));
+  Tensor columns = Tensor::allocate(DType::I32, {offsetsOut[count]});
+  Tensor values = Tensor::allocate(DType::F64, {offsetsOut[count]});
+  auto *columnsOut = columns.as<Column>();
+  auto *valuesOut = values.as<double>();
+  int64_t perRow = 1 + offsetsOut[count] / std::max<int64_t>(count, 1);
+  pool.parallelFor(count, 1 + grain / perRow, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::ranges::copy(matrix.columnsOf(rows[i]), columnsOut + offsetsOut[i]);
+      std::ranges::copy(matrix.valuesOf(rows[i]), valuesOut + offsetsOut[i]);
+    }
+  });
+  return CsrMatrix::adopt(count, matrix.cols(), std::move(offsets), std::move(columns),
+                          std::move(values));
+}
+
 CsrMatrix bindColumns(std::span<const CsrMatrix> parts, ThreadPool &pool) {
   checkParts(parts, "cbind", &CsrMatrix::rows, "rows");
   int64_t rows = parts.front().rows(), cols = 0, work = rows;

@@ -16,6 +16,10 @@ struct Range {
 CsrMatrix slice(const CsrMatrix &matrix, Range rows, Range cols,
                 ThreadPool &pool = ThreadPool::global());
 
+/// These rows in this order; a row may be picked again.
+CsrMatrix pickRows(const CsrMatrix &matrix, std::span<const int64_t> rows,
+                   ThreadPool &pool = ThreadPool::global());
+
 /// One beside the other, of equal rows; at least one.
 CsrMatrix bindColumns(std::span<const CsrMatrix> parts, ThreadPool &pool = ThreadPool::global());
 

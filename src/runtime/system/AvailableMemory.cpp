@@ -35,10 +35,10 @@ std::optional<size_t> entryIn(const fs::path &path, const std::string &word) {
   return std::nullopt;
 }
 
-std::optional<size_t> machineMemory() {
+std::optional<size_t> machineEntry(const char *name) {
   constexpr size_t kilobyte = 1024;
-  std::optional<size_t> available = entryIn("/proc/meminfo", "MemAvailable:");
-  return available ? std::optional(*available * kilobyte) : std::nullopt;
+  std::optional<size_t> entry = entryIn("/proc/meminfo", name);
+  return entry ? std::optional(*entry * kilobyte) : std::nullopt;
 }
 
 /// The names that a version of control groups gives to the files of one.
@@ -91,11 +91,11 @@ size_t groupMemory() {
 } // namespace
 
 std::optional<size_t> availableMemory() {
-  std::optional<size_t> machine = machineMemory();
-  size_t group = groupMemory();
-  if (!machine && group == unlimited)
+  std::optional<size_t> machine = machineEntry("MemAvailable:");
+  size_t memory = std::min(machine.value_or(unlimited), groupMemory());
+  if (memory == unlimited)
     return std::nullopt;
-  return std::min(machine.value_or(unlimited), group);
+  return memory + machineEntry("SwapFree:").value_or(0);
 }
 
 std::string memoryText(size_t bytes) {

@@ -9,8 +9,8 @@
 namespace headrace {
 
 /// Bytes that this process can still write to before the system would end it: the machine's
-/// available memory, or what is left of the limits of the process's control groups. Nothing if the
-/// system does not tell. Reads files of the system: tens of microseconds.
+/// available memory, or what is left of the limits of the process's control groups, and free swap
+/// space. Nothing if the system does not tell. Reads files of the system: tens of microseconds.
 std::optional<size_t> availableMemory();
 
 /// 3 to 5 digits and a unit: "8.0 GB", "750.0 MB", "12 B".

@@ -82,10 +82,13 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
   return table;
 }
 
-const std::unordered_map<std::string_view, CallBuilder::Results> &CallBuilder::factorizations() {
+const std::unordered_map<std::string_view, CallBuilder::Results> &CallBuilder::severalResults() {
   using C = CallBuilder;
-  static const std::unordered_map<std::string_view, Results> table = {
-      {"eigen", &C::eigen}, {"lu", &C::lu}, {"qr", &C::qr}, {"svd", &C::svd}};
+  static const std::unordered_map<std::string_view, Results> table = {{"eigen", &C::eigen},
+                                                                      {"lu", &C::lu},
+                                                                      {"qr", &C::qr},
+                                                                      {"svd", &C::svd},
+                                                                      {"remove", &C::remove}};
   return table;
 }
 
@@ -102,7 +105,7 @@ std::vector<int> CallBuilder::build(const Call &target, Place place, size_t coun
   for (int operand : all)
     if (operand >= 0)
       write.cutIfUnknown(operand);
-  if (auto found = factorizations().find(name); found != factorizations().end())
+  if (auto found = severalResults().find(name); found != severalResults().end())
     return resultsOf((this->*found->second)(), count);
   if (count > 1)
     write.fail("several results of '" + call->builtin->name +
@@ -124,8 +127,8 @@ std::vector<int> CallBuilder::resultsOf(const std::vector<Known> &known, size_t 
   int all = function(list);
   std::vector<int> results;
   for (size_t i = 0; i < count; ++i)
-    results.push_back(write.function(
-        "listIndex", {all, write.literal(static_cast<int64_t>(i + 1)), -1}, known[i]));
+    results.push_back(
+        write.function("listEntry", {all, write.literal(static_cast<int64_t>(i + 1))}, known[i]));
   return results;
 }
 
@@ -145,12 +148,13 @@ Known CallBuilder::matrixOf(Size rows, Size cols) const {
   return known;
 }
 
-int CallBuilder::function(Known known, bool ordered) {
+int CallBuilder::function(Known known, bool ordered, const char *name) {
   std::vector<std::string> names;
   if (call->builtin->variadic)
     for (const Argument &argument : call->arguments)
       names.push_back(argument.name);
-  return write.function(call->builtin->canonical, all, std::move(known), ordered, std::move(names));
+  return write.function(name ? name : call->builtin->canonical, all, std::move(known), ordered,
+                        std::move(names));
 }
 
 /// Nothing is known of the result but its type.

@@ -23,24 +23,27 @@ private:
   /// The operand of a parameter; -1 where it was not given.
   int argument(std::string_view name) const;
   bool given(std::string_view name) const { return argument(name) >= 0; }
-  /// The whole call as a host function whose result has these properties.
-  int function(Known known, bool ordered = false);
+  /// The whole call as a host function whose result has these properties: the one of its own name,
+  /// or of another.
+  int function(Known known, bool ordered = false, const char *name = nullptr);
   int hostFunction(bool ordered = false);
 
   using Results = std::vector<Known> (CallBuilder::*)();
   /// Functions of several results, and what is known of each.
-  static const std::unordered_map<std::string_view, Results> &factorizations();
+  static const std::unordered_map<std::string_view, Results> &severalResults();
   std::vector<int> resultsOf(const std::vector<Known> &known, size_t count);
   std::vector<Known> eigen();
   std::vector<Known> lu();
   std::vector<Known> qr();
   std::vector<Known> svd();
+  std::vector<Known> remove();
 
   int matrix();
   int rand();
   int seq();
   int bindColumns();
-  int bindRows() { return write.bind(false, all); }
+  int bindRows();
+  int bindLists();
   int transpose() { return write.transpose(all[0]); }
   int rows();
   int cols();

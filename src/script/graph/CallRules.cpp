@@ -2,12 +2,19 @@
 // arguments, are written.
 #include "script/graph/CallBuilder.h"
 #include "script/language/Printer.h"
+#include <algorithm>
 
 namespace headrace::script {
 
 static Known scalarOf(ValueType type) {
   Known known;
   known.type = Type::scalar(type);
+  return known;
+}
+
+static Known listType() {
+  Known known;
+  known.type = {DataType::List, ValueType::Unknown};
   return known;
 }
 
@@ -69,10 +76,29 @@ int CallBuilder::seq() {
   return function(known);
 }
 
+/// Of a list alone: its matrices. Otherwise cbind, which is also append, adds entries to it, and
+/// rbind takes its matrices and the others.
+int CallBuilder::bindLists() {
+  bool columns = call->builtin->canonical == "cbind";
+  if (columns && all.size() > 1)
+    return function(listType(), /*ordered=*/false, "listAppend");
+  Known matrix = matrixOf({}, {});
+  matrix.formatOpen = true;
+  return function(matrix);
+}
+
+int CallBuilder::bindRows() {
+  bool lists = std::ranges::any_of(
+      all, [&](int part) { return write.at(part).known.type.data == DataType::List; });
+  return lists ? bindLists() : write.bind(false, all, call->builtin->name);
+}
+
 /// Strings beside one another are lines.
 int CallBuilder::bindColumns() {
+  if (write.at(all[0]).known.type.data == DataType::List)
+    return bindLists();
   if (!write.at(all[0]).known.type.isString())
-    return write.bind(true, all);
+    return write.bind(true, all, call->builtin->name);
   int text = all[0];
   for (size_t i = 1; i < all.size(); ++i) {
     if (!write.at(all[i]).known.type.isString())
@@ -142,9 +168,13 @@ int CallBuilder::spread(Extent extent, bool root) {
               : extent == Extent::EachColumn
                   ? write.rowsOf(x)
                   : write.cell(Multiply, {write.rowsOf(x), write.colsOf(x)});
-  const Size &known = write.at(count).known.value;
+  // Of 0 and 1 cells, the number itself; sizes that are symbols are neither.
+  Size known = write.at(count).known.value;
+  int one = write.literal(int64_t(1));
   bool few = known.isConstant(0) || known.isConstant(1);
-  int divisor = few ? count : write.cell(Subtract, {count, write.literal(int64_t(1))});
+  int divisor = few ? count : write.cell(Subtract, {count, one});
+  if (!known.known())
+    divisor = write.cell(Max, {divisor, write.cell(Min, {count, one})});
   int result = write.cell(Divide, {sum, divisor});
   return root ? write.cell(Sqrt, {result}) : result;
 }
@@ -240,6 +270,9 @@ std::vector<Known> CallBuilder::svd() {
     values = a.rows;
   return {matrixOf(a.rows, values), matrixOf(values, values), matrixOf(a.cols, values)};
 }
+
+/// [list without the entry, list of the entry]
+std::vector<Known> CallBuilder::remove() { return {listType(), listType()}; }
 
 int CallBuilder::oneColumn() {
   write.expectMatrix(all[0], call->builtin->name.c_str());

@@ -33,7 +33,7 @@ std::string operationName(const Node &node) {
   case Op::Fill:
     return "matrix";
   case Op::Bind:
-    return node.columns ? "cbind" : "rbind";
+    return node.name;
   case Op::ToScalar:
     return "as.scalar";
   case Op::Values:

@@ -65,7 +65,7 @@ struct Node {
   Extent extent = Extent::All;
   bool transposeLeft = false, transposeRight = false;
   bool columns = false; ///< Bind: beside one another
-  std::string name;     ///< Input: the variable; Function: which
+  std::string name;     ///< Input: the variable; Function, Bind: which, as the script calls it
   LiteralValue literal;
   std::vector<std::string> argumentNames; ///< Function: as written, empty where there is none
   /// Has an effect, or depends on when it is done: stays in its order, and apart from equal ones.

@@ -33,6 +33,7 @@ private:
   int variable(const std::string &name, Place place);
   int binary(const Binary &expr);
   int index(const Index &expr);
+  int list(const Tuple &expr, Place place);
   std::vector<int> ranges(const IndexRanges &ranges);
   Size extent(int first, int last, const Size &all);
   void assign(const Assign &statement);
@@ -102,9 +103,8 @@ int Builder::build(const Expr &expr) {
     return calls.build(*call, expr.place);
   if (auto *part = expr.as<Index>())
     return index(*part);
-  if (expr.as<Tuple>())
-    fail(expr.place, "a list in brackets is understood but not executed yet",
-         ErrorKind::Unsupported);
+  if (auto *tuple = expr.as<Tuple>())
+    return list(*tuple, expr.place);
   throw InternalError("an expression that analysis should have resolved");
 }
 
@@ -142,7 +142,9 @@ int Builder::index(const Index &expr) {
   const Known &known = write.at(whole).known;
   if (known.type.data == DataType::List) {
     inputs.resize(3);
-    return write.function("listIndex", inputs, {});
+    Known part;
+    part.type = known.type;
+    return write.function("listIndex", inputs, part);
   }
   write.expectMatrix(whole, "an index");
   Known part;
@@ -152,6 +154,19 @@ int Builder::index(const Index &expr) {
   part.formatOpen = known.sparse;
   part.density = known.density;
   return write.function("index", inputs, part);
+}
+
+/// `["a", "b"]`
+int Builder::list(const Tuple &expr, Place place) {
+  std::vector<int> elements;
+  for (const ExprPtr &element : expr.elements)
+    elements.push_back(build(*element));
+  write.place = place;
+  Known known;
+  known.type = {DataType::List, ValueType::Unknown};
+  size_t count = elements.size();
+  return write.function("list", std::move(elements), known, /*ordered=*/false,
+                        std::vector<std::string>(count));
 }
 
 int Builder::assignPart(const Target &target, int value) {
@@ -191,12 +206,27 @@ void Builder::assign(const Assign &statement) {
 
 } // namespace
 
+static bool readsClock(const Expr &expr) {
+  auto *call = expr.as<Call>();
+  bool reads = call && call->builtin->canonical == "time";
+  forEachOperand(expr, [&](const Expr &operand) { reads = reads || readsClock(operand); });
+  return reads;
+}
+
+/// In a run, a statement that reads the clock is a graph of its own: what stands before it is
+/// computed before it, and what stands behind it afterwards.
+static bool standsAlone(const Statement &statement, const DagOptions &options) {
+  return options.symbols && readsClock(*statement.as<Assign>()->value);
+}
+
 Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options) {
   Dag dag;
   Builder builder(dag, options);
-  for (size_t i = first; i < statements.size() && i - first < options.mostStatements; ++i)
-    if (!builder.add(*statements[i], i == first))
+  for (size_t i = first; i < statements.size() && i - first < options.mostStatements; ++i) {
+    bool alone = standsAlone(*statements[i], options);
+    if ((alone && i > first) || !builder.add(*statements[i], i == first) || alone)
       break;
+  }
   return dag;
 }
 

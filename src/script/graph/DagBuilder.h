@@ -17,7 +17,8 @@ struct DagOptions {
   std::function<bool(const std::string &)> executes;
 };
 
-/// The graph of the statements from `first` on, up to where sizes are not known any more. Equal
+/// The graph of the statements from `first` on, up to where sizes are not known any more, or to one
+/// that reads the clock. Equal
 /// values become one node, products of transposes are products, and what is composed of simpler
 /// functions (var, trace, ...) is spelled out. Throws Error, with its place, where sizes or types
 /// do not fit.

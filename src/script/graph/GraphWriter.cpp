@@ -116,6 +116,10 @@ int GraphWriter::matmul(int left, int right) {
   if (!fits(a.cols, b.rows, node.irregular))
     fail("'%*%' of matrices of " + sizesText(a) + " and " + sizesText(b) + ": expected " +
          std::string("as many columns on the left as rows on the right"));
+  if (int other = negatedProduct(left, right); other >= 0)
+    return other;
+  if (int other = reassociatedProduct(left, right); other >= 0)
+    return other;
   node.known.type = Type::matrix();
   node.known.rows = a.rows;
   node.known.cols = b.cols;
@@ -136,6 +140,9 @@ int GraphWriter::aggregate(AggregateKind kind, Extent extent, int x) {
   node.aggregate = kind;
   node.extent = extent;
   expectMatrix(x, operationName(node).c_str());
+  if (extent == Extent::All && kind == AggregateKind::Sum)
+    if (int other = sumOfProduct(x); other >= 0)
+      return other;
   if (extent == Extent::All) {
     node.known.type = Type::scalar(ValueType::Double);
   } else {
@@ -160,14 +167,15 @@ int GraphWriter::fill(int value, int rows, int cols) {
   return add(std::move(node));
 }
 
-int GraphWriter::bind(bool columns, std::vector<int> parts) {
+int GraphWriter::bind(bool columns, std::vector<int> parts, const std::string &name) {
   Node node{Op::Bind, std::move(parts)};
   node.columns = columns;
+  node.name = name;
   node.known.type = Type::matrix();
   for (int &part : node.inputs) {
     if (at(part).isScalar() && !at(part).known.type.isString())
       part = toMatrix(part);
-    expectMatrix(part, columns ? "cbind" : "rbind");
+    expectMatrix(part, name.c_str());
     const Known &known = at(part).known;
     Size &along = columns ? node.known.cols : node.known.rows;
     Size &across = columns ? node.known.rows : node.known.cols;
@@ -180,8 +188,8 @@ int GraphWriter::bind(bool columns, std::vector<int> parts) {
       continue;
     }
     if (!fits(across, partAcross, node.irregular))
-      fail(operationName(node) + " of matrices of " + sizesText(node.known) + " and " +
-           sizesText(known) + ": expected equal " + (columns ? "rows" : "columns"));
+      fail(name + " of matrices of " + sizesText(node.known) + " and " + sizesText(known) +
+           ": expected equal " + (columns ? "rows" : "columns"));
     if (!across.known())
       across = partAcross;
     along = along + partAlong;
@@ -194,7 +202,8 @@ int GraphWriter::toScalar(int x) {
   const Known &known = at(x).known;
   if (known.type.isScalar())
     return x;
-  if (known.type.data == DataType::List)
+  // The type of a list's entry shows when it is there.
+  if (known.type.data == DataType::List || (inRun() && known.type.data == DataType::Unknown))
     return function("as.scalar", {x}, {});
   Node node{Op::ToScalar, {x}};
   if (!fits(known.rows, Size(1), node.irregular) || !fits(known.cols, Size(1), node.irregular))

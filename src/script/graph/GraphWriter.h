@@ -25,7 +25,8 @@ public:
   int transpose(int x);
   int aggregate(AggregateKind kind, Extent extent, int x);
   int fill(int value, int rows, int cols);
-  int bind(bool columns, std::vector<int> parts);
+  /// `name`: what the script calls it.
+  int bind(bool columns, std::vector<int> parts, const std::string &name);
   int toScalar(int x);
   int toMatrix(int x);
   int function(std::string name, std::vector<int> inputs, Known known, bool ordered = false,
@@ -52,6 +53,12 @@ public:
   void expectMatrix(int x, const char *what);
 
 private:
+  // Products in another order (ProductRules.cpp)
+  std::optional<struct Extents> extentsOf(int x, bool transposed) const;
+  int negatedProduct(int left, int right);
+  int reassociatedProduct(int left, int right);
+  int sumOfProduct(int product);
+
   void dropFills(std::vector<int> &operands) const;
   void broadcast(Node &node);
   std::string key(const Node &node) const;

@@ -3,6 +3,7 @@
 #include "runtime/sparse/Elementwise.h"
 #include "runtime/sparse/NonFinite.h"
 
+#include "script/host/HostOperations.h"
 #include <algorithm>
 #include <cmath>
 
@@ -209,19 +210,48 @@ static bool keepsZeros(const Tensor &divisor) {
                       [](double cell) { return cell == 0 || cell != cell; });
 }
 
+/// 1 for every cell that is not 0.
+static CsrMatrix isSet(const CsrMatrix &x) {
+  return sparse::mapNonzeros(x, [](std::span<const double> in, std::span<double> out) {
+    std::ranges::transform(in, out.begin(), [](double cell) { return cell != 0 ? 1.0 : 0.0; });
+  });
+}
+
+static Tensor isSet(const Tensor &x) {
+  Value operands[] = {x, 0.0};
+  return applyDense(CellFunction::NotEqual, operands, x.shape()[0], x.shape()[1]);
+}
+
+/// `value` of every cell, where all that are not stored have the same.
+template <class Function> static Tensor appliedToAll(const CsrMatrix &x, Function value) {
+  int64_t cols = x.cols();
+  Tensor result = newMatrix(x.rows(), cols);
+  double ofZero = value(0);
+  int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1));
+  ThreadPool::global().parallelFor(x.rows(), grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      double *out = result.as<double>() + row * cols;
+      std::fill_n(out, cols, ofZero);
+      for (int64_t e = x.offsets()[row]; e < x.offsets()[row + 1]; ++e)
+        out[x.columns()[e]] = value(x.values()[e]);
+    }
+  });
+  return result;
+}
+
 /// A sparse matrix and a number, or nothing else.
-static std::optional<Value> applySparse(CellFunction function, const CsrMatrix &x,
-                                        const Value *number, bool numberFirst) {
+static Value applySparse(CellFunction function, const CsrMatrix &x, const Value *number,
+                         bool numberFirst) {
   double constant = number ? number->number(nameOf(function)) : 0;
   auto value = [&](double cell) {
     return numberFirst ? apply(function, constant, cell) : apply(function, cell, constant);
   };
   if (value(0) != 0)
-    return std::nullopt;
+    return appliedToAll(x, value);
   auto map = [&](std::span<const double> in, std::span<double> out) {
     std::ranges::transform(in, out.begin(), value);
   };
-  return Value(sparse::mapNonzeros(x, map).withoutZeros());
+  return sparse::mapNonzeros(x, map).withoutZeros();
 }
 
 /// A sparse matrix and another matrix.
@@ -243,14 +273,37 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   if (function == Multiply && right && repeatsLeft)
     if (Tensor factor = denseOf(a); sparse::allFinite(factor))
       return Value(sparse::multiply(*right, factor));
+  if (function == And && left && repeatsRight)
+    return Value(sparse::multiply(isSet(*left), isSet(denseOf(b))));
+  if (function == And && right && repeatsLeft)
+    return Value(sparse::multiply(isSet(*right), isSet(denseOf(a))));
   if (function == Divide && left && repeatsRight)
     if (Tensor divisor = denseOf(b); keepsZeros(divisor))
       return Value(sparse::divide(*left, divisor));
   return std::nullopt;
 }
 
+/// ifelse of a sparse condition that gives 0 where that is 0.
+static std::optional<Value> chooseSparse(std::span<const Value> operands) {
+  const CsrMatrix *condition = operands[0].sparse();
+  const Value &yes = operands[1], &no = operands[2];
+  if (!condition || no.matrix() || no.number("ifelse") != 0)
+    return std::nullopt;
+  auto covers = [&](int64_t size, int64_t whole) { return size == whole || size == 1; };
+  if (yes.matrix() && !(covers(rowsOf(*yes.matrix()), condition->rows()) &&
+                        covers(colsOf(*yes.matrix()), condition->cols())))
+    return std::nullopt;
+  CsrMatrix pattern = condition->withoutZeros();
+  Tensor chosen = yes.matrix() ? sampled(pattern, *yes.matrix())
+                               : filled(yes.number("ifelse"), pattern.nonzeros(), 1);
+  return Value(
+      inPreferredFormat(pattern.withValues(chosen.reshaped({pattern.nonzeros()})).withoutZeros()));
+}
+
 /// The result where it can be had from stored cells alone.
 static std::optional<Value> applySparse(CellFunction function, std::span<const Value> operands) {
+  if (function == CellFunction::IfElse)
+    return chooseSparse(operands);
   if (operands.size() == 1 && operands[0].sparse())
     return applySparse(function, *operands[0].sparse(), nullptr, false);
   if (operands.size() != 2 || (!operands[0].sparse() && !operands[1].sparse()))

@@ -48,7 +48,8 @@ const HostTable &creationFunctions(); ///< rand, seq, sample, table, outer
 const HostTable &numericFunctions();  ///< cumsum, replace, rowIndexMax, ...
 const HostTable &linearAlgebra();     ///< solve, inv, cholesky, lu, qr, eigen, svd, det
 const HostTable &orderStatistics();   ///< median, quantile, interQuartileMean
-const HostTable &systemFunctions();   ///< print, read, casts, strings, lists
+const HostTable &listFunctions();     ///< list, indices of lists, append, remove, ...
+const HostTable &systemFunctions();   ///< print, read, casts, strings
 
 /// A dense copy that may be written to; the operand itself if nothing else shares its memory.
 Tensor writable(Value &operand, const char *what);

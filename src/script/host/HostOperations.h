@@ -32,7 +32,8 @@ bool executes(const std::string &function);
 Matrix transposed(const Matrix &matrix);
 Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool transposeRight);
 Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix);
-Matrix bound(bool columns, std::span<const Value> parts);
+/// Sparse where a part is and the result is better kept so. `what`: what messages call it.
+Matrix bound(bool columns, std::span<const Value> parts, const char *what);
 Tensor filled(double value, int64_t rows, int64_t cols);
 /// x at the stored cells of the pattern: nonzeros x 1. A row or a column is repeated.
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x);

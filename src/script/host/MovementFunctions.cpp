@@ -72,23 +72,36 @@ Value index(HostCall &call) {
   return sliceDense(std::get<Tensor>(whole), rows, cols);
 }
 
+/// What is above, beside and below the part stays as it is stored.
+Value assignSparse(const CsrMatrix &whole, const Tensor &part, Span rows, Span cols) {
+  Tensor cells = part.elements() == 1 ? filled(*part.as<double>(), rows.size(), cols.size()) : part;
+  auto columns = [&](int64_t begin, int64_t end) {
+    return sparse::slice(whole, {rows.begin, rows.end}, {begin, end});
+  };
+  CsrMatrix middle = sparse::bindColumns(std::vector{
+      columns(0, cols.begin), CsrMatrix::fromDense(cells), columns(cols.end, whole.cols())});
+  auto others = [&](int64_t begin, int64_t end) {
+    return sparse::slice(whole, {begin, end}, {0, whole.cols()});
+  };
+  return inPreferredFormat(
+      sparse::bindRows(std::vector{others(0, rows.begin), middle, others(rows.end, whole.rows())}));
+}
+
 /// (matrix, value, first row, last row, first column, last column)
 Value assignIndex(HostCall &call) {
   const Matrix &target = call.matrix(0);
   Span rows = rangeOf(call, 2, rowsOf(target), "row");
   Span cols = rangeOf(call, 4, colsOf(target), "column");
-  Tensor part;
-  if (const Matrix *matrix = call.arguments[1].matrix()) {
-    part = denseOf(*matrix);
-    bool single = part.elements() == 1;
-    if (!single && (part.shape()[0] != rows.size() || part.shape()[1] != cols.size()))
-      throw Error(ErrorKind::ShapeMismatch,
-                  "expected " + std::to_string(rows.size()) + " x " + std::to_string(cols.size()) +
-                      " cells for the index on the left, found " + describe(call.arguments[1]));
-  } else {
-    part = filled(call.arguments[1].number("an index on the left"), 1, 1);
-  }
-  bool wasSparse = call.arguments[0].sparse();
+  const Matrix *matrix = call.arguments[1].matrix();
+  if (matrix && rowsOf(*matrix) * colsOf(*matrix) != 1 &&
+      (rowsOf(*matrix) != rows.size() || colsOf(*matrix) != cols.size()))
+    throw Error(ErrorKind::ShapeMismatch,
+                "expected " + std::to_string(rows.size()) + " x " + std::to_string(cols.size()) +
+                    " cells for the index on the left, found " + describe(call.arguments[1]));
+  Tensor part =
+      matrix ? denseOf(*matrix) : filled(call.arguments[1].number("an index on the left"), 1, 1);
+  if (const CsrMatrix *sparse = call.arguments[0].sparse())
+    return assignSparse(*sparse, part, rows, cols);
   Tensor whole = writable(call.arguments[0], "an index on the left");
   int64_t width = whole.shape()[1];
   bool single = part.elements() == 1;
@@ -99,8 +112,6 @@ Value assignIndex(HostCall &call) {
     else if (cols.size() > 0)
       std::memcpy(out, part.as<double>() + i * cols.size(), cols.size() * sizeof(double));
   }
-  if (wasSparse)
-    return inPreferredFormat(whole);
   return whole;
 }
 
@@ -170,7 +181,10 @@ Value diag(HostCall &call) {
   return result;
 }
 
-Tensor pickRows(const Tensor &matrix, const std::vector<int64_t> &rows) {
+Matrix pickRows(const Matrix &whole, const std::vector<int64_t> &rows) {
+  if (auto *sparse = std::get_if<CsrMatrix>(&whole))
+    return inPreferredFormat(sparse::pickRows(*sparse, rows));
+  const Tensor &matrix = std::get<Tensor>(whole);
   int64_t cols = matrix.shape()[1];
   Tensor result = newMatrix(static_cast<int64_t>(rows.size()), cols);
   for (size_t i = 0; i < rows.size() && cols > 0; ++i)
@@ -180,21 +194,28 @@ Tensor pickRows(const Tensor &matrix, const std::vector<int64_t> &rows) {
 }
 
 Value reverse(HostCall &call) {
-  Tensor x = call.dense(0);
-  std::vector<int64_t> rows(x.shape()[0]);
+  const Matrix &x = call.matrix(0);
+  std::vector<int64_t> rows(rowsOf(x));
   std::iota(rows.rbegin(), rows.rend(), 0);
   return pickRows(x, rows);
 }
 
+Tensor columnOf(const Matrix &matrix, int64_t column) {
+  if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
+    return sparse::slice(*sparse, {0, sparse->rows()}, {column, column + 1}).toDense();
+  const Tensor &dense = std::get<Tensor>(matrix);
+  return sliceDense(dense, {0, dense.shape()[0]}, {column, column + 1});
+}
+
 /// order(target, by, decreasing, index.return); equal rows keep their order
 Value order(HostCall &call) {
-  Tensor x = call.dense(0);
-  int64_t cols = x.shape()[1];
-  std::vector<int64_t> by;
+  const Matrix &x = call.matrix(0);
+  int64_t cols = colsOf(x);
+  std::vector<Tensor> by;
   auto addColumn = [&](double column) {
     if (!(column >= 1 && column <= static_cast<double>(cols) && column == std::floor(column)))
       call.fail("column " + numberText(column) + " of a matrix of " + std::to_string(cols));
-    by.push_back(static_cast<int64_t>(column));
+    by.push_back(columnOf(x, static_cast<int64_t>(column) - 1));
   };
   if (call.given(1) && call.arguments[1].matrix()) {
     Tensor columns = call.dense(1);
@@ -204,14 +225,13 @@ Value order(HostCall &call) {
     addColumn(call.number(1, 1));
   }
   bool decreasing = call.truth(2, false);
-  std::vector<int64_t> rows(x.shape()[0]);
+  std::vector<int64_t> rows(rowsOf(x));
   std::iota(rows.begin(), rows.end(), 0);
-  const double *cells = x.as<double>();
   // NaN is above all numbers.
   auto below = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
   std::ranges::stable_sort(rows, [&](int64_t a, int64_t b) {
-    for (int64_t column : by) {
-      double left = cells[a * cols + column - 1], right = cells[b * cols + column - 1];
+    for (const Tensor &column : by) {
+      double left = column.as<double>()[a], right = column.as<double>()[b];
       if (below(left, right) || below(right, left))
         return below(left, right) != decreasing;
     }
@@ -219,9 +239,19 @@ Value order(HostCall &call) {
   });
   if (!call.truth(3, false))
     return pickRows(x, rows);
-  Tensor result = newMatrix(x.shape()[0], 1);
+  Tensor result = newMatrix(rowsOf(x), 1);
   std::ranges::transform(rows, result.as<double>(), [](int64_t row) { return row + 1.0; });
   return result;
+}
+
+bool hasNonzero(const Matrix &matrix, int64_t row) {
+  auto isNonzero = [](double cell) { return cell != 0; };
+  if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
+    return std::ranges::any_of(sparse->valuesOf(row), isNonzero);
+  const Tensor &dense = std::get<Tensor>(matrix);
+  int64_t cols = dense.shape()[1];
+  const double *cells = dense.as<double>() + row * cols;
+  return std::any_of(cells, cells + cols, isNonzero);
 }
 
 /// removeEmpty(target, margin, select, empty.return)
@@ -230,24 +260,19 @@ Value removeEmpty(HostCall &call) {
   if (margin != "rows" && margin != "cols")
     call.fail("expected the margin \"rows\" or \"cols\", found \"" + margin + "\"");
   bool byColumns = margin == "cols";
-  Tensor x = byColumns ? denseOf(transposed(call.matrix(0))) : call.dense(0);
-  int64_t cols = x.shape()[1];
-  std::vector<int64_t> rows;
+  Matrix x = byColumns ? transposed(call.matrix(0)) : call.matrix(0);
   Tensor select = call.given(2) ? call.dense(2) : Tensor();
-  if (select && select.elements() != x.shape()[0])
+  if (select && select.elements() != rowsOf(x))
     call.fail("expected one cell of 'select' per " + std::string(byColumns ? "column" : "row") +
                   ", found " + std::to_string(select.elements()) + " for " +
-                  std::to_string(x.shape()[0]),
+                  std::to_string(rowsOf(x)),
               ErrorKind::ShapeMismatch);
-  for (int64_t i = 0; i < x.shape()[0]; ++i) {
-    const double *row = x.as<double>() + i * cols;
-    bool keep = select ? select.as<double>()[i] != 0
-                       : std::any_of(row, row + cols, [](double cell) { return cell != 0; });
-    if (keep)
+  std::vector<int64_t> rows;
+  for (int64_t i = 0, count = rowsOf(x); i < count; ++i)
+    if (select ? select.as<double>()[i] != 0 : hasNonzero(x, i))
       rows.push_back(i);
-  }
-  Tensor kept = rows.empty() && call.truth(3, true) ? filled(0, 1, cols) : pickRows(x, rows);
-  return inPreferredFormat(byColumns ? transposed(kept) : Matrix(kept));
+  Matrix kept = rows.empty() && call.truth(3, true) ? filled(0, 1, colsOf(x)) : pickRows(x, rows);
+  return inPreferredFormat(byColumns ? transposed(kept) : kept);
 }
 
 /// lower.tri(target, diag, values), upper.tri likewise

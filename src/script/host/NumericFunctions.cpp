@@ -1,4 +1,6 @@
 // Functions whose results depend on many cells in ways of their own.
+#include "runtime/sparse/Elementwise.h"
+
 #include "script/host/HostCells.h"
 #include "script/host/HostFunctions.h"
 #include <algorithm>
@@ -18,43 +20,121 @@ template <CellFunction F> Value cumulate(HostCall &call) {
   return x;
 }
 
+/// NaN is itself here.
+bool isCell(double cell, double pattern) {
+  return cell == pattern || (std::isnan(cell) && std::isnan(pattern));
+}
+
 /// replace(target, pattern, replacement)
 Value replace(HostCall &call) {
   double pattern = call.number(1, 0), replacement = call.number(2, 0);
+  auto replaced = [&](double cell) { return isCell(cell, pattern) ? replacement : cell; };
+  const CsrMatrix *sparse = call.arguments[0].sparse();
+  if (sparse && replaced(0) == 0)
+    return inPreferredFormat(
+        sparse::mapNonzeros(*sparse, [&](std::span<const double> in, std::span<double> out) {
+          std::ranges::transform(in, out.begin(), replaced);
+        }));
   Tensor x = writable(call.arguments[0], call.name());
   double *cells = x.as<double>();
-  for (int64_t i = 0; i < x.elements(); ++i)
-    if (cells[i] == pattern || (std::isnan(pattern) && std::isnan(cells[i])))
-      cells[i] = replacement;
+  std::transform(cells, cells + x.elements(), cells, replaced);
   return inPreferredFormat(x);
 }
 
-/// rowIndexMax and rowIndexMin: where the last extreme of each row stands, from 1. NaN is none
-/// beside numbers.
-Value rowIndex(HostCall &call) {
-  bool most = call.node.name == "rowIndexMax";
-  Tensor x = call.dense(0);
-  int64_t cols = x.shape()[1];
-  Tensor result = newMatrix(x.shape()[0], 1);
-  for (int64_t i = 0; i < x.shape()[0]; ++i) {
-    const double *row = x.as<double>() + i * cols;
-    int64_t best = 0;
-    for (int64_t j = 1; j < cols; ++j)
-      if (std::isnan(row[best]) ? !std::isnan(row[j])
-                                : (most ? row[j] >= row[best] : row[j] <= row[best]))
-        best = j;
-    result.as<double>()[i] = static_cast<double>(best + 1);
+/// Where the last extreme of a row is, which is taken cell by cell. NaN is none beside numbers.
+struct LastExtreme {
+  bool most;
+  int64_t at = 0;
+  double best = std::nan("");
+
+  void take(int64_t column, double cell) {
+    bool further = most ? cell >= best : cell <= best;
+    if (std::isnan(best) ? !std::isnan(cell) : further)
+      at = column, best = cell;
   }
+};
+
+/// Of the cells that the row does not store, the last one counts.
+LastExtreme extremeOf(const CsrMatrix &x, int64_t row, LastExtreme extreme) {
+  std::span<const CsrMatrix::Column> columns = x.columnsOf(row);
+  int64_t zero = x.cols() - 1;
+  for (size_t e = columns.size(); e-- > 0 && columns[e] == zero;)
+    --zero;
+  for (size_t e = 0; e < columns.size(); ++e) {
+    if (zero >= 0 && zero < columns[e] && (e == 0 || columns[e - 1] < zero))
+      extreme.take(zero, 0);
+    extreme.take(columns[e], x.valuesOf(row)[e]);
+  }
+  if (zero >= 0 && (columns.empty() || columns.back() < zero))
+    extreme.take(zero, 0);
+  return extreme;
+}
+
+LastExtreme extremeOf(const Tensor &x, int64_t row, LastExtreme extreme) {
+  int64_t cols = x.shape()[1];
+  for (int64_t j = 0; j < cols; ++j)
+    extreme.take(j, x.as<double>()[row * cols + j]);
+  return extreme;
+}
+
+/// rowIndexMax and rowIndexMin, from 1
+Value rowIndex(HostCall &call) {
+  LastExtreme none{call.node.name == "rowIndexMax"};
+  const Matrix &x = call.matrix(0);
+  Tensor result = newMatrix(rowsOf(x), 1);
+  std::visit(
+      [&](const auto &cells) {
+        for (int64_t i = 0; i < result.elements(); ++i)
+          result.as<double>()[i] = static_cast<double>(extremeOf(cells, i, none).at + 1);
+      },
+      x);
   return result;
 }
 
 Value contains(HostCall &call) {
-  Tensor x = call.dense(0);
   double pattern = call.number(1, 0);
-  const double *cells = x.as<double>();
-  return std::any_of(cells, cells + x.elements(), [&](double cell) {
-    return cell == pattern || (std::isnan(cell) && std::isnan(pattern));
-  });
+  auto found = [&](double cell) { return isCell(cell, pattern); };
+  const Matrix &x = call.matrix(0);
+  if (auto *sparse = std::get_if<CsrMatrix>(&x))
+    return (pattern == 0 && sparse->nonzeros() < sparse->cells()) ||
+           std::ranges::any_of(sparse->values(), found);
+  const Tensor &dense = std::get<Tensor>(x);
+  return std::any_of(dense.as<double>(), dense.as<double>() + dense.elements(), found);
+}
+
+/// (sparse matrix, mean): sum((x - mean)^2) over the extent of the node. Cells that are not stored
+/// count together.
+Value squaredDeviations(HostCall &call) {
+  CsrMatrix x = sparseOf(call.matrix(0));
+  Extent extent = call.node.extent;
+  int64_t results = extent == Extent::EachRow      ? x.rows()
+                    : extent == Extent::EachColumn ? x.cols()
+                                                   : 1;
+  std::vector<double> means(static_cast<size_t>(results));
+  if (extent == Extent::All)
+    means[0] = call.number(1, 0);
+  else
+    std::copy_n(call.dense(1).as<double>(), results, means.begin());
+  std::vector<double> sums(means.size());
+  std::vector<int64_t> stored(means.size());
+  for (int64_t row = 0; row < x.rows(); ++row)
+    for (int64_t e = x.offsets()[row]; e < x.offsets()[row + 1]; ++e) {
+      int64_t at = extent == Extent::EachRow      ? row
+                   : extent == Extent::EachColumn ? x.columns()[e]
+                                                  : 0;
+      double deviation = x.values()[e] - means[at];
+      sums[at] += deviation * deviation;
+      ++stored[at];
+    }
+  int64_t cells = results == 0 ? 0 : x.cells() / results;
+  for (size_t i = 0; i < sums.size(); ++i)
+    if (stored[i] < cells)
+      sums[i] += static_cast<double>(cells - stored[i]) * means[i] * means[i];
+  if (extent == Extent::All)
+    return sums[0];
+  Tensor result = extent == Extent::EachRow ? newMatrix(results, 1) : newMatrix(1, results);
+  std::ranges::copy(sums, result.as<double>());
+  return result;
 }
 
 } // namespace
@@ -67,7 +147,8 @@ const HostTable &numericFunctions() {
                                   {"replace", replace},
                                   {"rowIndexMax", rowIndex},
                                   {"rowIndexMin", rowIndex},
-                                  {"contains", contains}};
+                                  {"contains", contains},
+                                  {"squaredDeviations", squaredDeviations}};
   return table;
 }
 

@@ -1,4 +1,4 @@
-// Functions that reach beyond numbers: output, files, casts, strings, lists.
+// Functions that reach beyond numbers: output, files, casts, strings.
 #include "runtime/matrix/MatrixFile.h"
 
 #include "script/host/Format.h"
@@ -61,7 +61,11 @@ Value chooseText(HostCall &call) {
 
 // --- Sizes and casts ---------------------------------------------------------------------------
 
-Value rows(HostCall &call) { return rowsOf(call.matrix(0)); }
+Value rows(HostCall &call) {
+  if (auto *list = call.arguments[0].as<std::shared_ptr<const List>>())
+    return std::ssize((*list)->entries);
+  return rowsOf(call.matrix(0));
+}
 Value cols(HostCall &call) { return colsOf(call.matrix(0)); }
 
 Value length(HostCall &call) {
@@ -130,41 +134,6 @@ Value asMatrix(HostCall &call) {
   return filled(parsed(call, x), 1, 1);
 }
 
-// --- Lists -------------------------------------------------------------------------------------
-
-Value makeList(HostCall &call) {
-  auto list = std::make_shared<List>();
-  for (size_t i = 0; i < call.arguments.size(); ++i)
-    list->entries.push_back({call.node.argumentNames[i], std::move(call.arguments[i])});
-  return std::shared_ptr<const List>(std::move(list));
-}
-
-size_t position(const HostCall &call, const List &list, const Value &key) {
-  if (auto *name = key.as<std::string>()) {
-    for (size_t i = 0; i < list.entries.size(); ++i)
-      if (list.entries[i].first == *name)
-        return i;
-    throw Error(ErrorKind::InvalidArgument, "the list has no entry '" + *name + "'");
-  }
-  int64_t at = key.whole("an index of a list");
-  if (at < 1 || at > static_cast<int64_t>(list.entries.size()))
-    throw Error(ErrorKind::InvalidArgument, "entry " + std::to_string(at) + " of a list of " +
-                                                std::to_string(list.entries.size()));
-  return static_cast<size_t>(at - 1);
-}
-
-Value listIndex(HostCall &call) {
-  const List &list = call.arguments[0].list("an index");
-  return list.entries[position(call, list, call.arguments[1])].second;
-}
-
-/// (list, value, position)
-Value listAssign(HostCall &call) {
-  auto list = std::make_shared<List>(call.arguments[0].list("an index"));
-  list->entries[position(call, *list, call.arguments[2])].second = call.arguments[1];
-  return std::shared_ptr<const List>(std::move(list));
-}
-
 // --- Files -------------------------------------------------------------------------------------
 
 std::filesystem::path pathOf(const HostCall &call, const std::string &name) {
@@ -197,6 +166,17 @@ size_t parameter(const HostCall &call, std::string_view name) {
   throw InternalError("'" + call.node.name + "' has no parameter '" + std::string(name) + "'");
 }
 
+/// A text, or several in a list.
+std::vector<std::string> textsOf(const Value &value, const char *what) {
+  auto *list = value.as<std::shared_ptr<const List>>();
+  if (!list)
+    return {value.text(what)};
+  std::vector<std::string> texts;
+  for (const auto &[name, entry] : (*list)->entries)
+    texts.push_back(entry.text(what));
+  return texts;
+}
+
 FileDescription descriptionOf(const HostCall &call) {
   FileDescription said;
   auto find = [&](const char *name) { return parameter(call, name); };
@@ -221,9 +201,28 @@ Value fromScalar(const Scalar &scalar) {
   return std::visit([](const auto &value) { return Value(value); }, scalar);
 }
 
+std::optional<FileValue> valueTypeOf(const HostCall &call) {
+  size_t at = parameter(call, "value_type");
+  if (!call.given(at))
+    return std::nullopt;
+  std::string name = call.text(at, "");
+  std::optional<FileValue> value = fileValueNamed(name);
+  if (!value)
+    call.fail("expected a value_type such as double, int, boolean or string, found \"" + name +
+              "\"");
+  return value;
+}
+
 Value read(HostCall &call) {
   std::filesystem::path path = pathOf(call, call.arguments[0].text("read"));
   FileDescription said = descriptionOf(call);
+  for (const char *option : {"schema", "indSep", "dataset"})
+    if (call.given(parameter(call, option)))
+      call.fail("'" + std::string(option) + "' is understood but not executed yet",
+                ErrorKind::Unsupported);
+  said.value = valueTypeOf(call);
+  if (size_t missing = parameter(call, "naStrings"); call.given(missing))
+    said.missing = textsOf(call.arguments[missing], "naStrings");
   std::string type = call.text(parameter(call, "data_type"), "");
   if (type == "frame")
     call.fail("frames are understood but not read yet", ErrorKind::Unsupported);
@@ -279,9 +278,6 @@ const HostTable &systemFunctions() {
                                   {"as.logical", asLogical},
                                   {"as.scalar", asScalar},
                                   {"as.matrix", asMatrix},
-                                  {"list", makeList},
-                                  {"listIndex", listIndex},
-                                  {"listAssign", listAssign},
                                   {"read", read},
                                   {"write", write}};
   return table;

@@ -1,5 +1,7 @@
 #include "script/host/Value.h"
 
+#include "runtime/system/AvailableMemory.h"
+
 #include "script/host/MatrixText.h"
 #include "script/language/CellFunctions.h"
 #include <algorithm>
@@ -151,8 +153,8 @@ std::optional<double> parseNumber(std::string_view text) {
 static std::string listText(const List &list) {
   std::string text;
   for (const auto &[name, entry] : list.entries)
-    text += (text.empty() ? "" : ", ") + (name.empty() ? "" : name + "=") +
-            (entry.matrix() ? describe(entry) : toText(entry));
+    text += (&entry == &list.entries.front().second ? "" : ", ") +
+            std::string(entry.matrix() ? "\nMatrix:\n" : "") + toText(entry);
   return "List containing:\n[" + text + "]";
 }
 
@@ -196,8 +198,12 @@ void checkMatrixSize(const char *what, double rows, double cols) {
 }
 
 Tensor newMatrix(int64_t rows, int64_t cols) {
-  checkMatrixSize("a dense matrix", static_cast<double>(rows), static_cast<double>(cols));
-  return Tensor::allocate(DType::F64, {rows, cols});
+  try {
+    return Tensor::allocate(DType::F64, {rows, cols});
+  } catch (const OutOfMemory &error) {
+    throw error.withPurpose("matrix", "a dense matrix of " + sizesText(static_cast<double>(rows),
+                                                                       static_cast<double>(cols)));
+  }
 }
 
 } // namespace headrace::script

@@ -108,6 +108,10 @@ Type resultType(const Builtin &builtin, const std::vector<const Expr *> &argumen
     return {DataType::Tensor, ValueType::Unknown};
   case ResultRule::LikeFirst:
     return arguments.empty() || !arguments.front() ? Type{} : arguments.front()->type;
+  case ResultRule::Bind: {
+    Type first = arguments.empty() || !arguments.front() ? Type{} : arguments.front()->type;
+    return first.data == DataType::List && arguments.size() == 1 ? Type::matrix() : first;
+  }
   case ResultRule::Cellwise:
     return numeric(arguments);
   case ResultRule::Logical:

@@ -19,7 +19,8 @@ enum class ResultRule {
   Frame,
   List,
   Tensor,
-  LikeFirst, ///< the first argument's own type: rev(X), cbind(A, B)
+  LikeFirst, ///< the first argument's own type: rev(X)
+  Bind,      ///< likewise, and a matrix for a list alone: cbind(A, B), append(L, x), rbind(L)
   Cellwise,  ///< a matrix if any argument is one, else a number: exp(x), max(a, b)
   Logical,   ///< a matrix if any argument is one, else a number, 0 or 1: isNaN(x)
   Aggregate, ///< a number for one argument, Cellwise for more: min(X), min(X, Y)

@@ -58,6 +58,8 @@ struct CallBlock {
   const Function *ofScalar = nullptr;
   std::vector<Operand> arguments;
   std::vector<std::string> results;
+  /// For each result, whether something reads it afterwards.
+  std::vector<bool> wanted;
   std::vector<std::string> lastUses;
 };
 

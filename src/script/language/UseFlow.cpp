@@ -102,9 +102,12 @@ private:
           ends.insert(*argument.variable());
       block.lastUses.assign(ends.begin(), ends.end());
     }
-    for (const std::string &result : block.results)
-      if (!result.empty())
-        live.erase(numbers.of(result));
+    block.wanted.assign(block.results.size(), false);
+    for (size_t i = 0; i < block.results.size(); ++i)
+      if (!block.results[i].empty()) {
+        block.wanted[i] = live.contains(numbers.of(block.results[i]));
+        live.erase(numbers.of(block.results[i]));
+      }
     // A result that replaces its own argument is no end of it: the name lives on.
     for (const std::string &result : block.results)
       std::erase(block.lastUses, result);

@@ -1,5 +1,6 @@
 #include "script/plan/BlockRunner.h"
 
+#include "runtime/system/AvailableMemory.h"
 #include "runtime/system/Interruption.h"
 
 #include "script/FreeVariables.h"
@@ -107,7 +108,7 @@ BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &
   for (const auto &[name, node] : plan.dag.assigned)
     if (!last || std::ranges::binary_search(block.outputs, name))
       plan.results.push_back({name, node});
-  exploitSparsity(plan.dag, plan.results);
+  exploitSparsity(plan.dag, plan.results, signature.symbols);
   planOnHost(plan);
   for (const PlanStep &step : plan.steps)
     if (compilable(plan.dag, plan.dag.nodes[step.node]))
@@ -226,9 +227,49 @@ static Value fromTensor(const Node &node, const Tensor &tensor) {
   return number;
 }
 
+static double bytesOf(const Node &node, std::span<const int64_t> symbols) {
+  if (!node.isMatrix())
+    return sizeof(double);
+  return static_cast<double>(node.known.rows.evaluate(symbols)) *
+         static_cast<double>(node.known.cols.evaluate(symbols)) * sizeof(double);
+}
+
+/// Names the operation of a compiled block whose result does not fit into memory; of what the block
+/// needs besides, the one with the largest result.
+[[noreturn]] static void failForMemory(const Dag &dag, const Segment &segment,
+                                       std::span<const int64_t> symbols, const OutOfMemory &error) {
+  auto bytes = [&](int node) { return bytesOf(dag.nodes[node], symbols); };
+  auto needed = static_cast<double>(error.bytes());
+  auto at = std::ranges::find(segment.nodes, needed, bytes);
+  bool found = at != segment.nodes.end();
+  const Node &node = dag.nodes[found ? *at : *std::ranges::max_element(segment.nodes, {}, bytes)];
+  std::string need = error.need();
+  if (found && node.isMatrix())
+    need =
+        error
+            .withPurpose("", "a dense matrix of " +
+                                 sizesText(static_cast<double>(node.known.rows.evaluate(symbols)),
+                                           static_cast<double>(node.known.cols.evaluate(symbols))))
+            .need();
+  fail(node.place, operationName(node) + ": " + need, error.kind());
+}
+
+/// "svm.dml"
+static std::string fileOf(const Node &node) {
+  return std::filesystem::path(node.place.source->name()).filename().string();
+}
+
 void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
                              std::span<const int64_t> symbols, std::vector<Value> &values) {
-  BlockPlan::Compiled &compiled = plan.segments[step.segment];
+  try {
+    runCode(plan.segments[step.segment], plan.dag, symbols, values);
+  } catch (const OutOfMemory &error) {
+    failForMemory(plan.dag, plan.segments[step.segment].segment, symbols, error);
+  }
+}
+
+void BlockRunner::runCode(BlockPlan::Compiled &compiled, const Dag &dag,
+                          std::span<const int64_t> symbols, std::vector<Value> &values) {
   const Segment &segment = compiled.segment;
   std::vector<Tensor> inputs;
   inputs.reserve(segment.inputs.size() + segment.hiddenSymbols.size());
@@ -246,13 +287,14 @@ void BlockRunner::runSegment(BlockPlan &plan, const PlanStep &step,
   std::vector<double> microseconds;
   std::vector<Tensor> outputs = executable->run(inputs, ThreadPool::global(), &microseconds);
   const auto &steps = executable->program().steps;
+  std::string file = fileOf(dag.nodes[segment.nodes.front()]) + " ";
   for (size_t i = 0; i < steps.size() && i < microseconds.size(); ++i) {
-    Statistics::Operator &times = statistics.operators[kernelName(steps[i].operators)];
+    Statistics::Operator &times = statistics.operators[file + kernelName(steps[i].operators)];
     ++times.calls;
     times.seconds += microseconds[i] * 1e-6;
   }
   for (size_t i = 0; i < outputs.size(); ++i)
-    values[segment.outputs[i]] = fromTensor(plan.dag.nodes[segment.outputs[i]], outputs[i]);
+    values[segment.outputs[i]] = fromTensor(dag.nodes[segment.outputs[i]], outputs[i]);
 }
 
 /// The least recently used plan of all blocks goes first.

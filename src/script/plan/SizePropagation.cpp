@@ -83,7 +83,7 @@ void Propagation::walk(const StraightBlock &block, Place place, State &state) {
   options.executes = [](const std::string &) { return true; };
   try {
     Dag dag = buildDag(block.statements, 0, options);
-    markSparse(dag);
+    markSparse(dag, {});
     say("block at " + place.text());
     if (!quiet)
       text += print(dag, std::string(2 * level + 2, ' '));

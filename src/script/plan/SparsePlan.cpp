@@ -1,5 +1,7 @@
 #include "script/plan/SparsePlan.h"
 
+#include "runtime/sparse/CsrMatrix.h"
+
 #include "script/plan/ZeroCells.h"
 #include <algorithm>
 
@@ -32,13 +34,40 @@ static bool keepsZero(const Dag &dag, const Node &node) {
   return node.cell == Multiply || (node.cell == Divide && leftSparse) || node.cell == And;
 }
 
-static bool staysSparse(const Dag &dag, const Node &node) {
+/// Matrices beside or below one another, some of them sparse: by their shares of nonzeros, where
+/// sizes are known.
+static bool isBoundSparse(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
+  double cells = 0, nonzeros = 0;
+  bool allSparse = true, anySparse = false, counted = true;
+  auto number = [&](const Size &size) {
+    counted &= size.known() && (size.constant() || !symbols.empty());
+    return counted ? static_cast<double>(size.evaluate(symbols)) : 0;
+  };
+  for (int input : node.inputs) {
+    const Known &part = dag.nodes[input].known;
+    double ofPart = number(part.rows) * number(part.cols);
+    cells += ofPart;
+    nonzeros += ofPart * part.density.value_or(part.sparse ? 0 : 1);
+    allSparse &= part.sparse;
+    anySparse |= part.sparse;
+  }
+  return allSparse || (anySparse && counted && nonzeros < sparseDensity * cells);
+}
+
+/// Functions of a sparse matrix whose result the host keeps in the better format, which is the same
+/// but for unusual values.
+static bool keepsFormat(const Node &node) {
+  static const std::set<std::string_view> names = {"index", "assignIndex", "rev", "replace"};
+  return names.contains(node.name) && !node.known.cols.isConstant(1);
+}
+
+static bool staysSparse(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
   using enum CellFunction;
   auto isSparse = [&](int input) { return input >= 0 && dag.nodes[input].known.sparse; };
   switch (node.op) {
   case Op::Cell: {
     if (node.inputs.size() == 3)
-      return false;
+      return isSparse(node.inputs[0]) && dag.nodes[node.inputs[2]].known.value.isConstant(0);
     bool first = isSparse(node.inputs[0]);
     bool second = node.inputs.size() > 1 && isSparse(node.inputs[1]);
     if (!first && !second)
@@ -46,7 +75,7 @@ static bool staysSparse(const Dag &dag, const Node &node) {
     if (node.inputs.size() == 1 || !dag.nodes[node.inputs[0]].isMatrix() ||
         !dag.nodes[node.inputs[1]].isMatrix())
       return keepsZero(dag, node);
-    if (node.cell == Multiply)
+    if (node.cell == Multiply || node.cell == And || (node.cell == Divide && !second))
       return true;
     return first && second && apply(node.cell, 0, 0) == 0;
   }
@@ -55,10 +84,11 @@ static bool staysSparse(const Dag &dag, const Node &node) {
   case Op::Transpose:
     return isSparse(node.inputs[0]);
   case Op::Bind:
-    for (int input : node.inputs)
-      if (!isSparse(input))
-        return false;
-    return true;
+    return isBoundSparse(dag, node, symbols);
+  case Op::Function:
+    if (node.name == "rand")
+      return node.known.formatOpen && node.known.density.value_or(1) < sparseDensity;
+    return isSparse(node.inputs.empty() ? -1 : node.inputs[0]) && keepsFormat(node);
   case Op::WithValues:
     return true;
   default:
@@ -66,9 +96,9 @@ static bool staysSparse(const Dag &dag, const Node &node) {
   }
 }
 
-void markSparse(Dag &dag) {
+void markSparse(Dag &dag, std::span<const int64_t> symbols) {
   for (Node &node : dag.nodes)
-    node.known.sparse = staysSparse(dag, node);
+    node.known.sparse = staysSparse(dag, node, symbols);
 }
 
 namespace {
@@ -274,6 +304,28 @@ int SparseRewriter::checked(int result, int expression, Op last) {
   return copy(std::move(check));
 }
 
+/// Whether a node is sum((x - mean(x))^2) over the same extent, of a sparse x.
+static bool isSpread(const Dag &dag, const Node &node) {
+  auto isCell = [](const Node &other, CellFunction function) {
+    return other.op == Op::Cell && other.cell == function;
+  };
+  auto isAggregate = [&](const Node &other, AggregateKind kind) {
+    return other.op == Op::Aggregate && other.aggregate == kind && other.extent == node.extent;
+  };
+  if (!isAggregate(node, AggregateKind::Sum))
+    return false;
+  const Node &square = dag.nodes[node.inputs[0]];
+  if (!isCell(square, CellFunction::Power) ||
+      !dag.nodes[square.inputs[1]].known.value.isConstant(2))
+    return false;
+  const Node &deviation = dag.nodes[square.inputs[0]];
+  if (!isCell(deviation, CellFunction::Subtract))
+    return false;
+  int x = deviation.inputs[0];
+  const Node &mean = dag.nodes[deviation.inputs[1]];
+  return dag.nodes[x].known.sparse && isAggregate(mean, AggregateKind::Mean) && mean.inputs[0] == x;
+}
+
 int SparseRewriter::rewrite(int id) {
   const Node &node = from.nodes[id];
   Node same = node;
@@ -281,6 +333,14 @@ int SparseRewriter::rewrite(int id) {
     input = input < 0 ? input : rewritten[input];
   auto unchanged = [&] { return copy(std::move(same)); };
 
+  // Of cells that are not stored, the squared deviations are all alike.
+  if (isSpread(from, node)) {
+    const Node &deviation = from.nodes[from.nodes[node.inputs[0]].inputs[0]];
+    same.op = Op::Function;
+    same.name = "squaredDeviations";
+    same.inputs = {rewritten[deviation.inputs[0]], rewritten[deviation.inputs[1]]};
+    return unchanged();
+  }
   // sum(sparse) is the sum of what is stored.
   if (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum &&
       node.extent == Extent::All && from.nodes[node.inputs[0]].known.sparse) {
@@ -328,8 +388,9 @@ int SparseRewriter::rewrite(int id) {
 
 } // namespace
 
-void exploitSparsity(Dag &dag, std::span<std::pair<std::string, int>> results) {
-  markSparse(dag);
+void exploitSparsity(Dag &dag, std::span<std::pair<std::string, int>> results,
+                     std::span<const int64_t> symbols) {
+  markSparse(dag, symbols);
   if (std::ranges::none_of(dag.nodes, [](const Node &node) { return node.known.sparse; }))
     return;
   Dag before = dag;

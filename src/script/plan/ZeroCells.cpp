@@ -39,6 +39,8 @@ static Range growing(CellFunction function, const Range &a) {
 
 static Range ofCells(CellFunction function, const Range &a, const Range &b) {
   using enum CellFunction;
+  if (function == And && (a.isZero() || b.isZero()))
+    return Range::of(0);
   if (describe(function).logical) {
     bool single = a.low == a.high && b.low == b.high && !a.nan && !b.nan;
     return single ? Range::of(apply(function, a.low, b.low)) : Range{0, 1, false};

@@ -35,11 +35,12 @@ TEST(ReadCsv, SkipsTheHeader) {
 }
 
 TEST(ReadCsv, EmptyFieldsAreFilled) {
-  FileDescription said;
-  expectMatrix(readContent("x.csv", "1,,3\n,5,\n"), 2, 3, {1, 0, 3, 0, 5, 0});
-  expectMatrix(readContent("x.csv", "1\n\n3\n"), 3, 1, {1, 0, 3});
-  said.fillValue = -1;
-  expectMatrix(readContent("x.csv", "1, \n,4", "", said), 2, 2, {1, -1, -1, 4});
+  FileDescription filled, valued;
+  filled.fill = true;
+  expectMatrix(readContent("x.csv", "1,,3\n,5,\n", "", filled), 2, 3, {1, 0, 3, 0, 5, 0});
+  expectMatrix(readContent("x.csv", "1\n\n3\n", "", filled), 3, 1, {1, 0, 3});
+  valued.fillValue = -1;
+  expectMatrix(readContent("x.csv", "1, \n,4", "", valued), 2, 2, {1, -1, -1, 4});
 }
 
 TEST(ReadCsv, MissingValuesAreNan) {
@@ -55,8 +56,8 @@ TEST(ReadCsv, TheSeparatorIsFree) {
   for (char separator : {';', '\t', ' ', '|'}) {
     FileDescription said;
     said.separator = separator;
-    std::string text = std::string("1") + separator + "2\n3" + separator + "\n";
-    expectMatrix(readContent("x.csv", text, "", said), 2, 2, {1, 2, 3, 0});
+    std::string text = std::string("1") + separator + "2\n3" + separator + "4\n";
+    expectMatrix(readContent("x.csv", text, "", said), 2, 2, {1, 2, 3, 4});
   }
   for (char separator : {'.', '1', 'e', '\n', '-', '"'}) {
     FileDescription said;
@@ -142,8 +143,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Control", "x.csv", std::string("1,\x1b[31m\n"), "", "got '\\x1b[31m'"},
         BadFile{"LongWord", "x.csv", std::string(1000, 'a'), "", "aaa...'"},
         BadFile{"Quote", "x.csv", "\"1,2\n", "", "field 1: expected a number, got '\"1'"},
-        BadFile{"NotFilled", "x.csv", "1,2\n3,\n", "{\"fill\": false}",
-                "x.csv:2: field 2: expected a number, got nothing"},
+        BadFile{"NotFilled", "x.csv", "1,2\n3,\n", "",
+                "x.csv:2: field 2: expected a number, got nothing; 'fill' or 'default' says"},
+        BadFile{"NeverFilled", "x.csv", "1,,2\n", "{\"fill\": false, \"default\": 1}",
+                "x.csv:1: field 2: expected a number, got nothing"},
+        BadFile{"TrailingSeparator", "x.csv", "1,2,\n3,4,\n", "",
+                "x.csv:1: field 3: expected a number, got nothing"},
         BadFile{"Zeros", "x.csv", std::string("1,2\n3,\0\n", 8), "", "field 2"},
         BadFile{"Empty", "x.csv", "", "", "got an empty file"},
         BadFile{"OnlyLineEnds", "x.csv", "\n\n", "", "got an empty file"},

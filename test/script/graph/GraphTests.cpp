@@ -166,5 +166,33 @@ TEST(ScriptSize, StaysLinear) {
   EXPECT_EQ((s + s).evaluate(std::vector<int64_t>{21}), 42);
 }
 
+TEST(Graph, ProductsAreTakenInTheOrderOfLeastWork) {
+  Graph graph;
+  graph.matrix("e", 1000, 1);
+  graph.matrix("u", 1, 1000);
+  graph.matrix("p", 1000, 1);
+  graph.matrix("X", 1000, 20);
+  graph.matrix("S", 50, 50);
+  Dag dag = graph.build(
+      "a = e %*% u %*% p; b = t(p) %*% (e %*% u); c = -t(X) %*% p; d = sum(X %*% t(X)); "
+      "k = S %*% S %*% S");
+  auto node = [&](const std::string &name) { return dag.nodes[dag.assigned.at(name)]; };
+  auto size = [&](int id) {
+    return dag.nodes[id].known.rows.text() + " x " + dag.nodes[id].known.cols.text();
+  };
+  // e %*% (u %*% p), (t(p) %*% e) %*% u
+  EXPECT_EQ(size(node("a").inputs[1]), "1 x 1");
+  EXPECT_EQ(size(node("b").inputs[0]), "1 x 1");
+  // -(t(X) %*% p)
+  EXPECT_EQ(operationName(node("c")), "-");
+  EXPECT_EQ(size(node("c").inputs[0]), "20 x 1");
+  // colSums(X) %*% t(colSums(X))
+  EXPECT_EQ(operationName(node("d")), "as.scalar");
+  EXPECT_EQ(size(node("d").inputs[0]), "1 x 1");
+  // As it is written.
+  EXPECT_EQ(dag.nodes[node("k").inputs[0]].op, Op::MatMul);
+  EXPECT_EQ(dag.nodes[node("k").inputs[1]].op, Op::Input);
+}
+
 } // namespace
 } // namespace headrace::script
