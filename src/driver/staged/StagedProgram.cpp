@@ -247,23 +247,24 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
   return symbols;
 }
 
-std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how) {
-  return run(inputs, how, nullptr);
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                             Rounding rounding) {
+  return run(inputs, how, nullptr, rounding);
 }
 
 std::vector<StageStep> StagedProgram::profile(std::span<const RuntimeValue> inputs, int calls) {
   StageProfile profile;
   for (int i = 0; i < std::max(calls, 1); ++i) {
     profile.beginCall();
-    run(inputs, Evaluation::Compiled, &profile);
+    run(inputs, Evaluation::Compiled, &profile, {});
   }
   return profile.steps();
 }
 
 std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                             StageProfile *profile) {
+                                             StageProfile *profile, Rounding rounding) {
   bind(inputs);
-  Call call{how, mostIterations(model.settings), profile};
+  Call call{how, mostIterations(model.settings), profile, rounding};
   std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call);
   for (size_t i = 0; i < results.size(); ++i) {
     const onnx::ValueInfo &declared = outputs()[i];

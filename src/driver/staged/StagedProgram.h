@@ -26,7 +26,8 @@ public:
   Program interface() const;
 
   /// Throws Error where inputs are not what is declared.
-  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how);
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
+                                Rounding rounding = {});
   /// The steps of such a run, each with its median over so many.
   std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
@@ -42,7 +43,7 @@ public:
 
 private:
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                StageProfile *profile);
+                                StageProfile *profile, Rounding rounding);
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
   StagedModel model;
