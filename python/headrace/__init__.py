@@ -66,6 +66,7 @@ from headrace._session import InferenceSession, SessionOptions
 from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
+from headrace._verify import Verification, verify
 from headrace.errors import (
     DivisionByZeroError,
     Error,
@@ -115,6 +116,7 @@ __all__ = [
     "UnsupportedError",
     "ValueAndGrad",
     "Variables",
+    "Verification",
     "__version__",
     "forward_backward",
     "abs",
@@ -145,6 +147,7 @@ __all__ = [
     "to_cuda",
     "value_and_grad",
     "var",
+    "verify",
     "vjp",
     "write_package",
     "write_script_package",

@@ -120,6 +120,7 @@ int runCommandLine(int argc, char **argv) {
   addRunCommand(app, action);
   addCompileCommand(app, action);
   addBenchCommand(app, action);
+  addVerifyCommand(app, action);
   addExplainCommand(app, action);
   addExploreCommand(app, action);
   addMachineCommand(app, action);
