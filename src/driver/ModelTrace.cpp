@@ -245,18 +245,71 @@ void addReferences(KernelTrace &trace, func::FuncOp levelOne, ArrayRef<Tensor> i
       trace.untraced.push_back(step.name);
 }
 
-/// The settings of the program of this model that a package may have.
-std::vector<Settings> packagedSettings(Settings settings) {
-  std::vector<Settings> all;
-  for (const char *level : {"cpu:x86-64-v4", "cpu:x86-64-v3", "cpu:x86-64-v2", "cpu"})
-    for (int64_t vectorBytes : {64, 0})
-      for (const char *expansion : {"generated", "auto"}) {
-        Settings &each = all.emplace_back(settings);
-        each.target = level;
-        each.expansion = expansion;
-        each.sharedVectorBytes = vectorBytes;
-      }
+/// A program that the model may be compiled to: by these settings, for these sizes.
+struct Variant {
+  Settings settings;
+  Sizes sizes;
+};
+
+/// Those that a package may have of a model, by its processors and by the sizes that were fixed.
+std::vector<Variant> packagedVariants(const Settings &settings, const Sizes &open,
+                                      const Sizes &exact) {
+  std::vector<Variant> all;
+  std::vector<Sizes> versions(1, open);
+  if (open != exact)
+    versions.push_back(exact);
+  for (const Sizes &sizes : versions)
+    for (const char *level : {"cpu:x86-64-v4", "cpu:x86-64-v3", "cpu:x86-64-v2", "cpu"})
+      for (int64_t vectorBytes : {64, 0})
+        for (const char *expansion : {"generated", "auto"}) {
+          Variant &variant = all.emplace_back(Variant{settings, sizes});
+          variant.settings.target = level;
+          variant.settings.expansion = expansion;
+          variant.settings.sharedVectorBytes = vectorBytes;
+        }
   return all;
+}
+
+/// A program that keeps traced values, ready to run.
+struct KeptExecutable {
+  KeptProgram kept;
+  std::shared_ptr<const Executable> executable;
+};
+
+KeptExecutable compileKeeping(LevelOneProgram &source, const Variant &variant) {
+  return withCompiler(
+      source, variant.settings, variant.sizes, [&](Compiler &compiler, ModuleOp program) {
+        compiler.numberValues();
+        auto [plan, code] = compiler.compileParts(program);
+        KeptExecutable made;
+        made.kept = keepingValues(std::move(plan), numberedBuffers(entryFunction(program)));
+        code.kernels.resize(made.kept.program.steps.size());
+        made.executable = std::make_shared<Executable>(made.kept.program, std::move(code));
+        return made;
+      });
+}
+
+/// The package's program for these inputs; no executable if the variant is another program.
+KeptExecutable findKeeping(LevelOneProgram &source, const Variant &variant,
+                           const PackageProgram &package, std::span<const Tensor> inputs) {
+  addTarget(*source.context, findTarget(variant.settings.target));
+  return withCompiler(
+      source, variant.settings, variant.sizes, [&](Compiler &compiler, ModuleOp program) {
+        compiler.numberValues();
+        compiler.runPhases(program, "schedule");
+        Program plan = buildProgram(entryFunction(program));
+        std::vector<NumberedBuffer> numbered = numberedBuffers(entryFunction(program));
+        KeptExecutable found;
+        auto executable = package.findChanged(inputs, [&](const Program &packaged) {
+          if (!areAlike(plan, packaged))
+            return packaged;
+          found.kept = keepingValues(packaged, numbered);
+          return found.kept.program;
+        });
+        if (!found.kept.program.steps.empty())
+          found.executable = std::move(executable);
+        return found;
+      });
 }
 
 } // namespace
@@ -296,69 +349,44 @@ std::vector<RuntimeValue> Model::roundedReferenceValues(std::span<const RuntimeV
   return results;
 }
 
-KernelTrace Model::traceKernels(std::span<const Tensor> given, const RoundedRuns &runs,
+KernelTrace Model::traceKernels(std::span<const Tensor> inputs, const RoundedRuns &runs,
                                 const Model *package) {
   (void)impl->sourceFor("values inside of it");
-  ArrayRef<Tensor> inputs(given.data(), given.size());
-  std::vector<int64_t> symbols = bind(given);
-  auto source = impl->programFor(Sizes(symbols.begin(), symbols.end()));
-  Sizes version = source->own(impl->versionFor(symbols));
+  std::vector<int64_t> symbols = bind(inputs);
+  Sizes exact(symbols.begin(), symbols.end());
+  auto source = impl->programFor(exact);
+  Settings settings = impl->settingsFor(*source);
   std::lock_guard lock(*impl->compileLock);
   CompilerSection section;
   CompiledConstants constants(source->program.context.get());
-  Settings settings = impl->settingsFor(*source);
+  std::vector<Variant> variants{{settings, source->own(impl->versionFor(symbols))}};
+  if (package)
+    variants = packagedVariants(settings, variants.front().sizes, source->own(exact));
   KernelTrace trace;
-  KeptProgram kept;
-  std::shared_ptr<const Executable> executable;
-  auto compileOwn = [&](Compiler &compiler, ModuleOp program) {
-    compiler.numberValues();
-    auto [plan, code] = compiler.compileParts(program);
-    kept = keepingValues(std::move(plan), numberedBuffers(entryFunction(program)));
-    code.kernels.resize(kept.program.steps.size());
-    executable = std::make_shared<Executable>(kept.program, std::move(code));
-    return true;
-  };
-  auto findPackaged = [&](Compiler &compiler, ModuleOp program) {
-    compiler.numberValues();
-    compiler.runPhases(program, "schedule");
-    Program plan = buildProgram(entryFunction(program));
-    std::vector<NumberedBuffer> numbered = numberedBuffers(entryFunction(program));
-    auto change = [&](const Program &packaged) {
-      if (!areAlike(plan, packaged))
-        return packaged;
-      kept = keepingValues(packaged, numbered);
-      return kept.program;
-    };
-    executable = package->impl->packaged->findChanged(given, change);
-    return !kept.program.steps.empty();
-  };
-  auto use = [&](Compiler &compiler, ModuleOp program) {
-    return package ? findPackaged(compiler, program) : compileOwn(compiler, program);
-  };
-  bool isFound = false;
-  for (const Settings &each :
-       package ? packagedSettings(settings) : std::vector<Settings>{settings}) {
-    settings = each;
-    if (package)
-      addTarget(*source->program.context, findTarget(each.target));
-    if ((isFound = withCompiler(source->program, settings, version, use)))
+  KeptExecutable made;
+  Variant variant;
+  for (const Variant &each : variants) {
+    variant = each;
+    made = package ? findKeeping(source->program, each, *package->impl->packaged, inputs)
+                   : compileKeeping(source->program, each);
+    if (made.executable)
       break;
   }
-  if (!isFound) {
+  if (!made.executable) {
     trace.whyNot = "the package has other kernels than the model has for any processor";
     return trace;
   }
-  std::optional<std::vector<int64_t>> bound = executable->bind(given);
-  std::vector<Tensor> outputs = executable->run(given);
-  withCompiler(source->program, settings, version, [&](Compiler &compiler, ModuleOp program) {
-    compiler.numberValues();
-    compiler.runPhases(program, "layout");
-    addReferences(trace, entryFunction(program), inputs, bound.value_or(std::vector<int64_t>()),
-                  kept.values, kept.program, outputs, runs);
-    return true;
-  });
-  outputs.resize(this->outputs().size());
-  trace.outputs = std::move(outputs);
+  std::vector<int64_t> open = made.executable->bind(inputs).value();
+  trace.outputs = made.executable->run(inputs);
+  withCompiler(
+      source->program, variant.settings, variant.sizes, [&](Compiler &compiler, ModuleOp program) {
+        compiler.numberValues();
+        compiler.runPhases(program, "layout");
+        addReferences(trace, entryFunction(program), ArrayRef(inputs.data(), inputs.size()), open,
+                      made.kept.values, made.kept.program, trace.outputs, runs);
+        return true;
+      });
+  trace.outputs.resize(outputs().size());
   return trace;
 }
 

@@ -1,4 +1,4 @@
-// What a model computes after each pass of the compiler.
+// The results of a model after each pass of the compiler.
 #pragma once
 
 #include "driver/Settings.h"

@@ -1,4 +1,4 @@
-// What a verification found.
+// The outcome of a verification.
 #pragma once
 
 #include "verify/Policy.h"

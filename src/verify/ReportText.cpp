@@ -65,6 +65,8 @@ std::string caseText(const CaseReport &each) {
   std::string result = "  " + titleOf(each) + ": " + (each.holds() ? "agrees" : "DIFFERS");
   if (each.stepsCompared > 0)
     result += "; " + count(each.stepsCompared, "step") + " compared";
+  else if (!each.whyNoSteps.empty())
+    result += "; outputs only";
   result += "\n";
   for (const ComparedValue &output : each.outputs)
     result += "    " + printable(output.name) + ": " + text(output.judgement) + "\n";

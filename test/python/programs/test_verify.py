@@ -57,6 +57,9 @@ def test_a_package_is_verified_against_its_model(digits_path: Path, tmp_path: Pa
     report = hr.verify(package, reference=digits_path)
     assert report.holds and report["package"] == "digits.hrpkg"
     assert all(case["steps_compared"] >= 4 for case in report["cases"]), str(report)
+    hr.write_package(digits_path, package, processors=["native"], sizes={"batch": 2})
+    report = hr.verify(package, reference=digits_path, sizes={"batch": 2})
+    assert report.holds and report["cases"][0]["steps_compared"] >= 4, str(report)
 
 
 def test_a_model_that_runs_in_stages_is_compared_by_its_outputs(write_model) -> None:
