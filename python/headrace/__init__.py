@@ -82,6 +82,7 @@ from headrace._session_options import (
 from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
+from headrace._verify import Verification, verify
 from headrace.errors import (
     DivisionByZeroError,
     Error,
@@ -141,6 +142,7 @@ __all__ = [
     "UnsupportedError",
     "ValueAndGrad",
     "Variables",
+    "Verification",
     "__version__",
     "forward_backward",
     "abs",
@@ -176,6 +178,7 @@ __all__ = [
     "to_cuda",
     "value_and_grad",
     "var",
+    "verify",
     "vjp",
     "write_package",
     "write_script_package",

@@ -20,6 +20,31 @@ def quantize(
     kept_float: set[str],
     /,
 ) -> str: ...
+def judge(results: list[Any], rounded: list[Any], disturbed: list[Any], /) -> dict[str, Any]: ...
+def verify(
+    model: Model,
+    package: Model | None,
+    inputs: list[Any],
+    seed: int,
+    sizes: list[int | None],
+    special: bool,
+    steps: bool,
+    bisect: bool,
+    path: str,
+    settings: Settings,
+    output: str,
+    /,
+) -> tuple[str, str]: ...
+def rounded_reference(model: Model, inputs: list[Any], seed: int, scale: float, /) -> list[Any]: ...
+def saved_inputs(path: str, /) -> list[Any]: ...
+def verify_script(
+    name: str,
+    text: str,
+    script_path: list[str],
+    inputs: dict[str, Any],
+    arguments: dict[str, str],
+    /,
+) -> tuple[str, str]: ...
 
 class DeviceArray:
     @property

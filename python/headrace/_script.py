@@ -40,7 +40,8 @@ def script(
             raise IoError(f"{name}: cannot read the script: {error.strerror}") from error
     folders = [os.fspath(folder) for folder in script_path]
     session = _core.script(name, text, folders, compile, print)
-    return Script(session, {str(key): _as_text(value) for key, value in (arguments or {}).items()})
+    given = {str(key): _as_text(value) for key, value in (arguments or {}).items()}
+    return Script(session, given, (name, text, folders))
 
 
 def write_script_package(
@@ -95,19 +96,33 @@ class Script:
     the next.
     """
 
-    def __init__(self, session: Any, arguments: dict[str, str]) -> None:
+    def __init__(
+        self,
+        session: Any,
+        arguments: dict[str, str],
+        source: tuple[str, str, list[str]] | None = None,
+    ) -> None:
         self._session = session
         self._arguments = arguments
+        self._source = source  # None if it is from a package
 
     def with_arguments(self, **arguments: Any) -> Script:
         """The same script with values for its `$name`s."""
         texts = {name: _as_text(value) for name, value in arguments.items()}
-        return Script(self._session, {**self._arguments, **texts})
+        return Script(self._session, {**self._arguments, **texts}, self._source)
 
     def __call__(self, **variables: Any) -> Variables:
         """Run the script; the variables it leaves are the result."""
         inputs = {name: _to_value(name, value) for name, value in variables.items()}
         return Variables(self._session.run(inputs, self._arguments))
+
+    def _verify(self, variables: Mapping[str, Any]) -> tuple[str, str]:
+        if self._source is None:
+            raise InvalidArgumentError(
+                "verify: expected a script from a file or a text, got one from a package"
+            )
+        inputs = {name: _to_value(name, value) for name, value in variables.items()}
+        return _core.verify_script(*self._source, inputs, self._arguments)
 
     @property
     def statistics(self) -> dict[str, Any]:

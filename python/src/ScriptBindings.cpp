@@ -5,6 +5,7 @@
 #include "Bindings.h"
 #include "Interpreter.h"
 #include "script/PackagedScript.h"
+#include "verify/ScriptVerification.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -123,6 +124,23 @@ std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::s
   return std::make_unique<ScriptSession>(name, text, std::move(options));
 }
 
+// The report as JSON and as text.
+nb::tuple verifyScript(const std::string &name, const std::string &text,
+                       const std::vector<std::filesystem::path> &scriptPath, const nb::dict &inputs,
+                       const std::map<std::string, std::string> &arguments) {
+  verify::ScriptRun run;
+  run.name = name;
+  run.open = [&](script::ScriptOptions options) {
+    return std::make_unique<ScriptSession>(name, text, std::move(options));
+  };
+  run.options.settings.code = script::makeSegmentCompiler({});
+  run.options.scriptPath = withDefaults(scriptPath);
+  run.inputs = variablesFromPython(inputs);
+  run.arguments = arguments;
+  verify::Report report = unlocked([&] { return verify::verifyScript(run); });
+  return nb::make_tuple(verify::jsonText(report), verify::text(report));
+}
+
 // None where the package holds no script of that name.
 std::unique_ptr<ScriptSession> openPackaged(const Package &package, const std::string &program,
                                             nb::callable print) {
@@ -189,6 +207,7 @@ void registerScript(nb::module_ &module) {
       });
   module.def("script", &makeSession);
   module.def("packaged_script", &openPackaged);
+  module.def("verify_script", &verifyScript);
   module.def("write_script_package", &writeScriptPackage);
 }
 

@@ -10,6 +10,7 @@
 #include "driver/machine/Predict.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 
@@ -67,14 +68,22 @@ Compiler::Compiler(std::shared_ptr<MLIRContext> context, const Settings &setting
     : context(std::move(context)), settings(settings), modelName(std::move(modelName)),
       targets(targetsOf(settings)) {}
 
+std::vector<Phase> Compiler::phases() const {
+  std::vector<Phase> all = compilerPhases(settings);
+  auto layout = llvm::find_if(all, [](const Phase &phase) { return phase.name == "layout"; });
+  if (numbersValues)
+    layout->after = [](ModuleOp program) { headrace::numberValues(entryFunction(program)); };
+  return all;
+}
+
 void Compiler::runPhases(ModuleOp program, StringRef last) {
-  phaseMilliseconds = headrace::runPhases(compilerPhases(settings), program, modelName, last);
+  phaseMilliseconds = headrace::runPhases(phases(), program, modelName, last);
 }
 
 Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use) {
-  std::vector<Phase> phases = compilerPhases(settings);
+  std::vector<Phase> all = phases();
   auto isSchedule = [](const Phase &phase) { return phase.name == "schedule"; };
-  ArrayRef<Phase> lowering(&*llvm::find_if(phases, isSchedule) + 1, phases.data() + phases.size());
+  ArrayRef<Phase> lowering(&*llvm::find_if(all, isSchedule) + 1, all.data() + all.size());
   runPhases(program, "schedule");
   KeptByTarget kept;
   for (const Target *target : targets.all())
@@ -159,6 +168,11 @@ std::vector<DeviceImage> addImages(Program &program, ArrayRef<KernelImage> kerne
 } // namespace
 
 std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
+  auto [plan, code] = compileParts(program);
+  return std::make_shared<Executable>(std::move(plan), std::move(code));
+}
+
+std::pair<Program, ProgramCode> Compiler::compileParts(ModuleOp program) {
   CompiledConstants constants(context.get());
   KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Process);
   Program plan = described(program).program;
@@ -181,7 +195,7 @@ std::shared_ptr<const Executable> Compiler::compile(ModuleOp program) {
       if (step.kind == Step::Kind::Kernel && step.engine == hostEngine)
         function = compiled.functions.lookup(step.symbol);
   }
-  return std::make_shared<Executable>(std::move(plan), std::move(code));
+  return {std::move(plan), std::move(code)};
 }
 
 LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {

@@ -31,9 +31,15 @@ public:
   /// Error where an operator cannot be compiled, InternalError where a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
+  /// From here on, values of level 1 after the phase `layout` have numbers
+  /// (transform/kernels/ValueNumbers.h), which change nothing else.
+  void numberValues() { numbersValues = true; }
+
   /// All phases, then code. Kernels whose code is kept between runs are scheduled in `program`
   /// afterwards, all others at the lowest level.
   std::shared_ptr<const Executable> compile(mlir::ModuleOp program);
+  /// Like `compile`, but returns the program and its code apart.
+  std::pair<Program, ProgramCode> compileParts(mlir::ModuleOp program);
 
   /// All phases, then code for a package, added to `code`. Constants may lie in the context's
   /// memory.
@@ -47,6 +53,7 @@ public:
   Explanation explain(mlir::ModuleOp program);
 
 private:
+  std::vector<Phase> phases() const;
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<KeptCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
@@ -57,6 +64,7 @@ private:
   const Settings settings;
   std::string modelName;
   const Targets targets;
+  bool numbersValues = false;
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
 

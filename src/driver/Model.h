@@ -72,6 +72,8 @@ struct KeptTensor {
 };
 
 struct ForwardBackward;
+struct KernelTrace;
+struct RoundedRuns;
 
 /// The time that one call of a model spends on a step: a kernel or routine, or, of a model in
 /// stages, a node that runs between programs.
@@ -158,6 +160,19 @@ public:
 
   /// Operator by operator in double precision; results in declared types, or in f64.
   std::vector<Tensor> reference(std::span<const Tensor> inputs, bool keepDouble = false);
+
+  /// Like `reference`, in f64, but with the errors that rounding has in the declared types
+  /// (RoundedArithmetic.h), `scale` times as large: what a straightforward implementation computes.
+  std::vector<Tensor> roundedReference(std::span<const Tensor> inputs, uint64_t seed,
+                                       double scale = 1);
+  /// Like `roundedReference`, for values of any type; other values than floats have their types.
+  std::vector<RuntimeValue> roundedReferenceValues(std::span<const RuntimeValue> inputs,
+                                                   uint64_t seed, double scale = 1);
+  /// What the steps of the compiled program compute, next to what the reference has for the same
+  /// values: see KernelTrace.h. With a `package`, what its code computes, where its program is the
+  /// one that this model has for its processor.
+  KernelTrace traceKernels(std::span<const Tensor> inputs, const RoundedRuns &runs,
+                           const Model *package = nullptr);
 
   /// The IR after a phase, for programs whose symbolic sizes have these values (nullopt: open).
   /// Throws Error where there is no such phase.

@@ -256,7 +256,8 @@ std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
 }
 
 std::vector<std::pair<std::string, double>>
-runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName, StringRef last) {
+runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName, StringRef last,
+          const std::function<void(const Phase &, PassManager &)> &prepare) {
   std::vector<std::pair<std::string, double>> milliseconds;
   ConstantPool &constants = ConstantPool::of(program.getContext());
   size_t before = constants.mark();
@@ -268,6 +269,8 @@ runPhases(ArrayRef<Phase> phases, ModuleOp program, const std::string &modelName
       phase.before(program);
     PassManager manager(program.getContext(), ModuleOp::getOperationName());
     phase.build(manager, program);
+    if (prepare)
+      prepare(phase, manager);
     runPasses(manager, program, modelName, "phase '" + phase.name.str() + "'");
     requireChoices(program);
     if (phase.after)

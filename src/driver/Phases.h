@@ -46,9 +46,10 @@ std::vector<Phase> gradientPhases(const GradientPasses &passes, bool split);
 
 /// Runs phases up to and including `last`, or all where it is empty. Throws Error where an operator
 /// cannot be compiled, InternalError where a pass fails; returns the milliseconds of each.
-std::vector<std::pair<std::string, double>> runPhases(llvm::ArrayRef<Phase> phases,
-                                                      mlir::ModuleOp program,
-                                                      const std::string &modelName,
-                                                      llvm::StringRef last = "");
+/// `prepare` is given the manager of each phase before it runs; it may be null.
+std::vector<std::pair<std::string, double>>
+runPhases(llvm::ArrayRef<Phase> phases, mlir::ModuleOp program, const std::string &modelName,
+          llvm::StringRef last = "",
+          const std::function<void(const Phase &, mlir::PassManager &)> &prepare = {});
 
 } // namespace headrace

@@ -7,6 +7,7 @@
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 #include "target/Placement.h"
+#include "transform/kernels/ValueNumbers.h"
 
 #include <map>
 #include <set>
@@ -53,7 +54,9 @@ std::string homeOf(func::FuncOp function) {
 
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(func::FuncOp function) : function(function), home(homeOf(function)) {}
+  /// Data of constants may be gone once a program was built.
+  explicit ProgramBuilder(func::FuncOp function, bool hasConstants = true)
+      : function(function), home(homeOf(function)), hasConstants(hasConstants) {}
 
   Program build() {
     program.name = function.getName().str();
@@ -91,6 +94,8 @@ public:
           });
     return std::move(program);
   }
+
+  std::vector<NumberedBuffer> numbered;
 
 private:
   int addBuffer(Type type, BufferInfo::Kind kind, int index, const std::string &engine) {
@@ -147,7 +152,7 @@ private:
       return;
     buffers[constant] = addBuffer(constant.getType(), BufferInfo::Kind::Constant,
                                   static_cast<int>(program.constants.size()), home);
-    program.constants.push_back(constantTensor(constant.getValue()));
+    program.constants.push_back(hasConstants ? constantTensor(constant.getValue()) : Tensor());
   }
 
   Step makeStep(Operation *op, StringRef name, ArrayAttr operators, AffineMap cost) {
@@ -162,11 +167,13 @@ private:
     int now = static_cast<int>(program.steps.size());
     for (int buffer : step.operands)
       program.buffers[buffer].lastStep = now;
-    for (Value result : op->getResults()) {
+    for (OpResult result : op->getResults()) {
       int buffer = addBuffer(result.getType(), BufferInfo::Kind::Temporary, 0, step.engine);
       buffers[result] = buffer;
       names[buffer] = step.name;
       step.operands.push_back(buffer);
+      if (std::optional<int64_t> number = valueNumber(result))
+        numbered.push_back({buffer, *number, program.steps.size(), specOf(result.getType(), "")});
     }
     return step;
   }
@@ -219,6 +226,7 @@ private:
 
   func::FuncOp function;
   const std::string home;
+  const bool hasConstants;
   Program program;
   llvm::DenseMap<Value, int> buffers;
   std::map<int, std::string> names; // of what buffers hold, for transfers
@@ -282,5 +290,11 @@ std::vector<Symbol> symbolGuards(func::FuncOp function, int64_t least) {
 }
 
 Program buildProgram(func::FuncOp function) { return ProgramBuilder(function).build(); }
+
+std::vector<NumberedBuffer> numberedBuffers(func::FuncOp function) {
+  ProgramBuilder builder(function, /*hasConstants=*/false);
+  (void)builder.build();
+  return std::move(builder.numbered);
+}
 
 } // namespace headrace

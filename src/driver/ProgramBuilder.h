@@ -22,4 +22,15 @@ std::vector<Symbol> symbolGuards(mlir::func::FuncOp function, int64_t least);
 /// copied, once, by a step of its own.
 Program buildProgram(mlir::func::FuncOp function);
 
+/// A buffer of the program that holds a value of level 1 once its step has run.
+struct NumberedBuffer {
+  int buffer = 0;
+  int64_t number = 0; // of the value (transform/kernels/ValueNumbers.h)
+  size_t step = 0;
+  /// As the buffer has it; without a name.
+  TensorSpec spec;
+};
+/// Those of `buildProgram`, in the order of steps; nothing where values have no numbers.
+std::vector<NumberedBuffer> numberedBuffers(mlir::func::FuncOp function);
+
 } // namespace headrace

@@ -77,6 +77,11 @@ public:
     return prepared;
   }
 
+  std::shared_ptr<const Executable>
+  changed(const std::function<Program(const Program &)> &change) const {
+    return std::make_shared<const Executable>(change(program), code->codeFor(program, source));
+  }
+
   const Sizes sizes;
   const Program program;
   const ProgramNotes notes;
@@ -100,6 +105,12 @@ std::vector<int64_t> PackageProgram::bind(std::span<const Tensor> inputs) const 
 
 std::shared_ptr<const Executable> PackageProgram::find(std::span<const Tensor> inputs) const {
   return versionFor(bind(inputs)).executable();
+}
+
+std::shared_ptr<const Executable>
+PackageProgram::findChanged(std::span<const Tensor> inputs,
+                            const std::function<Program(const Program &)> &change) const {
+  return versionFor(bind(inputs)).changed(change);
 }
 
 const PackageProgram::Version &PackageProgram::versionFor(std::span<const int64_t> symbols) const {

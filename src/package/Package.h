@@ -7,6 +7,7 @@
 #include "runtime/program/Executable.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -26,6 +27,11 @@ public:
   /// The version that serves inputs of these sizes. Throws Error where they do not fit the program,
   /// or the package has no version for them.
   std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;
+  /// Like `find`, but the program is as `change` makes it, with the same steps; another buffer may
+  /// be an output, for example.
+  std::shared_ptr<const Executable>
+  findChanged(std::span<const Tensor> inputs,
+              const std::function<Program(const Program &)> &change) const;
 
   /// The report of the version that serves these sizes; open ones are taken to be 2 or more.
   Explanation explain(const Sizes &sizes) const;

@@ -89,6 +89,7 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   HostContext context;
   context.print = impl->options.print;
   context.isTrial = impl->options.isTrial;
+  context.takeWritten = impl->options.takeWritten;
   context.folder = impl->options.folder / version.program.folder;
   Environment variables(inputs.begin(), inputs.end());
   version.interpreter.run(version.program, variables, context);

@@ -22,6 +22,8 @@ struct ScriptOptions {
   std::filesystem::path folder;
   /// A run to learn from: write(...) does nothing.
   bool isTrial = false;
+  /// Takes what write(...) would put into a file, instead of it; may be empty.
+  std::function<void(const std::filesystem::path &, const Value &)> takeWritten = {};
 };
 
 /// HEADRACE_SCRIPT_PATH, split at colons.

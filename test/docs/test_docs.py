@@ -194,6 +194,30 @@ def test_python_of_the_page_on_expressions_runs(capsys) -> None:
     assert "Y[i + 1] reads positions 1 to n" in capsys.readouterr().out
 
 
+def test_commands_of_the_page_on_verification_run(tmp_path: Path) -> None:
+    command = os.environ.get("HEADRACE_BIN")
+    if not command:
+        pytest.skip("HEADRACE_BIN is not set")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = (ROOT / "docs/verify.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.S)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) == 6
+    for line in lines:
+        name, *words = line.split()
+        assert name == "headrace"
+        done = subprocess.run([command, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), (line, done)
+
+
+def test_python_of_the_page_on_verification_runs(monkeypatch, capsys) -> None:
+    pytest.importorskip("headrace")
+    monkeypatch.chdir(ROOT)
+    (code,) = python_of("docs/verify.md")
+    exec(code, {})
+    assert "agrees with the reference" in capsys.readouterr().out
+
+
 def test_python_of_the_page_on_recipes_runs(capsys) -> None:
     pytest.importorskip("headrace")
     names: dict[str, object] = {}

@@ -220,6 +220,8 @@ def check(program: Program, rewrites: bool = True) -> Verdict:
     comparison = Comparison(program, reference)
     if wrong := comparison.difference(compiled, reference):
         return Verdict("wrong", f"compiled against reference: {wrong}")
+    if isinstance(engine, Package) and (wrong := engine.violation(program.feeds)):
+        return Verdict("wrong", f"beyond the numeric policy: {wrong}")
     if rewrites and (wrong := difference_when_rewritten(comparison, compiled)):
         return Verdict("wrong", wrong)
     answer = by_runtime(program)

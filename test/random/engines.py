@@ -47,6 +47,13 @@ class Package:
         listed = results if isinstance(results, tuple) else (results,)
         return {spec.name: value for spec, value in zip(self.model.outputs, listed)}
 
+    def violation(self, feeds: Arrays) -> str:
+        """What is beyond the numeric policy, kernels included; "" if nothing is."""
+        import headrace
+
+        report = headrace.verify(self.model, feeds)
+        return "" if report.holds else str(report)
+
 
 class Command:
     """`program` is a built command. What its sanitizers find are lines on its standard error."""

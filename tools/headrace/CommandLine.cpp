@@ -114,6 +114,7 @@ void addCommands(CLI::App &app, Action &action) {
   addRunCommand(app, action);
   addCompileCommand(app, action);
   addBenchCommand(app, action);
+  addVerifyCommand(app, action);
   addExplainCommand(app, action);
   addExploreCommand(app, action);
   addMachineCommand(app, action);

@@ -83,8 +83,19 @@ static Tensor owned(Tensor tensor) {
   return copy;
 }
 
+/// What an observer knows of an operation that cannot be evaluated.
+static void setKnownResults(Operation &op, LiveValues &values, EvaluationObserver *observer) {
+  for (OpResult result : op.getResults()) {
+    Tensor known = observer ? observer->knownResult(result) : Tensor();
+    if (!known)
+      throw InternalError("the reference has no operator " + op.getName().getStringRef().str());
+    values.set(result, std::move(known));
+  }
+}
+
 std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inputs,
-                                     ArrayRef<int64_t> symbols, bool keepDouble) {
+                                     ArrayRef<int64_t> symbols, bool keepDouble,
+                                     EvaluationObserver *observer) {
   checkInputs(function, inputs, symbols);
   LiveValues values(symbols);
   auto elementType = [](Value value) {
@@ -98,13 +109,19 @@ std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inp
     pollInterruption();
     if (isa<hr::ConstantOp>(op))
       continue;
-    auto interface = dyn_cast<hr::OperatorInterface>(op);
-    if (!interface)
-      throw InternalError("the reference has no operator " + op.getName().getStringRef().str());
     SmallVector<Tensor> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.use(operand));
-    values.set(op.getResult(0), interface.evaluate(operands, symbols));
+    auto interface = dyn_cast<hr::OperatorInterface>(op);
+    if (!interface) {
+      setKnownResults(op, values, observer);
+      continue;
+    }
+    if (observer)
+      observer->changeOperands(op, operands);
+    Tensor result = interface.evaluate(operands, symbols);
+    values.set(op.getResult(0),
+               observer ? observer->changedResult(op, std::move(result)) : std::move(result));
   }
 
   std::vector<Tensor> results;

@@ -7,11 +7,25 @@
 
 namespace headrace {
 
+/// Follows an evaluation and may change its values, which are in wide types (Reference.h).
+class EvaluationObserver {
+public:
+  virtual ~EvaluationObserver() = default;
+  /// Called before an operator is evaluated, with its operands.
+  virtual void changeOperands(mlir::Operation &, llvm::MutableArrayRef<Tensor>) {}
+  /// Called after an operator is evaluated; returns the result that the program goes on with.
+  virtual Tensor changedResult(mlir::Operation &, Tensor result) { return result; }
+  /// The result of an operation that is not an operator of level 1, such as a library call; no
+  /// tensor if it is not known.
+  virtual Tensor knownResult(mlir::OpResult) { return {}; }
+};
+
 /// Evaluates the function operator by operator in double precision. `inputs` are in the function's
 /// declared types, and so are the results; with `keepDouble`, floating-point results stay in
-/// DType::F64. `symbols` are the values of the program's symbolic sizes. Throws Error when the
-/// inputs do not fit the function.
+/// DType::F64. `symbols` are the values of the program's symbolic sizes. `observer` may be null.
+/// Throws Error when the inputs do not fit the function.
 std::vector<Tensor> evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
-                                     llvm::ArrayRef<int64_t> symbols, bool keepDouble = false);
+                                     llvm::ArrayRef<int64_t> symbols, bool keepDouble = false,
+                                     EvaluationObserver *observer = nullptr);
 
 } // namespace headrace

@@ -162,12 +162,24 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   frame.finish(index);
 }
 
+/// In the declared types, as the nodes between programs take them.
+static std::vector<Tensor> roundedResults(Model &model, std::span<const Tensor> inputs,
+                                          Rounding rounding) {
+  std::vector<Tensor> results = model.roundedReference(inputs, rounding.seed, rounding.scale);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].dtype() == DType::F64)
+      results[i] = results[i].converted(model.outputs()[i].dtype);
+  return results;
+}
+
 void GraphPlan::runStage(Frame &frame, Call &call) {
   std::shared_ptr<const Stage> stage = stageFor(frame);
   if (!stage)
     return;
   std::vector<Tensor> tensors = frame.inputsOf(*stage);
   std::vector<Tensor> results = call.how == Evaluation::Reference ? stage->model->reference(tensors)
+                                : call.how == Evaluation::Rounded
+                                    ? roundedResults(*stage->model, tensors, call.rounding)
                                 : call.profile ? call.profile->timed(stage, tensors)
                                                : stage->model->run(tensors);
   for (size_t i = 0; i < results.size(); ++i)

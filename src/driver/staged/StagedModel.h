@@ -15,8 +15,15 @@ struct StagedModel {
   Settings settings;
 };
 
-/// How the programs of stages are run: compiled, or operator by operator in double precision.
-enum class Evaluation { Compiled, Reference };
+/// How the programs of stages are run: compiled, or operator by operator in double precision, or
+/// so with the rounding of their types.
+enum class Evaluation { Compiled, Reference, Rounded };
+
+/// As Model::roundedReference takes it.
+struct Rounding {
+  uint64_t seed = 0;
+  double scale = 1;
+};
 
 class StageProfile;
 
@@ -27,6 +34,7 @@ struct Call {
   int64_t iterationsLeft;
   /// Who wants to know what its steps take; null: nobody.
   StageProfile *profile = nullptr;
+  Rounding rounding = {};
 };
 
 } // namespace headrace::staged

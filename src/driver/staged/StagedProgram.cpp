@@ -242,8 +242,8 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
 }
 
 std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                             const std::vector<bool> &wanted) {
-  return run(inputs, Call{how, mostIterations(model.settings)}, wanted);
+                                             const std::vector<bool> &wanted, Rounding rounding) {
+  return run(inputs, Call{how, mostIterations(model.settings), nullptr, rounding}, wanted);
 }
 
 std::vector<RuntimeValue> StagedProgram::runProfiled(std::span<const RuntimeValue> inputs,

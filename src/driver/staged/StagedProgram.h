@@ -29,7 +29,7 @@ public:
 
   /// Throws Error where inputs are not what is declared. `wanted` as Model::runValues.
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                const std::vector<bool> &wanted = {});
+                                const std::vector<bool> &wanted = {}, Rounding rounding = {});
   /// Results and steps of one run, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
                                         std::vector<StageStep> &steps);

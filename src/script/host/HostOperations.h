@@ -18,6 +18,8 @@ struct HostContext {
   int64_t nextSeed = 1;
   /// Nothing is written.
   bool isTrial = false;
+  /// Takes what write(...) would put into a file, instead of it; may be empty.
+  std::function<void(const std::filesystem::path &, const Value &)> takeWritten = {};
 };
 
 /// The value of a node whose operands have these values, those not given being empty. Operands may

@@ -14,6 +14,7 @@
 #include "transform/Passes.h"
 #include "transform/kernels/KernelBuilder.h"
 #include "transform/kernels/Partition.h"
+#include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
@@ -262,6 +263,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
+    keepLastNumbers(func);
     Machine machine = machineOfTarget(target);
     machine.sharedVectorBytes = sharedVectorBytes;
     bool launches = machine.policy.recipes == KernelPolicy::Recipes::Launches;

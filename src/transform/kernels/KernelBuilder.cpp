@@ -3,6 +3,7 @@
 #include "dialect/KernelSizes.h"
 #include "dialect/SizeAlgebra.h"
 #include "transform/kernels/KernelWriter.h"
+#include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
@@ -322,19 +323,24 @@ SmallVector<Replacement> KernelWriter::build() {
   b.setInsertionPointAfter(kernel);
 
   SmallVector<Replacement> replacements;
+  SmallVector<Location> places;
   unsigned next = 0;
   for (const OpPlan &plan : plans) {
     if (!plan.stored)
       continue;
+    Operation *replaced = group.border() ? group.border().getOperation() : plan.op;
+    places.push_back(plan.accumulates ? withoutNumber(replaced->getLoc(), next)
+                                      : replaced->getLoc());
     Value out = kernel.getResult(next++);
     if (plan.accumulates)
       out = combined(plan, out);
-    Operation *replaced = group.border() ? group.border().getOperation() : plan.op;
     Type type = replaced->getResult(0).getType();
     if (out.getType() != type)
       out = b.create<hr::ReshapeOp>(replaced->getLoc(), type, out);
     replacements.emplace_back(replaced, out);
   }
+  if (valueNumber(group.root()->getResult(0)))
+    kernel->setLoc(locationOfResults(places));
   return replacements;
 }
 

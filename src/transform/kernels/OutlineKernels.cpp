@@ -20,6 +20,7 @@
 #include "transform/kernels/KernelForm.h"
 #include "transform/kernels/KernelFunction.h"
 #include "transform/kernels/KernelSymbol.h"
+#include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -73,6 +74,7 @@ hr::KernelOp withoutEqualResults(OpBuilder &b, hr::KernelOp kernel) {
   SmallVector<unsigned> place; // of each result among those that stay
   SmallVector<Value> yielded;
   SmallVector<Type> types;
+  SmallVector<Location> places;
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     auto *known = llvm::find_if(yielded, [&](Value other) { return areEqual(other, value); });
     place.push_back(known - yielded.begin());
@@ -80,11 +82,12 @@ hr::KernelOp withoutEqualResults(OpBuilder &b, hr::KernelOp kernel) {
       continue;
     yielded.push_back(value);
     types.push_back(kernel->getResult(i).getType());
+    places.push_back(locationOf(kernel->getResult(i)));
   }
   if (yielded.size() == place.size())
     return kernel;
   b.setInsertionPoint(kernel);
-  OperationState state(kernel.getLoc(), kernel->getName(), kernel->getOperands(), types,
+  OperationState state(locationOfResults(places), kernel->getName(), kernel->getOperands(), types,
                        kernel->getAttrs());
   state.addRegion()->takeBody(kernel.getBody());
   auto fewer = cast<hr::KernelOp>(b.create(state));

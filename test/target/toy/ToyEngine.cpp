@@ -6,6 +6,7 @@
 
 #include "Toy.h"
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -37,6 +38,14 @@ constexpr Function functions[] = {
      [](float a, float b) { return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b); }},
     {"negf", [](float a, float) { return -a; }},
 };
+
+/// For tests of whoever looks for wrong results: HEADRACE_TOY_WRONG=mulf makes the toy compute that
+/// function wrong.
+bool isWrong(const std::string &name) {
+  const char *chosen = std::getenv("HEADRACE_TOY_WRONG");
+  return chosen && name == chosen;
+}
+float wrong(float a, float b) { return a - 2 * b + 0.5f; }
 
 /// One kernel on these tensors.
 class Interpreter {
@@ -91,7 +100,7 @@ private:
     elements.push_back(walked(given.write, loops));
     computed.clear();
     for (const Loop::Instruction &instruction : given.body)
-      computed.push_back(functionOf(instruction.name));
+      computed.push_back(isWrong(instruction.name) ? wrong : functionOf(instruction.name));
   }
 
   void nest(size_t depth) {

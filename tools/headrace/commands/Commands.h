@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 void addRunCommand(CLI::App &app, Action &action);
 void addCompileCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
+void addVerifyCommand(CLI::App &app, Action &action);
 void addExplainCommand(CLI::App &app, Action &action);
 void addExploreCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);

@@ -15,7 +15,8 @@ namespace headrace::cli {
 
 void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
-      .add_option("MODEL", options.path, "An ONNX file or a package; run also takes scripts (.dml)")
+      .add_option("MODEL", options.path,
+                  "An ONNX file or a package; run and verify also take scripts\n(.dml)")
       ->type_name("");
   command
       .add_option("--program", options.settings.program,
@@ -100,7 +101,7 @@ std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *pac
     throw UsageError("expected a model: the path of an ONNX file or a package");
   if (isScript(options.path))
     throw UsageError(options.path + ": expected an ONNX file or a package, got a script; headrace "
-                                    "run and headrace explore take scripts");
+                                    "run, explore and verify take scripts");
   useThreads(options);
   Settings settings = options.settings;
   if (!options.recipe.empty())

@@ -4,66 +4,12 @@
 
 #include "report/Text.h"
 #include "tensors/InputText.h"
+#include "verify/RandomValues.h"
 #include <fmt/format.h>
 
 namespace headrace::cli {
 
 namespace {
-
-// SplitMix64: the same numbers on every machine, unlike the standard library's distributions.
-class RandomNumbers {
-public:
-  explicit RandomNumbers(uint64_t seed) : state(seed) {}
-  uint64_t bits(unsigned count) {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (z ^ (z >> 31)) >> (64 - count);
-  }
-
-private:
-  uint64_t state;
-};
-
-// Bits of a number in [-1, 1) that the type holds exactly, so that none is rounded up to 1.
-unsigned randomBits(DType type) {
-  switch (type) {
-  case DType::F8E5M2:
-  case DType::F8E5M2FNUZ:
-    return 3;
-  case DType::F8E4M3FN:
-  case DType::F8E4M3FNUZ:
-    return 4;
-  case DType::F4E2M1:
-    return 2;
-  case DType::BF16:
-    return 8;
-  case DType::F16:
-    return 11;
-  case DType::F32:
-    return 24;
-  case DType::F64:
-    return 53;
-  default:
-    return 0;
-  }
-}
-
-// Integers are 0 or 1: valid as masks, types of tokens and indices of any table.
-Tensor randomTensor(DType type, const Shape &shape, RandomNumbers &numbers) {
-  unsigned bits = randomBits(type);
-  if (bits == 0) {
-    Tensor small = Tensor::allocate(DType::U8, shape);
-    for (int64_t i = 0; i < small.elements(); ++i)
-      small.as<uint8_t>()[i] = static_cast<uint8_t>(numbers.bits(1));
-    return small.converted(type);
-  }
-  Tensor wide = Tensor::allocate(DType::F64, shape);
-  double step = 1.0 / static_cast<double>(uint64_t{1} << (bits - 1));
-  for (int64_t i = 0; i < wide.elements(); ++i)
-    wide.as<double>()[i] = static_cast<double>(numbers.bits(bits)) * step - 1.0;
-  return wide.converted(type);
-}
 
 class InputGatherer {
 public:
@@ -179,7 +125,7 @@ private:
   }
 
   void fillOthers(uint64_t seed) {
-    RandomNumbers numbers(seed);
+    verify::RandomNumbers numbers(seed);
     std::vector<int64_t> values;
     for (const std::optional<int64_t> &size : sizes)
       values.push_back(size.value_or(1));
@@ -189,7 +135,7 @@ private:
       Shape shape;
       for (const DimExpr &dim : model.inputs()[i].dims)
         shape.push_back(dim.evaluate(values));
-      tensors[i] = randomTensor(model.inputs()[i].dtype, shape, numbers);
+      tensors[i] = verify::randomTensor(model.inputs()[i].dtype, shape, numbers);
     }
   }
 

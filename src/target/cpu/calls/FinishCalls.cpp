@@ -223,7 +223,7 @@ private:
     std::string routine =
         (matched.other ? "int8.added_" : "int8.finished_") + product.routine.str();
     auto finished = b.create<hr::LibraryOp>(
-        product.op->getLoc(), result.getType(), inputs, b.getStringAttr(routine),
+        last->getLoc(), result.getType(), inputs, b.getStringAttr(routine),
         AffineMapAttr::get(symbolMap(product.parameters, b.getContext())),
         b.getStringAttr(product.name), b.getArrayAttr(product.operators), AffineMapAttr::get(cost));
     result.replaceAllUsesWith(finished.getResult());

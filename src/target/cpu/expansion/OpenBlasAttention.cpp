@@ -101,7 +101,6 @@ public:
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
     auto op = cast<hr::AttentionOp>(operation);
     MLIRContext *context = op.getContext();
-    Location loc = op.getLoc();
     rewriter.setInsertionPoint(op);
     View query = viewOf(op.getQuery()), key = viewOf(op.getKey()), value = viewOf(op.getValue());
     SmallVector<Value> operands{query.source, key.source, value.source};
@@ -128,7 +127,7 @@ public:
     std::string name = operatorName(op);
     rewriter.setInsertionPoint(replaced);
     Value result = rewriter.create<hr::LibraryOp>(
-        loc, type, operands,
+        replaced->getLoc(), type, operands,
         rewriter.getStringAttr(op.getBias() ? "openblas.biased_attention" : "openblas.attention"),
         AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
         rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
