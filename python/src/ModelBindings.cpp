@@ -349,7 +349,6 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro("metadata", &Model::metadata)
       .def_prop_ro("notes", &notesToPython)
       .def_prop_ro("declared", &declaredToPython)
-      .def_prop_ro("defaults", &Model::defaults)
       .def_prop_ro("symbols", &Model::symbols)
       .def_prop_ro("compiled_versions", &Model::compiledVersions)
       .def_prop_ro("on_device",

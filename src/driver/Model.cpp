@@ -43,7 +43,6 @@ std::shared_ptr<Model> Model::of(ModelFile file, const Settings &settings) {
   model->impl->metadata = std::move(file.metadata);
   model->impl->declared = std::move(file.declared);
   model->impl->notes = std::move(file.notes);
-  model->impl->defaults = std::move(file.defaults);
   return model;
 }
 
@@ -102,7 +101,6 @@ const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 const std::map<std::string, std::string> &Model::metadata() const { return impl->metadata; }
 const onnx::FileNotes &Model::notes() const { return impl->notes; }
 const DeclaredValues &Model::declared() const { return impl->declared; }
-const std::vector<std::string> &Model::defaults() const { return impl->defaults; }
 
 bool Model::isStaged() const { return impl->staged != nullptr; }
 

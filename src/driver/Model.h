@@ -118,9 +118,6 @@ public:
   /// What else the file says about the model; a package says nothing.
   const onnx::FileNotes &notes() const;
   const DeclaredValues &declared() const;
-  /// Names of inputs of a model's file that have defaults, and are not among `inputs` unless
-  /// Settings::givenInputs lists them.
-  const std::vector<std::string> &defaults() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
   /// The same inputs and outputs, whatever they are.

@@ -29,7 +29,6 @@ struct Model::Impl {
   onnx::FileNotes notes;
   DeclaredValues declared;
   int threads = 0; // of calls; 0: as many as the process has
-  std::vector<std::string> defaults; // inputs of the file that are constants of the program
 
   PlanCache plans;
   /// One compilation at a time in a context, which the models of gradients share.

@@ -4,7 +4,6 @@
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
 #include "frontend/onnx/import/Importer.h"
-#include "frontend/onnx/read/FileNotes.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Text.h"
@@ -25,39 +24,23 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
   }
 }
 
-static std::vector<std::string> defaultsOf(const onnx::Graph &graph) {
-  std::vector<std::string> names;
-  for (const onnx::ValueInfo &input : graph.inputs)
-    if (std::ranges::find(graph.initializers, input.name, &onnx::Initializer::name) !=
-        graph.initializers.end())
-      names.push_back(input.name);
-  return names;
-}
-
-static ModelFile programWithDefaults(onnx::Model file, const std::string &name,
-                                     const Settings &settings, Prefer prefer) {
-  dropDefaults(file.graph, settings.givenInputs);
-  std::vector<std::string> defaults = defaultsOf(file.graph);
-  ModelFile result = programOf(std::move(file), name, settings, prefer);
-  result.defaults = std::move(defaults);
-  return result;
-}
-
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
   checkSettings(settings);
-  ModelFile file =
-      programWithDefaults(onnx::readModel(path), path.filename().string(), settings, prefer);
-  file.notes = onnx::readNotes(path);
-  return file;
+  onnx::Model file = onnx::readModel(path);
+  dropDefaults(file.graph, settings.givenInputs);
+  ModelFile result = programOf(std::move(file), path.filename().string(), settings, prefer);
+  result.notes = onnx::readNotes(path);
+  return result;
 }
 
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings) {
   checkSettings(settings);
-  ModelFile file = programWithDefaults(onnx::readModel(bytes, nullptr, {}, name), name, settings,
-                                       Prefer::Speed);
-  file.notes = onnx::readNotes(bytes);
-  return file;
+  onnx::Model file = onnx::readModel(bytes, nullptr, {}, name);
+  dropDefaults(file.graph, settings.givenInputs);
+  ModelFile result = programOf(std::move(file), name, settings, Prefer::Speed);
+  result.notes = onnx::readNotes(bytes);
+  return result;
 }
 
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
@@ -70,14 +53,16 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
       (prefer == Prefer::Speed && staged::StagedProgram::isCheaperFor(*read, settings.target));
   if (!isInStages)
     try {
-      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}, {}};
+      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
           std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
-          std::move(metadata), std::move(declared), {}, {}};
+          std::move(metadata),
+          std::move(declared),
+          {}};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {

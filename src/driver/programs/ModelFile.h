@@ -18,8 +18,6 @@ struct ModelFile {
   std::map<std::string, std::string> metadata;
   DeclaredValues declared;
   onnx::FileNotes notes;
-  /// Names of inputs that are constants unless they are given (Settings::givenInputs).
-  std::vector<std::string> defaults;
 };
 
 /// Where a model can be one program, but is faster in stages.
