@@ -35,6 +35,8 @@ private:
               std::span<const int64_t> symbols, Environment &variables, HostContext &context);
   void runSegment(BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                   std::vector<Value> &values);
+  void runOnHost(const BlockPlan &plan, const Segment &segment, std::span<const int64_t> symbols,
+                 std::vector<Value> &values, HostContext &context);
   void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                std::vector<Value> &values, HostContext &context);
   void dropOldPlans();
