@@ -262,6 +262,17 @@ def test_a_function_that_the_machine_lacks_is_named(tmp_path):
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_maxima_that_the_machine_lacks_are_left_over_alone(tmp_path):
+    file = machine(tmp_path, 64, 64, vectors=[name for name in VECTORS if name != "VVMax"])
+    mapped = report(network("lenet", tmp_path), file)
+    inside = [text for piece in mapped["pieces"] for text in piece["left_over"]]
+    assert all("max" in text.split(" of ")[0] for text in inside), inside
+    outside = [left["reason"] for left in mapped["left_over"]]
+    assert all("has no operator for" in reason and "max" in reason for reason in outside), outside
+    assert len(inside) + len(outside) == 2
+    assert all(0 <= piece["cost"] < 1e6 for piece in mapped["pieces"])
+
+
 def test_what_has_no_form_as_a_term_bounds_the_pieces(tmp_path):
     model, file = interrupted(tmp_path), machine(tmp_path, 16, 16)
     mapped = report(model, file)

@@ -159,6 +159,7 @@ def test_intervals_and_buffers_of_streams_are_told() -> None:
     assert buffers["1", "5"] == 3 and buffers["1", "2"] == 1
     assert all(edge["interval"] == "1" for edge in outcome["edges"] if edge["streams"])
     assert outcome["critical_path"] <= outcome["makespan"] and outcome["depth"] > 0
+    assert outcome["least_off_chip"] <= outcome["off_chip"] <= outcome["off_chip_without_streams"]
 
 
 @pytest.mark.parametrize("convention", ["tight", "slide"])
@@ -190,14 +191,27 @@ def test_kernels_are_fewer_tasks_than_operators() -> None:
 
 
 def test_blocks_of_scripts_are_explored_at_the_sizes_of_a_run(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.ones((50, 4)))
-    np.save(tmp_path / "y.npy", np.ones((50, 1)))
+    draw = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", draw.standard_normal((50, 4)))
+    np.save(tmp_path / "y.npy", draw.standard_normal((50, 1)))
     script = ROOT / "examples" / "scripts" / "regression.dml"
     inputs = ["--input", f"X=@{tmp_path / 'x.npy'}", "--input", f"y=@{tmp_path / 'y.npy'}"]
     tables = report(script, "--pes", "4", *inputs)
     assert any("%*%" in table["name"] for table in tables)
-    for outcome in tables[-1]["outcomes"]:
-        assert outcome["deadlock"] == "" and points(outcome) > 0
+    for table in tables[:-1]:
+        for outcome in table["outcomes"]:
+            assert outcome["deadlock"] == "" and points(outcome) > 0
+    # Its parts add up, each as often as it runs: before the loop, its condition, its four iterations.
+    whole = tables[-1]
+    assert whole["name"] == "regression.dml" and whole["outcomes"] == []
+    (sequence,) = whole["sequences"]
+    total = sequence["total"]
+    assert {part["runs"] for part in sequence["parts"]} == {1, 5, 4}
+    for amount in ("cycles", "off_chip", "lower_bound"):
+        assert total[amount] == sum(part[amount] for part in sequence["parts"]) > 0
+    assert total["lower_bound"] <= total["cycles"]
+    text = explore(script, "--pes", "4", "--no-simulation", *inputs).stdout
+    assert "rivals" not in text and f"{total['cycles']} cycles, one part after the other" in text
     volumes = {task["input"] for table in tables for o in table["outcomes"] for task in o["tasks"]}
     assert 200 in volumes  # X
 
@@ -214,11 +228,14 @@ def test_an_error_in_a_script_shows_its_place(tmp_path: Path) -> None:
 def test_a_machine_with_little_memory_or_bandwidth_is_told_what_to_take() -> None:
     words = [EXAMPLES / "convolution.json", "--pes", "16", "--no-simulation"]
     lines = explore(*words).stdout.splitlines()
-    assert lines[-1] == "fastest at 16 processing elements: direct; 17287 cycles"
+    assert lines[-2:] == [
+        "faster without streams: mv at 16",
+        "fastest at 16 processing elements: direct; 17287 cycles; at least 11016 by its work",
+    ]
     lines = explore(*words, "--bandwidth", "4", "--memory", "3").stdout.splitlines()
     assert lines[-1] == (
         "fastest at 16 processing elements, 4 elements off-chip in a cycle, 3 elements in buffers: "
-        "mv; 29713 cycles, bound by off-chip memory"
+        "mv; 29713 cycles, bound by off-chip memory; at least 27988 by its off-chip memory"
     )
 
 

@@ -36,6 +36,12 @@ def test_tables_show_memory_arithmetic_and_calls() -> None:
         assert word in done.stdout
 
 
+def test_what_cannot_be_measured_here_is_not_offered() -> None:
+    done = headrace("machine", "--target", "cuda")
+    assert done.returncode == 0 and "derived from its description" in done.stdout
+    assert "--calibrate" not in done.stdout
+
+
 def test_json_has_every_rate() -> None:
     rates = json.loads(headrace("machine", "--target", "cpu:x86-64-v3", "--json").stdout)
     assert rates["machine"] == "x86-64-v3"

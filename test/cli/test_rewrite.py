@@ -67,6 +67,38 @@ def test_a_layer_maps_to_the_operators_of_a_machine(tmp_path):
     assert report["cost"] - 0.256 <= report["least_cost"] <= report["cost"]
 
 
+def test_rules_are_tested_before_they_are_used(tmp_path):
+    term = written(tmp_path / "fc1.term", FC1)
+    machine = EXAMPLES / "vector-64.json"
+    wrong = "level algorithm\nrule no-relu map[relu](?x) => ?x\n"
+    rules = written(tmp_path / "wrong.rules", wrong)
+    done = rewrite(term, "--accelerator", machine, "--rules", rules)
+    assert done.returncode == 1 and not done.stdout
+    assert f"{rules}:2:6: rule 'no-relu': at [" in done.stderr
+    assert "1 of 1 rules failed; --trust-rules takes them all the same" in done.stderr
+    trusted = rewrite(term, "--accelerator", machine, "--rules", rules, "--trust-rules", "--json")
+    assert trusted.returncode == 0, trusted.stderr
+    assert "VVRelu[64]" not in json.loads(trusted.stdout)["operations"]
+    right = written(tmp_path / "right.rules", wrong.replace("=> ?x", "=> map[relu](map[relu](?x))"))
+    assert rewrite(term, "--accelerator", machine, "--rules", right).returncode == 0
+
+
+def test_an_operator_that_the_machine_lacks_is_left_over_alone(tmp_path):
+    machine = json.loads((EXAMPLES / "vector-64.json").read_text())
+    machine["operators"] = [op for op in machine["operators"] if op["name"] != "VVMax"]
+    file = written(tmp_path / "no-max.json", json.dumps(machine))
+    layers = "map[relu](maxpool[2, 2](map[relu](conv[1, 1](tensor[x, 1, 12, 12], tensor[w, 6, 1, 5, 5]))))"
+    term = written(tmp_path / "layers.term", layers)
+    done = rewrite(term, "--accelerator", file, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (left,) = report["left_over"]
+    assert left.startswith(("maxpool[2, 2] of ", "reduce[max, 2] of "))
+    assert 0 < report["least_cost"] <= report["cost"] < 1e6
+    text = rewrite(term, "--accelerator", file).stdout
+    assert f"{report['cost']:.2f} without what is left over, extraction" in text
+
+
 def test_usage_is_explained():
     assert rewrite().returncode == 2
     assert rewrite("nowhere.term", "--accelerator", EXAMPLES / "vector-64.json").returncode == 1

@@ -5,7 +5,7 @@
 #include "frontend/script/SegmentImporter.h"
 
 #include "script/ScriptSession.h"
-#include <set>
+#include <map>
 
 namespace headrace::script {
 
@@ -15,11 +15,11 @@ namespace {
 class BlockRecorder : public SegmentSource {
 public:
   std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
-    if (!known.insert(segmentKey(dag, segment)).second)
+    if (!known.try_emplace(segmentKey(dag, segment), blocks.size()).second)
       return nullptr;
     std::string name = segmentName(dag, segment);
     LevelOneProgram program{name, context, importSegment(dag, segment, *context, name)};
-    ScriptBlock block{std::make_shared<Model>(std::move(program), settings), {}};
+    ScriptBlock block{std::make_shared<Model>(std::move(program), settings), {}, 0};
     // Symbols are called after their numbers in the graph: "s3".
     for (const std::string &symbol : block.model->symbols()) {
       size_t number = 0;
@@ -32,12 +32,16 @@ public:
     return nullptr;
   }
 
+  void noteHostRun(const Dag &dag, const Segment &segment) override {
+    ++blocks[known.at(segmentKey(dag, segment))].runs;
+  }
+
   std::vector<ScriptBlock> blocks;
 
 private:
   Settings settings;
   std::shared_ptr<mlir::MLIRContext> context = contextFor(findTarget(settings.target));
-  std::set<std::string> known;
+  std::map<std::string, size_t> known; // the numbers of blocks
 };
 
 } // namespace

@@ -20,6 +20,7 @@ struct RunInputs {
 struct ScriptBlock {
   std::shared_ptr<Model> model;
   std::vector<std::optional<int64_t>> sizes; ///< of the model's symbols in that run
+  int64_t runs = 0;                          ///< how often that run came by
 };
 
 /// Runs the script on the host; nothing is printed or written. Throws Error, also where no part of

@@ -63,13 +63,13 @@ int64_t bufferSpace(const Schedule &schedule) {
   return space;
 }
 
-int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule) {
+static int64_t offChipVolumeIf(const TaskGraph &graph, auto streams) {
   int64_t volume = 0;
   for (int number = 0; number < graph.size(); ++number) {
     const Task &task = graph.tasks()[number];
     bool writes = false;
     for (int edge : graph.edgesOutOf(number)) {
-      if (schedule.edges[edge].streams)
+      if (streams(edge))
         continue;
       // Elements in a buffer are read there by its receivers only.
       TaskKind to = graph.tasks()[graph.edges()[edge].to].kind;
@@ -81,6 +81,21 @@ int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule) {
     volume += writes && task.computes() ? task.output : 0;
   }
   return volume;
+}
+
+int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule) {
+  return offChipVolumeIf(graph, [&](int edge) { return schedule.edges[edge].streams; });
+}
+
+int64_t offChipVolumeWithoutStreams(const TaskGraph &graph) {
+  return offChipVolumeIf(graph, [](int) { return false; });
+}
+
+int64_t leastOffChipVolume(const TaskGraph &graph) {
+  return offChipVolumeIf(graph, [&](int number) {
+    const Edge &edge = graph.edges()[number];
+    return graph.tasks()[edge.from].computes() && graph.tasks()[edge.to].computes();
+  });
 }
 
 } // namespace headrace::explore

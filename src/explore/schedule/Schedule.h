@@ -52,5 +52,9 @@ int64_t bufferSpace(const Schedule &schedule);
 /// Elements that cross the memory off chip: what does not stream is written there once by whoever
 /// makes it, and read by everyone who needs it.
 int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule);
+/// If no edge streams.
+int64_t offChipVolumeWithoutStreams(const TaskGraph &graph);
+/// If every edge between tasks that compute streams: no schedule moves less.
+int64_t leastOffChipVolume(const TaskGraph &graph);
 
 } // namespace headrace::explore

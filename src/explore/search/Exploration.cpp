@@ -20,7 +20,7 @@ Outcome scheduled(std::string implementation, TaskGraph graph, int processingEle
     if (outcome.schedule.tasks.empty() || candidate.makespan < outcome.schedule.makespan)
       outcome.schedule = std::move(candidate);
   }
-  outcome.work = totalWork(graph);
+  outcome.work = outcome.comparedWork = totalWork(graph);
   outcome.offChip = offChipVolume(graph, outcome.schedule);
   outcome.buffers = bufferSpace(outcome.schedule);
   outcome.graph = std::move(graph);
@@ -30,6 +30,9 @@ Outcome scheduled(std::string implementation, TaskGraph graph, int processingEle
 void complete(Outcome &outcome, const ExploreOptions &options) {
   const TaskGraph &graph = outcome.graph;
   outcome.baseline = scheduleWithoutStreams(graph, outcome.processingElements()).makespan;
+  outcome.baselineOffChip = offChipVolumeWithoutStreams(graph);
+  outcome.leastOffChip = leastOffChipVolume(graph);
+  outcome.criticalPath = streamingCriticalPath(graph);
   outcome.streamingRatio = double(outcome.schedule.makespan) / streamingDepth(graph);
   if (!options.simulate || totalVolume(graph) > options.simulateUpTo)
     return;
@@ -53,11 +56,16 @@ bool isBetter(const Outcome &a, const Outcome &b) {
                      a.buffers < b.buffers);
 }
 
-void markPareto(std::vector<Outcome> &outcomes) {
-  for (Outcome &outcome : outcomes)
+void compare(std::vector<Outcome> &outcomes) {
+  int64_t least = INT64_MAX;
+  for (const Outcome &outcome : outcomes)
+    least = std::min(least, outcome.work);
+  for (Outcome &outcome : outcomes) {
+    outcome.comparedWork = least;
     outcome.pareto = std::ranges::none_of(outcomes, [&](const Outcome &other) {
       return other.processingElements() == outcome.processingElements() && isBetter(other, outcome);
     });
+  }
 }
 
 std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
@@ -71,30 +79,49 @@ std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
                                   taskGraphOf(program, forms, options.tasks, number),
                                   processingElements, options));
     }
-  markPareto(outcomes);
+  compare(outcomes);
   return outcomes;
 }
 
-int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome) {
-  int64_t moving = 0;
-  if (machine.bandwidth)
-    moving = static_cast<int64_t>(std::ceil(double(outcome.offChip) / *machine.bandwidth));
-  return std::max(outcome.schedule.makespan, moving);
+static int64_t cyclesToMove(const ArrayMachine &machine, int64_t elements) {
+  return machine.bandwidth ? static_cast<int64_t>(std::ceil(double(elements) / *machine.bandwidth))
+                           : 0;
 }
 
-const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
-                         int processingElements) {
-  auto rank = [&](const Outcome &outcome) {
-    return std::tuple(cyclesOn(machine, outcome), outcome.offChip, outcome.buffers);
+LowerBound lowerBound(const ArrayMachine &machine, const Outcome &outcome) {
+  int64_t elements = outcome.processingElements();
+  LowerBound bound{(outcome.work + elements - 1) / elements, "work"};
+  if (outcome.criticalPath > bound.cycles)
+    bound = {outcome.criticalPath, "critical path"};
+  if (int64_t moving = cyclesToMove(machine, outcome.leastOffChip); moving > bound.cycles)
+    bound = {moving, "off-chip memory"};
+  return bound;
+}
+
+std::string Chosen::text() const {
+  std::string text = outcome->forms.empty() ? outcome->implementation : outcome->forms;
+  return text + (streams ? "" : ", without streams");
+}
+
+Chosen chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
+                 int processingElements) {
+  Chosen best;
+  auto consider = [&](const Outcome &outcome, bool streams, int64_t makespan, int64_t offChip,
+                      int64_t buffers) {
+    int64_t cycles = std::max(makespan, cyclesToMove(machine, offChip));
+    bool fits = buffers <= machine.memory.value_or(buffers);
+    if (fits && (!best.outcome || std::tuple(cycles, offChip, buffers) <
+                                      std::tuple(best.cycles, best.offChip, best.buffers)))
+      best = {&outcome, streams, cycles, offChip, buffers, cycles > makespan};
   };
-  const Outcome *chosen = nullptr;
   for (const Outcome &outcome : outcomes) {
-    bool fits = outcome.processingElements() == processingElements &&
-                outcome.buffers <= machine.memory.value_or(outcome.buffers);
-    if (fits && (!chosen || rank(outcome) < rank(*chosen)))
-      chosen = &outcome;
+    if (outcome.processingElements() != processingElements)
+      continue;
+    consider(outcome, true, outcome.schedule.makespan, outcome.offChip, outcome.buffers);
+    if (outcome.baseline)
+      consider(outcome, false, *outcome.baseline, outcome.baselineOffChip, 0);
   }
-  return chosen;
+  return best;
 }
 
 } // namespace headrace::explore

@@ -6,13 +6,26 @@
 
 namespace headrace::explore {
 
+/// The memories around an array of processing elements.
+struct ArrayMachine {
+  std::optional<double> bandwidth; ///< elements that cross off-chip memory in a cycle
+  std::optional<int64_t> memory;   ///< elements that all buffers of streams may hold
+};
+
 /// A task graph on a number of processing elements, by the partitioner that serves it better.
 struct Outcome {
   std::string implementation;
   std::string forms; ///< of the operators that have a choice: "conv1 lmv, conv2 mv"
   TaskGraph graph;
   Schedule schedule;
-  int64_t work = 0, offChip = 0, buffers = 0, baseline = 0;
+  int64_t work = 0, offChip = 0, buffers = 0;
+  /// Cycles and volume if every task waits for the end of its predecessors.
+  std::optional<int64_t> baseline;
+  int64_t baselineOffChip = 0;
+  /// What no schedule of the graph is below: cycles of its critical path, volume off chip.
+  int64_t criticalPath = 0, leastOffChip = 0;
+  /// The least work of all implementations that it is compared with; its own where there are none.
+  int64_t comparedWork = 0;
   double streamingRatio = 0;        ///< makespan over the streaming depth (SSLR)
   std::optional<int64_t> simulated; ///< none where it was not asked for or would take too long
   std::string deadlock;
@@ -21,7 +34,8 @@ struct Outcome {
   bool pareto = false;
 
   int processingElements() const { return schedule.options.processingElements; }
-  double speedup() const { return double(work) / double(schedule.makespan); }
+  /// Over the implementation with the least work on one processing element.
+  double speedup() const { return double(comparedWork) / double(schedule.makespan); }
 };
 
 struct ExploreOptions {
@@ -43,24 +57,34 @@ Outcome evaluate(std::string implementation, TaskGraph graph, int processingElem
 
 /// Whether `a` is as good as `b` in off-chip volume, makespan and buffers, and better in one.
 bool isBetter(const Outcome &a, const Outcome &b);
-/// Sets `pareto` of the outcomes, which compete with those of as many processing elements.
-void markPareto(std::vector<Outcome> &outcomes);
+/// Sets `pareto` of the outcomes, which compete with those of as many processing elements, and
+/// `comparedWork`.
+void compare(std::vector<Outcome> &outcomes);
 
 /// All forms of an operator by itself.
 std::vector<Outcome> exploreOperator(const OperatorGraph &program, int number,
                                      const ExploreOptions &options);
 
-/// The memories around an array of processing elements.
-struct ArrayMachine {
-  std::optional<double> bandwidth; ///< elements that cross off-chip memory in a cycle
-  std::optional<int64_t> memory;   ///< elements that all buffers of streams may hold
+/// Cycles that no schedule of the outcome's task graph is below, and by what.
+struct LowerBound {
+  int64_t cycles = 0;
+  std::string_view by; ///< "work", "critical path" or "off-chip memory"
 };
+LowerBound lowerBound(const ArrayMachine &machine, const Outcome &outcome);
 
-/// The cycles on such a machine, whatever bounds them.
-int64_t cyclesOn(const ArrayMachine &machine, const Outcome &outcome);
-/// The fastest outcome with so many processing elements whose buffers fit, of equally fast ones the
-/// one that moves the least; null where none fits.
-const Outcome *chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
-                         int processingElements);
+/// What to run: an outcome as it is scheduled, or without streams.
+struct Chosen {
+  const Outcome *outcome = nullptr; ///< null if none fits
+  bool streams = true;
+  int64_t cycles = 0, offChip = 0, buffers = 0;
+  bool isBoundByMemory = false;
+
+  /// "all mv, without streams".
+  std::string text() const;
+};
+/// The fastest with this number of processing elements whose buffers fit, of equally fast ones the
+/// one that moves the least.
+Chosen chooseFor(const ArrayMachine &machine, const std::vector<Outcome> &outcomes,
+                 int processingElements);
 
 } // namespace headrace::explore

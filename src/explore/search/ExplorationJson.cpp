@@ -55,7 +55,8 @@ static Json outcomeOf(const Outcome &outcome) {
           {"partitioner", nameOf(schedule.options.partitioner)},
           {"blocks", schedule.blocks.size()},
           {"work", outcome.work},
-          {"critical_path", streamingCriticalPath(outcome.graph)},
+          {"critical_path", outcome.criticalPath},
+          {"least_off_chip", outcome.leastOffChip},
           {"depth", streamingDepth(outcome.graph)},
           {"off_chip", outcome.offChip},
           {"buffers", outcome.buffers},
@@ -65,10 +66,31 @@ static Json outcomeOf(const Outcome &outcome) {
           {"deadlock", outcome.deadlock},
           {"speedup", outcome.speedup()},
           {"streaming_ratio", outcome.streamingRatio},
-          {"without_streams", outcome.baseline},
+          {"without_streams", outcome.baseline ? Json(*outcome.baseline) : Json()},
+          {"off_chip_without_streams", outcome.baselineOffChip},
           {"pareto", outcome.pareto},
           {"tasks", tasksOf(outcome)},
           {"edges", edgesOf(outcome)}};
+}
+
+static Json partOf(const Sequence::Part &part) {
+  return {{"name", part.name},        {"implementation", part.implementation},
+          {"runs", part.runs},        {"cycles", part.cycles},
+          {"off_chip", part.offChip}, {"lower_bound", part.lowerBound}};
+}
+
+// Of each number of processing elements: what runs one after the other.
+static Json sequencesOf(const Exploration &exploration) {
+  Json sequences = Json::array();
+  for (const Sequence &sequence : exploration.sequences) {
+    Json parts = Json::array();
+    for (const Sequence::Part &part : sequence.parts)
+      parts.push_back(partOf(part));
+    sequences.push_back({{"processing_elements", sequence.processingElements},
+                         {"parts", std::move(parts)},
+                         {"total", partOf(sequence.total())}});
+  }
+  return sequences;
 }
 
 std::string explorationJson(const std::vector<Exploration> &explorations, Convention convention) {
@@ -79,7 +101,8 @@ std::string explorationJson(const std::vector<Exploration> &explorations, Conven
       outcomes.push_back(outcomeOf(outcome));
     list.push_back({{"name", exploration.name},
                     {"remarks", exploration.remarks},
-                    {"outcomes", std::move(outcomes)}});
+                    {"outcomes", std::move(outcomes)},
+                    {"sequences", sequencesOf(exploration)}});
   }
   Json report = {{"convention", nameOf(convention)}, {"explorations", std::move(list)}};
   // Names come from users' files, and need not be UTF-8.

@@ -21,21 +21,33 @@ std::string conditions(const ArrayMachine &machine, int processingElements) {
   return text;
 }
 
+// Schedules that lose to the same tasks without streams.
+void addSlowerStreams(Exploration &exploration) {
+  std::string names;
+  for (const Outcome &outcome : exploration.outcomes)
+    if (outcome.baseline && *outcome.baseline < outcome.schedule.makespan)
+      names += (names.empty() ? "" : "; ") + outcome.implementation + " at " +
+               std::to_string(outcome.processingElements());
+  if (!names.empty())
+    exploration.remarks.push_back("faster without streams: " + names);
+}
+
 // A line for each number of processing elements: what to take there.
 void addChoices(Exploration &exploration, const ExploreOptions &options,
                 const ArrayMachine &machine) {
+  addSlowerStreams(exploration);
   for (int elements : options.processingElements) {
     std::string line = "fastest at " + conditions(machine, elements) + ": ";
-    const Outcome *chosen = chooseFor(machine, exploration.outcomes, elements);
-    if (!chosen) {
+    Chosen chosen = chooseFor(machine, exploration.outcomes, elements);
+    if (!chosen.outcome) {
       exploration.remarks.push_back(line + "none has buffers that fit");
       continue;
     }
-    int64_t cycles = cyclesOn(machine, *chosen);
-    bool waits = cycles > chosen->schedule.makespan;
-    line += chosen->forms.empty() ? chosen->implementation : chosen->forms;
-    exploration.remarks.push_back(line + "; " + std::to_string(cycles) + " cycles" +
-                                  (waits ? ", bound by off-chip memory" : ""));
+    LowerBound bound = lowerBound(machine, *chosen.outcome);
+    exploration.remarks.push_back(
+        line + chosen.text() + "; " + std::to_string(chosen.cycles) + " cycles" +
+        (chosen.isBoundByMemory ? ", bound by off-chip memory" : "") + "; at least " +
+        std::to_string(bound.cycles) + " by its " + std::string(bound.by));
   }
 }
 
@@ -88,8 +100,49 @@ Exploration exploreRivals(const std::vector<Exploration> &wholes, const ExploreO
           result.outcomes.back().implementation = whole.name + ": " + outcome.implementation;
           result.outcomes.back().forms.clear();
         }
-  markPareto(result.outcomes);
-  addChoices(result, options, machine);
+  compare(result.outcomes);
+  if (!wholes.empty())
+    addChoices(result, options, machine);
+  return result;
+}
+
+Sequence::Part Sequence::total() const {
+  Part sum{"all", "", 1};
+  for (const Part &part : parts) {
+    sum.cycles += part.cycles;
+    sum.offChip += part.offChip;
+    sum.lowerBound += part.lowerBound;
+  }
+  return sum;
+}
+
+Exploration exploreSequence(const std::string &name, const std::vector<Exploration> &parts,
+                            const std::vector<int64_t> &runs, const ExploreOptions &options,
+                            const ArrayMachine &machine) {
+  Exploration result{name, {}, {}};
+  for (int elements : options.processingElements) {
+    Sequence sequence{elements, {}};
+    std::string unfit;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Chosen chosen = chooseFor(machine, parts[i].outcomes, elements);
+      if (!chosen.outcome) {
+        unfit += (unfit.empty() ? "" : ", ") + parts[i].name;
+        continue;
+      }
+      sequence.parts.push_back({parts[i].name, chosen.text(), runs[i], runs[i] * chosen.cycles,
+                                runs[i] * chosen.offChip,
+                                runs[i] * lowerBound(machine, *chosen.outcome).cycles});
+    }
+    if (!unfit.empty()) {
+      result.remarks.push_back("at " + conditions(machine, elements) +
+                               ": none has buffers that fit of " + unfit);
+      continue;
+    }
+    result.remarks.push_back("at " + conditions(machine, elements) + ": " +
+                             std::to_string(sequence.total().cycles) + " cycles, one part after " +
+                             "the other; at least " + std::to_string(sequence.total().lowerBound));
+    result.sequences.push_back(std::move(sequence));
+  }
   return result;
 }
 
@@ -99,9 +152,11 @@ Exploration exploreGraphs(const std::vector<TaskGraph> &graphs, const ExploreOpt
   for (int elements : options.processingElements)
     for (const TaskGraph &graph : graphs)
       result.outcomes.push_back(evaluate(graph.name, graph, elements, options));
-  markPareto(result.outcomes);
+  compare(result.outcomes);
   if (graphs.size() > 1)
     addChoices(result, options, machine);
+  else
+    addSlowerStreams(result);
   return result;
 }
 

@@ -286,7 +286,7 @@ ProgramOutcomes exploreProgram(const OperatorGraph &program, const ExploreOption
     for (Outcome &outcome : search.run(result.counts))
       result.outcomes.push_back(std::move(outcome));
   }
-  markPareto(result.outcomes);
+  compare(result.outcomes);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Json.h"
+#include "runtime/system/Listing.h"
 #include "runtime/system/MappedFile.h"
 #include "runtime/system/Text.h"
 
@@ -44,8 +45,14 @@ MachineOperator operatorFrom(const Json &json) {
   MachineOperator op;
   op.name = text(json, "name");
   refuseOtherKeys(json, {"name", "sizes", "cost"});
-  if (!resultRank(op.name))
-    throw JsonFault("there is no operator " + inQuotes(op.name));
+  if (!resultRank(op.name)) {
+    std::vector<std::string_view> names;
+    for (const TensorOperator &known : hardwareOperators())
+      if (resultRank(known.name))
+        names.push_back(known.name);
+    throw JsonFault("name: expected " + listed(names) + ", whose meanings are known, got " +
+                    inQuotes(op.name));
+  }
   for (const Json &size : list(json, "sizes"))
     op.sizes.push_back(integerOf(size, 1, largestSize));
   size_t expected = allOperators().find(op.name)->signature.attributes.size();
@@ -110,6 +117,11 @@ const MachineOperator *Accelerator::find(std::string_view name,
     if (op.name == name && std::ranges::equal(op.sizes, sizes))
       return &op;
   return nullptr;
+}
+
+bool Accelerator::computes(std::string_view function) const {
+  return std::ranges::any_of(
+      operators, [&](const MachineOperator &op) { return functionOf(op.name) == function; });
 }
 
 std::vector<RuleInstance> Accelerator::instancesOf(const RuleSet &rules,

@@ -37,6 +37,8 @@ struct Accelerator {
 
   /// Null where it has none of that size.
   const MachineOperator *find(std::string_view name, std::span<const int64_t> sizes) const;
+  /// Whether one of its operators applies this function of scalars.
+  bool computes(std::string_view function) const;
   /// The rules with `for` once for each size there is, the others once.
   std::vector<RuleInstance> instancesOf(const RuleSet &rules, const Vocabulary &vocabulary) const;
 };

@@ -102,8 +102,13 @@ void countOperations(Mapping &mapping, const Terms &terms, const Accelerator &ma
       mapping.storedBytes += bytes;
     if (name == "toOutput")
       mapping.outputBytes += bytes;
-    if (computes(name))
-      mapping.leftOver.push_back(terms.vocabulary().print(terms[id].op) + " of " + textOf(shape));
+    if (!computes(name))
+      continue;
+    mapping.leftOver.push_back(terms.vocabulary().print(terms[id].op) + " of " + textOf(shape));
+    // What the machine does not compute has no cost there: the search only shuns it.
+    double shunned = leftOverCost + static_cast<double>(bytes);
+    mapping.cost -= shunned;
+    mapping.leastCost = std::max(0.0, mapping.leastCost - shunned);
   }
 }
 

@@ -12,8 +12,9 @@ namespace headrace::rewrite {
 struct Mapping {
   TermId start = 0; ///< the term given, written to the output
   TermId term = 0;  ///< of operators of the machine, movement, and what is left over
-  double cost = 0,
-         leastCost = 0; ///< of the term; no other that was found costs less than the second
+  /// Of what the machine computes of the term; no other term that was found costs less than the
+  /// second.
+  double cost = 0, leastCost = 0;
   ExtractionMethod method = ExtractionMethod::Greedy;
   Saturation saturation;
   size_t classes = 0, nodes = 0;

@@ -31,6 +31,7 @@ protected:
   bool fitsChip(TermId term) const override {
     return elementCount(shapeOf(term)) * machine.element.bytes() <= machine.chipBytes;
   }
+  bool computes(std::string_view function) const override { return machine.computes(function); }
 
 private:
   const Terms &terms;
@@ -52,6 +53,7 @@ public:
 protected:
   bool isOnChip(ClassId id) const override { return memoryOf(id) == Memory::Chip; }
   bool fitsChip(ClassId id) const override { return bytesOf(id) <= machine.chipBytes; }
+  bool computes(std::string_view function) const override { return machine.computes(function); }
 
 private:
   const MemoryAnalysis &memories;

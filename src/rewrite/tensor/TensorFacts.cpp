@@ -9,12 +9,13 @@ std::optional<int64_t> TensorFacts::call(Name function, std::span<const Argument
   std::string_view name = vocabulary.text(function);
   if (!arguments.empty() && arguments[0].subject)
     return ofSubject(name, *arguments[0].subject, arguments.subspan(1));
-  if (name == "reorders" && arguments.size() == 1) {
+  if ((name == "reorders" || name == "computes") && arguments.size() == 1) {
     Attribute value = arguments[0].value;
-    const ScalarFunction *scalar =
-        value.isNumber() ? nullptr
-                         : scalarFunction(vocabulary.text(static_cast<Name>(value.value)));
-    return scalar && scalar->reorders;
+    if (value.isNumber())
+      return false;
+    std::string_view function = vocabulary.text(static_cast<Name>(value.value));
+    const ScalarFunction *scalar = scalarFunction(function);
+    return scalar && (name == "reorders" ? scalar->reorders : computes(function));
   }
   if (arguments.size() != 2 || !arguments[0].value.isNumber() || !arguments[1].value.isNumber())
     return {};

@@ -16,6 +16,7 @@ protected:
   virtual const Shape &shapeOf(uint32_t subject) const = 0;
   virtual bool isOnChip(uint32_t) const { return true; }
   virtual bool fitsChip(uint32_t) const { return true; }
+  virtual bool computes(std::string_view) const { return true; }
 
 private:
   std::optional<int64_t> ofSubject(std::string_view function, uint32_t subject,

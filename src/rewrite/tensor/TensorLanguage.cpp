@@ -18,7 +18,7 @@ TensorLanguage::functionNamed(std::string_view name) const {
     return FunctionSignature{Kind::Subject};
   if (name == "min" || name == "max")
     return FunctionSignature{Kind::Number, Kind::Number};
-  if (name == "reorders")
+  if (name == "reorders" || name == "computes")
     return FunctionSignature{Kind::Name};
   return {};
 }

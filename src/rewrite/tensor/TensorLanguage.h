@@ -8,7 +8,9 @@ namespace headrace::rewrite {
 /// Operators are those of a set; functions of sizes are
 ///   size(?x, a) rank(?x) elements(?x) min(a, b) max(a, b)
 ///   reorders(?f): whether a function's order does not matter, as reductions need it
-///   onChip(?x) fitsChip(?x): of memories; outside of accelerators both hold
+///   computes(?f): whether the accelerator has an operator for a function
+///   onChip(?x) fitsChip(?x): of memories
+/// Outside of accelerators the last three hold.
 class TensorLanguage : public Language {
 public:
   explicit TensorLanguage(const OperatorSet &operators) : operators(operators) {}

@@ -166,8 +166,7 @@ void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
     else if (plan.segments[step.segment].code)
       runSegment(plan, step, symbols, values);
     else
-      for (int node : plan.segments[step.segment].segment.nodes)
-        runNode(plan, {node, -1, {}}, symbols, values, context);
+      runOnHost(plan, plan.segments[step.segment].segment, symbols, values, context);
     for (int node : step.lastUses)
       values[node] = {};
   }
@@ -175,6 +174,14 @@ void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
     const Node &result = plan.dag.nodes[node];
     variables[name] = result.op == Op::Literal ? Value::of(result.literal) : values[node];
   }
+}
+
+void BlockRunner::runOnHost(const BlockPlan &plan, const Segment &segment,
+                            std::span<const int64_t> symbols, std::vector<Value> &values,
+                            HostContext &context) {
+  for (int node : segment.nodes)
+    runNode(plan, {node, -1, {}}, symbols, values, context);
+  settings.code->noteHostRun(plan.dag, segment);
 }
 
 void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,

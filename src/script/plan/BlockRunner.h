@@ -37,6 +37,8 @@ private:
                   std::vector<Value> &values);
   void runCode(BlockPlan::Compiled &compiled, const Dag &dag, std::span<const int64_t> symbols,
                std::vector<Value> &values);
+  void runOnHost(const BlockPlan &plan, const Segment &segment, std::span<const int64_t> symbols,
+                 std::vector<Value> &values, HostContext &context);
   void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                std::vector<Value> &values, HostContext &context);
   void dropOldPlans();

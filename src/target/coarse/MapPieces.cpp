@@ -83,7 +83,10 @@ MappedProgram mapProgram(func::FuncOp entry, rewrite::Terms &terms,
     ProgramView view = viewOf(entry, terms, parts);
     bool isDivided = false;
     for (const Piece &piece : view.pieces) {
-      if (unmapped == Unmapped::StaysInPiece || mapper.map(piece.term).leftOver.empty())
+      const rewrite::Mapping &mapping = mapper.map(piece.term);
+      // A search that came to its end leaves over what the machine lacks, and nothing else.
+      bool isWhole = mapping.saturation.reason == rewrite::StopReason::Saturated;
+      if (mapping.leftOver.empty() || (unmapped == Unmapped::StaysInPiece && isWhole))
         continue;
       divide(piece, view.batch, mapper, parts);
       isDivided = true;

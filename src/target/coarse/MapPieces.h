@@ -19,7 +19,8 @@ struct MappedProgram {
 };
 
 /// Whether operators that the machine cannot compute stay in their pieces, as terms that are left
-/// over, or become boundaries of pieces.
+/// over, or become boundaries of pieces. They become boundaries, too, of a piece whose search ended
+/// at a limit.
 enum class Unmapped { StaysInPiece, EndsPiece };
 
 /// By their terms.

@@ -120,7 +120,7 @@ TEST(ExplorationTest, OutcomesThatOthersBeatAreNotMarked) {
   };
   std::vector<Outcome> outcomes = {outcome(1, 9, 9), outcome(2, 2, 2), outcome(3, 2, 2),
                                    outcome(2, 2, 2)};
-  markPareto(outcomes);
+  compare(outcomes);
   EXPECT_TRUE(outcomes[0].pareto);
   EXPECT_TRUE(outcomes[1].pareto);
   EXPECT_FALSE(outcomes[2].pareto);

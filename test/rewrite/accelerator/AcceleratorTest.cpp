@@ -34,9 +34,13 @@ TEST(AcceleratorTest, WhatAMachineCannotBeIsNamed) {
   EXPECT_EQ(errorIn("[]"), "m.json: expected an object, got array");
   EXPECT_EQ(errorIn("{}"), "m.json: expected 'name'");
   EXPECT_EQ(errorIn(head + R"({"name": "VVSin", "sizes": [4], "cost": 1}]})"),
-            "m.json: operator 1: there is no operator 'VVSin'");
+            "m.json: operator 1: name: expected VVAdd, VVSub, VVMul, VVMax, VVRelu, VVTanh, VVExp, "
+            "MVMul, MVAdd, MMMul, MMAdd, ScalarAdd or ScalarMul, whose meanings are known, got "
+            "'VVSin'");
   EXPECT_EQ(errorIn(head + R"({"name": "toChip", "sizes": [], "cost": 1}]})"),
-            "m.json: operator 1: there is no operator 'toChip'");
+            "m.json: operator 1: name: expected VVAdd, VVSub, VVMul, VVMax, VVRelu, VVTanh, VVExp, "
+            "MVMul, MVAdd, MMMul, MMAdd, ScalarAdd or ScalarMul, whose meanings are known, got "
+            "'toChip'");
   EXPECT_EQ(errorIn(head + R"({"name": "MVMul", "sizes": [4], "cost": 1}]})"),
             "m.json: operator 1: sizes: expected 2, got 1");
   EXPECT_EQ(errorIn(head + R"({"name": "VVAdd", "sizes": [0], "cost": 1}]})"),

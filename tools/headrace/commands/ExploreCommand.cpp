@@ -89,8 +89,8 @@ public:
       add(file);
     if (!graphs.empty())
       results.push_back(exploreGraphs(graphs, options.explore, options.machine));
-    if (wholes.size() > 1)
-      results.push_back(exploreRivals(wholes, options.explore, options.machine));
+    if (wholes.size() + scripts.size() > 1)
+      results.push_back(rivals());
     return std::move(results);
   }
 
@@ -102,12 +102,12 @@ private:
     }
     if (!isJson(file)) {
       std::shared_ptr<Model> model = Model::load(file);
-      add(*model, sizesOf(options, *model));
+      wholes.push_back(explored(operatorsOf(*model, sizesOf(options, *model))));
       return;
     }
     std::string content = readText(file);
     if (isSizedProgram(content))
-      add(parseSizedProgram(content, file));
+      wholes.push_back(explored(parseSizedProgram(content, file)));
     else
       graphs.push_back(readTaskGraph(file));
   }
@@ -120,24 +120,41 @@ private:
     } catch (const Error &error) {
       throw ScriptError(error.what());
     }
-    for (const script::ScriptBlock &block : blocks)
-      add(*block.model, block.sizes);
+    std::vector<Exploration> parts;
+    std::vector<int64_t> runs;
+    for (const script::ScriptBlock &block : blocks) {
+      parts.push_back(explored(operatorsOf(*block.model, block.sizes)));
+      runs.push_back(block.runs);
+    }
+    scripts.push_back(exploreSequence(fs::path(file).filename().string(), parts, runs,
+                                      options.explore, options.machine));
+    results.push_back(scripts.back());
   }
 
-  void add(Model &model, const Sizes &sizes) {
-    add(model.operators(options.granularity == "map" ? Granularity::Map : Granularity::Fused,
-                        sizes));
+  /// Programs that compete: scripts by the sums of their parts.
+  Exploration rivals() const {
+    Exploration result = exploreRivals(wholes, options.explore, options.machine);
+    for (const Exploration &script : scripts)
+      for (const std::string &remark : script.remarks)
+        result.remarks.push_back(script.name + " " + remark);
+    return result;
   }
 
-  void add(const OperatorGraph &program) {
+  OperatorGraph operatorsOf(Model &model, const Sizes &sizes) const {
+    return model.operators(options.granularity == "map" ? Granularity::Map : Granularity::Fused,
+                           sizes);
+  }
+
+  /// Adds the tables of a program; returns the last one, of all of it.
+  Exploration explored(const OperatorGraph &program) {
     std::vector<Exploration> own = exploreOperators(program, options.explore, options.machine);
-    wholes.push_back(own.back());
     results.insert(results.end(), own.begin(), own.end());
+    return own.back();
   }
 
   const ExploreCommandOptions &options;
   std::vector<TaskGraph> graphs;
-  std::vector<Exploration> results, wholes;
+  std::vector<Exploration> results, wholes, scripts;
 };
 
 int runExplore(ExploreCommandOptions options) {

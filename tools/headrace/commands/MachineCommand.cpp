@@ -31,7 +31,7 @@ int showMachine(const MachineOptions &options) {
   if (options.json)
     fmt::print("{}\n", ratesToText(rates));
   else
-    printRates(rates);
+    printRates(rates, options.settings.target == "cpu");
   // Of what is stored and cannot be used, a person should know.
   std::string warning;
   if (!options.calibrate && !rates.measured &&

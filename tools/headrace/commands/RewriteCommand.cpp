@@ -26,7 +26,7 @@ using namespace headrace::rewrite;
 struct RewriteOptions {
   std::string term, accelerator;
   std::vector<std::string> rules, sizes;
-  bool check = false, json = false, replay = false;
+  bool check = false, json = false, replay = false, trust = false;
   CheckOptions checking;
   SaturationLimits limits;
 };
@@ -48,20 +48,39 @@ void addRules(RuleSet &rules, const std::vector<std::string> &files, Vocabulary 
     withPlaces([&] { parseRules(rules, Source::read(file), vocabulary, &language); });
 }
 
+/// Throws Error if a rule fails, with the counter-examples on `stream`; `advice` ends the message.
+RuleCheck requireSound(const RuleSet &rules, Vocabulary &vocabulary, const CheckOptions &checking,
+                       std::FILE *stream, std::string_view advice) {
+  RuleCheck result = checkRules(rules, allOperators(), vocabulary, checking);
+  for (const RuleFault &fault : result.faults)
+    fmt::print(stream, "{}: rule '{}': {}\n", fault.rule->place.text(), fault.rule->name,
+               fault.reason);
+  if (!result.faults.empty())
+    throw Error(ErrorKind::InvalidFile,
+                fmt::format("{} of {} rules failed{}", result.faults.size(), result.rules, advice));
+  return result;
+}
+
 int check(const RewriteOptions &options) {
   Vocabulary vocabulary;
   RuleSet rules;
   if (options.rules.empty())
     rules = shippedRules(vocabulary);
   addRules(rules, options.rules, vocabulary);
-  RuleCheck result = checkRules(rules, allOperators(), vocabulary, options.checking);
-  for (const RuleFault &fault : result.faults)
-    fmt::print("{}: rule '{}': {}\n", fault.rule->place.text(), fault.rule->name, fault.reason);
-  if (!result.faults.empty())
-    throw Error(ErrorKind::InvalidFile,
-                fmt::format("{} of {} rules failed", result.faults.size(), result.rules));
+  RuleCheck result = requireSound(rules, vocabulary, options.checking, stdout, "");
   fmt::print("{} rules hold on {} random examples\n", result.rules, result.trials);
   return 0;
+}
+
+/// The shipped rules and the user's, which are tested before they are used.
+RuleSet rulesOf(const RewriteOptions &options, Vocabulary &vocabulary) {
+  RuleSet rules = shippedRules(vocabulary), own;
+  addRules(own, options.rules, vocabulary);
+  if (!options.trust && !options.rules.empty())
+    requireSound(own, vocabulary, options.checking, stderr,
+                 "; --trust-rules takes them all the same");
+  addRules(rules, options.rules, vocabulary);
+  return rules;
 }
 
 double usefulPercent(const Mapping &mapping) {
@@ -106,10 +125,12 @@ void printReport(const Mapping &mapping, const Terms &terms) {
   fmt::print("{:<20} {:.1f}%\n", "useful products", usefulPercent(mapping));
   fmt::print("{:<20} {} loaded, {} stored, {} to the output\n", "bytes", mapping.loadedBytes,
              mapping.storedBytes, mapping.outputBytes);
-  fmt::print("{:<20} {:.2f}, extraction {}{}\n", "cost", mapping.cost, nameOf(mapping.method),
-             mapping.method == ExtractionMethod::Exact
-                 ? ""
-                 : fmt::format(", at most {:.1f}% above the least", percentAboveLeast(mapping)));
+  bool isBounded = mapping.method != ExtractionMethod::Exact && mapping.leastCost > 0;
+  fmt::print("{:<20} {:.2f}{}, extraction {}{}\n", "cost", mapping.cost,
+             mapping.leftOver.empty() ? "" : " without what is left over", nameOf(mapping.method),
+             isBounded
+                 ? fmt::format(", at most {:.1f}% above the least", percentAboveLeast(mapping))
+                 : "");
   fmt::print("{:<20} {} nodes in {} classes after {} iterations: {}\n", "search", mapping.nodes,
              mapping.classes, mapping.saturation.iterations, textOf(mapping.saturation.reason));
   for (const std::string &left : mapping.leftOver)
@@ -177,8 +198,7 @@ int map(const RewriteOptions &options) {
   Accelerator machine = Accelerator::read(options.accelerator);
   Vocabulary vocabulary;
   Terms terms(vocabulary);
-  RuleSet rules = shippedRules(vocabulary);
-  addRules(rules, options.rules, vocabulary);
+  RuleSet rules = rulesOf(options, vocabulary);
   auto report = [&](const auto &found) {
     if (options.json)
       fmt::print("{}\n", toJson(found, terms).dump(2));
@@ -234,12 +254,13 @@ void addRewriteCommand(CLI::App &app, Action &action) {
       ->type_name("");
   command->add_option("--accelerator", options->accelerator, "The machine, a JSON file")
       ->type_name("FILE");
-  command->add_option("--rules", options->rules, "More rules (repeatable)")
+  command->add_option("--rules", options->rules, "More rules (repeatable), which are tested first")
       ->type_name("FILE")
       ->allow_extra_args(false);
   addSizeOption(*command, options->sizes);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
+  command->add_flag("--trust-rules", options->trust, "Take the rules of --rules untested");
   command->add_option("--seed", options->checking.seed, "Seed of the random data")
       ->type_name("N")
       ->check(inRange<uint64_t>(0));

@@ -43,11 +43,12 @@ void printLibrary(const Rates &rates) {
 
 } // namespace
 
-void printRates(const Rates &rates) {
-  fmt::print("{}; threads: {}; {}\n", printable(rates.machine), rates.threads,
-             rates.measured ? "measured on this machine"
-                            : "derived from its description (headrace machine --calibrate "
-                              "measures)");
+void printRates(const Rates &rates, bool isHere) {
+  std::string_view origin = rates.measured ? "measured on this machine"
+                            : isHere ? "derived from its description (headrace machine --calibrate "
+                                       "measures)"
+                                     : "derived from its description";
+  fmt::print("{}; threads: {}; {}\n", printable(rates.machine), rates.threads, origin);
   printMemory(rates);
   printSpeeds(rates);
   printLibrary(rates);

@@ -4,7 +4,7 @@
 
 namespace headrace::cli {
 
-/// The rates of a machine as tables.
-void printRates(const Rates &rates);
+/// The rates of a machine as tables; `isHere` if it can be measured.
+void printRates(const Rates &rates, bool isHere);
 
 } // namespace headrace::cli
