@@ -239,7 +239,8 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
 
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as
 /// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
-/// order they are used.
+/// order they are used. Weights that are not packed lie along the features all the same, as vectors
+/// of them are read.
 void KernelPlan::splitFeatures() {
   if (!machine.policy.packsWeights || group.walkAxis() || !group.anchor() ||
       isa<hr::PoolOp, hr::ComputeOp>(group.anchor().getOperation()))
@@ -252,19 +253,23 @@ void KernelPlan::splitFeatures() {
   if (!feature || !llvm::is_contained(rhs.view, axisDim(*feature)) ||
       llvm::any_of(lhs.view, [&](const ViewDim &d) { return d.expr.isFunctionOfDim(*feature); }))
     return;
-  if (!canSplit(*feature))
-    return;
   auto features = constantValue(sizes[*feature]);
   if (!features || !getElementTypeOrSelf(group.anchor()->getResult(0)).isIntOrFloat())
     return;
-  int64_t tile = chooseFeatureTile(rhs, result, *features);
-  form.packing.columns = tile;
-  form.packing.features = *features;
-  if (tile == 1)
+  int64_t tile = 1;
+  if (canSplit(*feature)) {
+    tile = chooseFeatureTile(rhs, result, *features);
+    form.packing.columns = tile;
+    form.packing.features = *features;
+  }
+  // A single row is sums along the weights as they are.
+  bool isSingleRow = llvm::all_of(
+      result.view, [&](const ViewDim &dim) { return llvm::is_contained(rhs.view, dim); });
+  if (tile == 1 && (isSingleRow || rhs.view.back() == axisDim(*feature)))
     return;
 
   int outer = *feature, inner = outer;
-  if (tile != *features) {
+  if (tile != 1 && tile != *features) {
     inner = sizes.size();
     sizes[outer] = constantDim(*features / tile, context);
     sizes.push_back(constantDim(tile, context));

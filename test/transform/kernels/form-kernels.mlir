@@ -264,3 +264,21 @@ func.func @join(%t: tensor<9x16xf32>, %i: tensor<8xi64>, %x: tensor<8x16xf32>) -
   %y = hr.concat %g, %s {axis = 1 : i64} : (tensor<8x16xf32>, tensor<8x8xf32>) -> tensor<8x24xf32>
   return %y : tensor<8x24xf32>
 }
+
+// Constant weights whose columns no tile divides lie along the columns, whatever order they came
+// in: vectors of columns are read.
+// CHECK-LABEL: func.func @odd_columns
+// CHECK: %[[T:.*]] = hr.transpose %{{.*}} [1, 0] : (tensor<250x32xf32>) -> tensor<32x250xf32>
+// CHECK: hr.kernel "contract"(%{{[a-z0-9]+}}, %[[T]], %{{[a-z0-9]+}})
+// CHECK-SAME: hr.form = {columns = 1 : i64, features = 250 : i64}
+func.func @odd_columns(%x: tensor<?x32xf32, affine_map<()[s0] -> (s0, 32)>>) -> tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>> attributes {hr.symbols = ["m"]} {
+  %w = hr.constant dense<0.5> : tensor<250x32xf32>
+  %bias = hr.constant dense<0.25> : tensor<250xf32>
+  %y = hr.contract %x, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : (tensor<?x32xf32, affine_map<()[s0] -> (s0, 32)>>, tensor<250x32xf32>) -> tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>>
+  %z = hr.map(%y, %bias) : (tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>>, tensor<250xf32>) -> tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    hr.yield %s : f32
+  }
+  return %z : tensor<?x250xf32, affine_map<()[s0] -> (s0, 250)>>
+}
