@@ -9,6 +9,8 @@ namespace headrace {
 void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
 /// Maps: operands that are constant, broadcast, repeated or unused.
 void populateMapSimplifications(mlir::RewritePatternSet &patterns);
+/// Convolutions and poolings: parts of the window that only ever read padding.
+void populateWindowSimplifications(mlir::RewritePatternSet &patterns);
 /// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 /// The canonicalizations of every operation in use.

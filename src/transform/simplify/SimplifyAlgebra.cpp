@@ -8,8 +8,9 @@
 //   %y = hr.map(%x) { mulf by 2.0 }
 //
 // The identities stand in SimplifyMovement.cpp (transposes, reshapes, slices, pads,
-// concatenations), SimplifyMaps.cpp (operands of maps) and SimplifyContractions.cpp (1x1
-// convolutions, transposes around contractions). Dead values disappear on the way.
+// concatenations), SimplifyMaps.cpp (operands of maps), SimplifyWindows.cpp (what only reads
+// padding) and SimplifyContractions.cpp (1x1 convolutions, transposes around contractions). Dead
+// values disappear on the way.
 //
 // Why: each of them removes a pass over memory, and front ends leave many.
 // When it hurts: a contraction that absorbs a transpose reads (or writes) with a stride; a copy
@@ -33,6 +34,7 @@ struct SimplifyAlgebraPass : impl::SimplifyAlgebraPassBase<SimplifyAlgebraPass> 
     RewritePatternSet patterns(&getContext());
     populateMovementSimplifications(patterns);
     populateMapSimplifications(patterns);
+    populateWindowSimplifications(patterns);
     populateContractionSimplifications(patterns);
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -270,3 +270,52 @@ func.func @gather_across_shape_of_join(%t: tensor<100x64xf32>, %i: tensor<8xi64>
   %y = hr.concat %x, %r {axis = 1 : i64} : (tensor<16x3xf32>, tensor<16x32xf32>) -> tensor<16x35xf32>
   return %y : tensor<16x35xf32>
 }
+
+// -----
+
+// Of taps further apart than the image is large, only the centre ever reads it.
+// CHECK-LABEL: func.func @taps_in_padding(
+// CHECK-SAME: %[[X:.*]]: tensor<1x3x14x14xf32>, %[[W:.*]]: tensor<8x3x3x3xf32>)
+// CHECK-NEXT: %[[CENTRE:.*]] = hr.slice %[[W]] from affine_map<() -> (0, 0, 1, 1)> steps [1, 1, 1, 1] : (tensor<8x3x3x3xf32>) -> tensor<8x3x1x1xf32>
+// CHECK-NEXT: hr.conv channels_first %[[X]], %[[CENTRE]] {dilations = array<i64: 24, 24>, groups = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}
+// CHECK-NEXT: return
+func.func @taps_in_padding(%x: tensor<1x3x14x14xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<1x8x14x14xf32> {
+  %0 = hr.conv channels_first %x, %w {dilations = array<i64: 24, 24>, groups = 1 : i64, pads = array<i64: 24, 24, 24, 24>, strides = array<i64: 1, 1>} : (tensor<1x3x14x14xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x14x14xf32>
+  return %0 : tensor<1x8x14x14xf32>
+}
+
+// -----
+
+// A tap that reads the image anywhere stays, and with it those between: along the second dimension
+// the first one reads its last two columns.
+// CHECK-LABEL: func.func @some_taps_read
+// CHECK-NEXT: hr.slice %{{.*}} from affine_map<() -> (1, 0, 0, 0)>
+// CHECK-NEXT: hr.conv channels_last %{{.*}} pads = array<i64: 0, 12, 0, 12>
+func.func @some_taps_read(%x: tensor<1x14x14x3xf32>, %w: tensor<3x3x3x8xf32>) -> tensor<1x14x14x8xf32> {
+  %0 = hr.conv channels_last %x, %w {dilations = array<i64: 14, 12>, groups = 1 : i64, pads = array<i64: 14, 12, 14, 12>, strides = array<i64: 1, 1>} : (tensor<1x14x14x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x14x14x8xf32>
+  return %0 : tensor<1x14x14x8xf32>
+}
+
+// -----
+
+// What no tap reads any more is cut off the image.
+// CHECK-LABEL: func.func @image_beyond_the_taps
+// CHECK-DAG: hr.slice %{{.*}} from affine_map<() -> (0, 0, 0)> steps [1, 1, 1] : (tensor<1x1x10xf32>) -> tensor<1x1x1xf32>
+// CHECK-DAG: hr.slice %{{.*}} from affine_map<() -> (0, 0, 0)> steps [1, 1, 1] : (tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
+// CHECK: hr.conv channels_first %{{.*}} pads = array<i64: 0, 0>
+func.func @image_beyond_the_taps(%x: tensor<1x1x10xf32>, %w: tensor<1x1x2xf32>) -> tensor<1x1x1xf32> {
+  %0 = hr.conv channels_first %x, %w {dilations = array<i64: 10>, groups = 1 : i64, pads = array<i64: 0, 1>, strides = array<i64: 1>} : (tensor<1x1x10xf32>, tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
+  return %0 : tensor<1x1x1xf32>
+}
+
+// -----
+
+// Padding never wins a maximum, but counts in an average that includes it.
+// CHECK-LABEL: func.func @pools_in_padding
+// CHECK-NEXT: hr.pool max channels_first %{{.*}} pads = array<i64: 0, 0>, strides = array<i64: 1>, window = array<i64: 1>
+// CHECK-NEXT: hr.pool average channels_first %{{.*}} window = array<i64: 3>
+func.func @pools_in_padding(%x: tensor<1x1x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  %0 = hr.pool max channels_first %x {dilations = array<i64: 5>, pads = array<i64: 5, 5>, strides = array<i64: 1>, window = array<i64: 3>} : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+  %1 = hr.pool average channels_first %x {dilations = array<i64: 5>, include_pad = true, pads = array<i64: 5, 5>, strides = array<i64: 1>, window = array<i64: 3>} : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+  return %0, %1 : tensor<1x1x4xf32>, tensor<1x1x4xf32>
+}
