@@ -338,6 +338,20 @@ void CompiledProgram::checkRecipes(ModuleOp lowered) {
     }
 }
 
+Settings CompiledProgram::settings() const {
+  Settings settings;
+  settings.target = target;
+  settings.expansion = expansion;
+  settings.recipe = recipe;
+  return settings;
+}
+
+OwningOpRef<ModuleOp> CompiledProgram::scheduled() {
+  OwningOpRef<ModuleOp> version = module().clone();
+  Compiler(sharedContext(), settings(), "test").runPhases(*version, "schedule");
+  return version;
+}
+
 std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
   std::vector<std::optional<int64_t>> key;
   for (int64_t size : sizes)
@@ -346,11 +360,7 @@ std::shared_ptr<const Executable> CompiledProgram::compile(const Sizes &sizes) {
     if (known == key)
       return executable;
   OwningOpRef<ModuleOp> version = specializeProgram(module(), key);
-  Settings settings;
-  settings.target = target;
-  settings.expansion = expansion;
-  settings.recipe = recipe;
-  auto executable = Compiler(sharedContext(), settings, "test").compile(*version);
+  auto executable = Compiler(sharedContext(), settings(), "test").compile(*version);
   checkRecipes(*version);
   compiled.emplace_back(key, executable);
   return executable;

@@ -3,6 +3,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "driver/Settings.h"
 #include "runtime/program/Executable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,6 +76,9 @@ public:
   /// The results for these inputs, on one thread.
   std::vector<Tensor> run(const std::vector<Tensor> &inputs, const Sizes &sizes = {});
 
+  /// The program with a schedule on every kernel, for sizes of 2 or more.
+  mlir::OwningOpRef<mlir::ModuleOp> scheduled();
+
   /// The machine it is compiled for.
   std::string target = "cpu";
   /// How contractions are computed; generated code unless a test says otherwise.
@@ -96,6 +100,7 @@ public:
   std::string text();
 
 private:
+  Settings settings() const;
   std::shared_ptr<const Executable> compile(const Sizes &sizes);
   std::vector<Tensor> makeInputs(const Sizes &sizes, Fill fill, unsigned seed);
   void checkRecipes(mlir::ModuleOp lowered);

@@ -112,41 +112,41 @@ Value setRemainderApart(RewriterBase &rewriter, scf::ForOp loop, std::optional<i
   return rest.getResult(0);
 }
 
-TilingInterface splitOffRemainder(RewriterBase &rewriter, TilingInterface op, unsigned dim,
-                                  int64_t width) {
+std::pair<TilingInterface, TilingInterface>
+splitOffRemainder(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width) {
   rewriter.setInsertionPoint(op);
   OpFoldResult size = op.getIterationDomain(rewriter)[dim].size;
   if (std::optional<int64_t> known = getConstantIntValue(size); known && *known % width == 0)
-    return op;
+    return {op, nullptr};
   AffineExpr d0 = rewriter.getAffineDimExpr(0);
   OpFoldResult point = affine::makeComposedFoldedAffineApply(rewriter, op.getLoc(),
                                                              d0.floorDiv(width) * width, size);
   if (getConstantIntValue(point) == 0)
-    return op;
-  auto [whole, rest] = linalg::splitOp(rewriter, op, dim, point);
-  return whole;
+    return {op, nullptr};
+  return linalg::splitOp(rewriter, op, dim, point);
 }
 
-void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width) {
+void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width,
+                      int64_t mostBeside) {
   auto partial = dyn_cast<PartialReductionOpInterface>(op.getOperation());
   SmallVector<int64_t> sizes(op.getLoopIteratorTypes().size(), 0);
   rewriter.setInsertionPoint(op);
   if (!partial)
     return refuse(op, "cannot be reduced along a vector");
-  // Partial results have a place for every position of the other reduced dimensions.
   SmallVector<Range> domain = op.getIterationDomain(rewriter);
   for (auto [i, kind] : llvm::enumerate(op.getLoopIteratorTypes()))
-    if (kind == utils::IteratorType::reduction && i != dim) {
-      std::optional<int64_t> size = getConstantIntValue(domain[i].size);
-      if (!size)
-        return refuse(op, "cannot be reduced along a vector and an open size");
-      sizes[i] = *size;
+    if (kind == utils::IteratorType::reduction) {
+      int64_t size = getConstantIntValue(domain[i].size).value_or(mostBeside + 1);
+      sizes[i] = size <= mostBeside ? size : 1;
     }
   sizes[dim] = width;
   FailureOr<scf::SCFReductionTilingResult> tiled = scf::tileReductionUsingScf(
       rewriter, partial, getAsIndexOpFoldResult(op->getContext(), sizes));
   if (failed(tiled))
     return refuse(op, "cannot be reduced along a vector");
+  size_t around = llvm::count_if(ArrayRef(sizes).take_front(dim), [](int64_t s) { return s != 0; });
+  if (!getConstantIntValue(domain[dim].size))
+    fixTileSize(rewriter, cast<scf::ForOp>(tiled->loops[around]), width, width);
   // Positions are those of the whole reduction; the tiles count from their own beginning.
   SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
   SmallVector<OpFoldResult> positions;

@@ -31,13 +31,17 @@ mlir::Value setRemainderApart(mlir::RewriterBase &rewriter, mlir::scf::ForOp loo
                               std::optional<int64_t> remainder);
 
 /// Splits off what whole multiples of `width` leave over in a dimension; returns the operation on
-/// the whole ones.
-mlir::TilingInterface splitOffRemainder(mlir::RewriterBase &rewriter, mlir::TilingInterface op,
-                                        unsigned dim, int64_t width);
+/// the whole ones, and that on the rest, null if there is none.
+std::pair<mlir::TilingInterface, mlir::TilingInterface>
+splitOffRemainder(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsigned dim,
+                  int64_t width);
 
-/// Reduces along `dim` into `width` partial results side by side, which are combined at the end.
+/// Reduces along `dim` into `width` partial results side by side, which are combined at the end. A
+/// size that only the run tells is a multiple of `width`.
+/// Each position of another reduced dimension has partial results of its own where there are at
+/// most `mostBeside`; more of them follow one another.
 void reduceSideBySide(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsigned dim,
-                      int64_t width);
+                      int64_t width, int64_t mostBeside);
 
 /// Makes the copies that `cache_read` and `cache_write` steps ask for.
 void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const LoopModel &model);

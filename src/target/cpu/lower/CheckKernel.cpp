@@ -8,7 +8,8 @@
 //
 // A recipe that is legal can still be a bad one: results are right, and slow. The notes say why:
 // accumulators in memory or more than the machine has registers, inner loops that stayed scalar,
-// allocations inside loops. They change nothing and are shown by `headrace explain`.
+// allocations inside loops. They follow what earlier passes noted, change nothing and are shown by
+// `headrace explain`.
 #include "analysis/Machine.h"
 #include "target/cpu/Passes.h"
 #include "transform/recipe/KernelModel.h"
@@ -35,6 +36,8 @@ struct CpuCheckKernelPass : impl::CpuCheckKernelPassBase<CpuCheckKernelPass> {
   void runOnOperation() override {
     notes.clear();
     ModuleOp module = getOperation();
+    if (auto before = module->getAttrOfType<StringAttr>(kRecipeNotesAttr))
+      notes.push_back(before.str());
     module.walk([&](scf::ForOp loop) {
       if (isInnermost(loop)) {
         checkAccumulators(loop);

@@ -6,9 +6,11 @@
 //   arithmetic on vector<64xf32>, within two units in the last place (docs/accuracy.md)
 //
 // A call of libm per element is ten times slower. Functions without a polynomial stay calls, and
-// rounding, which is an instruction, stays what it is.
+// rounding, which is an instruction, stays what it is. Maxima and minima become comparisons
+// (Extrema.cpp).
 #include "target/cpu/Passes.h"
 #include "target/cpu/math/DoubleMath.h"
+#include "target/cpu/math/Extrema.h"
 #include "target/cpu/math/SingleMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +44,7 @@ struct CpuApproximateMathPass : impl::CpuApproximateMathPassBase<CpuApproximateM
     GreedyRewriteConfig config;
     config.strictMode = GreedyRewriteStrictness::ExistingAndNewOps;
     (void)applyOpPatternsAndFold(functions, std::move(patterns), config);
+    writeExtrema(getOperation());
   }
 };
 

@@ -5,6 +5,8 @@
 // After:
 //   module @relu attributes {hr.recipe = "map: split d0 by 64 -> d0.o d0.v\nmap: vectorize d0.v\n"}
 //
+// A kernel that reduces something and stays plain loops says why in `hr.recipe_notes`.
+//
 // A recipe that is already there (written by the user, loaded, tuned) is kept, and one that gives
 // the schedule by its kind (`relu: points vector=32`) is written out. Kernels that walk blocks of
 // rows have such a line alone: the walk is their loops.
@@ -115,6 +117,9 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
       return;
     }
     module->setAttr(kKindAttr, b.getStringAttr(model.kind()));
+    if (std::string reason = scheduler.whyPlain();
+        !reason.empty() && scheduler.reduces() && module->hasAttr(kRecipeChosenAttr))
+      module->setAttr(kRecipeNotesAttr, b.getStringAttr("plain loops: " + reason));
     for (const Stage &stage : model.getStages())
       if (stage.isOutput)
         module->setAttr(kLoopsAttr, b.getStringAttr(LoopModel::summary(stage)));

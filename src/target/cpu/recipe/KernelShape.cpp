@@ -21,6 +21,8 @@ bool reducesRows(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
     return false;
   unsigned last = op.getNumLoops() - 1;
+  if (op.getIteratorTypesArray()[last] != IteratorType::reduction)
+    return false;
   unsigned covering = 0;
   for (AffineMap map : ArrayRef(maps).drop_back()) {
     if (!map.isProjectedPermutation())
@@ -154,6 +156,61 @@ int64_t rowLength(const KernelLoops &loops) {
     return op.getNumReductionLoops() == 1 && op.getStaticLoopRanges().back() == length;
   });
   return isOne && !ShapedType::isDynamic(length) ? length : 0;
+}
+
+namespace {
+
+/// Follows values from the kernel's result back to its reductions.
+class RowFinder {
+public:
+  /// Whether the operation's points along `dim` share the result of a reduction.
+  bool sharesReduction(linalg::GenericOp op, unsigned dim) {
+    auto [known, isNew] = shares.try_emplace({op, dim}, false);
+    if (!isNew)
+      return known->second;
+    bool found = false;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+      if (found || !producer || !isReduced(producer))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      found = !map.isFunctionOfDim(dim);
+      AffineMap made = producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get()));
+      for (auto [read, written] : llvm::zip_equal(map.getResults(), made.getResults()))
+        if (auto from = dyn_cast<AffineDimExpr>(written);
+            from && read == getAffineDimExpr(dim, op.getContext()))
+          found |= sharesReduction(producer, from.getPosition());
+    }
+    return shares[{op, dim}] = found;
+  }
+
+private:
+  /// Whether a reduction is, or leads to, the operation.
+  bool isReduced(linalg::GenericOp op) {
+    auto [known, isNew] = reduced.try_emplace(op, op.getNumReductionLoops() > 0);
+    if (!isNew || known->second)
+      return known->second;
+    bool found = llvm::any_of(op.getDpsInputs(), [&](Value operand) {
+      auto producer = operand.getDefiningOp<linalg::GenericOp>();
+      return producer && isReduced(producer);
+    });
+    return reduced[op] = found;
+  }
+
+  llvm::DenseMap<std::pair<Operation *, unsigned>, bool> shares;
+  llvm::DenseMap<Operation *, bool> reduced;
+};
+
+} // namespace
+
+SmallVector<int64_t> rowDims(const KernelLoops &loops) {
+  RowFinder finder;
+  SmallVector<int64_t> dims;
+  for (auto [dim, kind] : llvm::enumerate(loops.iterators))
+    if (kind == IteratorType::reduction ||
+        finder.sharesReduction(loops.contents.rootGeneric(), dim))
+      dims.push_back(static_cast<int64_t>(dim));
+  return dims;
 }
 
 } // namespace headrace

@@ -33,6 +33,9 @@ bool liesAlongSum(const KernelLoops &loops);
 /// The length of the rows that all reductions of the kernel are over; 0 where it is open, or they
 /// differ.
 int64_t rowLength(const KernelLoops &loops);
+/// The root's dimensions that lie along the rows: those it reduces, and those along which it uses
+/// the result of a reduction again, as a softmax does.
+llvm::SmallVector<int64_t> rowDims(const KernelLoops &loops);
 /// A dimension of the second operand (weights) only.
 bool isFeatureBlock(mlir::linalg::GenericOp op, unsigned dim);
 

@@ -100,28 +100,25 @@ private:
 
   /// Maps and reductions over rows that stay in cache.
   void rows() {
-    linalg::GenericOp first = loops.contents.reductions.front();
-    int64_t length = first.getStaticLoopRanges().back();
-    std::string last;
+    SmallVector<int64_t> alongRow = rowDims(loops);
     SmallVector<std::string> grid, rest;
-    for (size_t dim = 0; dim < loops.ranges.size(); ++dim)
-      if (loops.iterators[dim] == IteratorType::reduction ||
-          (dim + 1 == loops.ranges.size() && loops.ranges[dim] == length))
-        rest.push_back(axisName(root, dim));
-      else
-        grid.push_back(last = axisName(root, dim));
-    if (rest.size() == 1 && rest.front() != axisName(root, loops.ranges.size() - 1))
+    for (int64_t dim = 0; dim < static_cast<int64_t>(loops.ranges.size()); ++dim)
+      (llvm::is_contained(alongRow, dim) ? rest : grid).push_back(axisName(root, dim));
+    bool endsInRow = !alongRow.empty() && alongRow.front() == static_cast<int64_t>(grid.size());
+    if (!rest.empty() && !endsInRow)
       steps.reorder(root, llvm::to_vector(llvm::concat<std::string>(grid, rest)));
     for (const std::string &axis : grid)
       steps.parallel(root, axis);
-    computeInside(last);
+    computeInside(grid.empty() ? "" : grid.back());
     if (schedule.vector == 0)
       return;
     for (Operation *op : loops.contents.ops)
       // Values of one element per row need no loop.
-      if (auto generic = cast<linalg::GenericOp>(op); walksRow(generic, length)) {
+      if (auto generic = cast<linalg::GenericOp>(op);
+          generic.getNumReductionLoops() > 0 ||
+          (generic.getNumLoops() > grid.size() && (op != root || endsInRow))) {
         std::string axis = axisName(op, generic.getNumLoops() - 1);
-        steps.vectors(op, axis, schedule.vector, axis, length);
+        steps.vectors(op, axis, schedule.vector, axis, generic.getStaticLoopRanges().back());
       }
   }
 
@@ -130,12 +127,6 @@ private:
     for (Operation *op : llvm::reverse(loops.contents.ops))
       if (op != root)
         steps.computeAt(op, root, loop);
-  }
-
-  /// Whether the operation walks rows of that length.
-  bool walksRow(linalg::GenericOp op, int64_t length) const {
-    return op.getNumLoops() > 0 && op.getStaticLoopRanges().back() == length &&
-           (op.getNumLoops() >= loops.ranges.size() || op.getNumReductionLoops() > 0);
   }
 
   const KernelLoops &loops;
@@ -165,25 +156,45 @@ StringRef KernelScheduler::stage() const {
 Kind KernelScheduler::naturalKind() const {
   if (walk)
     return Kind::Walk;
-  linalg::GenericOp root = loops.contents.rootGeneric();
-  if (!root || isEmpty())
-    return Kind::Plain;
-  bool onlyGenerics =
-      llvm::all_of(loops.contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); });
-  bool gathers = root.getRegion()
-                     .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
-                     .wasInterrupted();
-  if (!loops.vectorizable || !onlyGenerics || gathers || loops.ranges.empty())
+  if (!whyPlain().empty())
     return Kind::Plain;
   ArrayRef<linalg::GenericOp> reductions = loops.contents.reductions;
-  if (reductions.empty()) {
-    if (loops.contents.ops.size() > 1)
-      return Kind::Plain;
+  if (reductions.empty())
     return dimReadAcross(loops) ? Kind::Transposed : Kind::Points;
+  return llvm::all_of(reductions, reducesRows) ? Kind::Rows : Kind::Tiles;
+}
+
+std::string KernelScheduler::whyPlain() const {
+  if (walk)
+    return "";
+  ArrayRef<linalg::GenericOp> reductions = loops.contents.reductions;
+  linalg::GenericOp root = loops.contents.rootGeneric();
+  if (!root)
+    return "it runs step by step, or moves data in an order of its own";
+  if (isEmpty())
+    return "something in it has no elements";
+  if (!loops.vectorizable)
+    return "booleans are not computed in vectors";
+  if (!llvm::all_of(loops.contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); }))
+    return "a part of it moves data in an order of its own";
+  if (root.getRegion()
+          .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return "it picks elements by index";
+  if (reductions.empty()) {
+    if (loops.ranges.empty())
+      return "it computes a single element";
+    return loops.contents.ops.size() > 1 ? "its functions could not become one" : "";
   }
   if (llvm::all_of(reductions, reducesRows))
-    return llvm::all_of(reductions, combinesInAnyOrder) ? Kind::Rows : Kind::Plain;
-  return reductions.size() == 1 && TileScheduler(loops).applies() ? Kind::Tiles : Kind::Plain;
+    return llvm::all_of(reductions, combinesInAnyOrder)
+               ? ""
+               : "the order in which it combines elements may matter";
+  if (reductions.size() > 1)
+    return "it has several reductions, and not all are along rows";
+  return TileScheduler(loops).applies()
+             ? ""
+             : "what it reads does not lie along the last dimension of its result";
 }
 
 /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
@@ -230,9 +241,7 @@ std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
     return "";
   case Kind::Rows: {
     int64_t length = rowLength(loops);
-    if (length == 0)
-      return schedule.vector == 0 ? "" : "vector: expected 0, since rows differ or are open";
-    return most("vector", 1, std::min(longest, length));
+    return most("vector", 0, length ? std::min(longest, length) : longest);
   }
   case Kind::Tiles:
     return TileScheduler(loops).refusalOf(schedule);
@@ -318,8 +327,8 @@ CpuSchedule KernelScheduler::propose(Kind kind) const {
   case Kind::Transposed:
     return schedule;
   case Kind::Rows:
-    if (int64_t length = loops.contents.reductions.empty() ? 0 : rowLength(loops))
-      schedule.vector = vectorLength(length);
+    if (!loops.contents.reductions.empty())
+      schedule.vector = proposeRowVector();
     return schedule;
   case Kind::Tiles:
     if (loops.contents.reductions.size() == 1 && TileScheduler(loops).applies())
@@ -355,6 +364,18 @@ CpuSchedule KernelScheduler::proposePoints() const {
       schedule.cell = kElementwiseCell;
   }
   return schedule;
+}
+
+/// Vectors along rows. Those of an open or of several lengths leave something over, which smaller
+/// vectors share.
+int64_t KernelScheduler::proposeRowVector() const {
+  if (int64_t length = rowLength(loops))
+    return vectorLength(length);
+  int64_t vector = 2 * loops.lanes();
+  for (linalg::GenericOp op : loops.contents.reductions)
+    if (int64_t length = op.getStaticLoopRanges().back(); !ShapedType::isDynamic(length))
+      vector = std::min(vector, vectorLength(length));
+  return vector;
 }
 
 /// Whether it converts integers of less than 32 bits: of vectors whose length is no power of two

@@ -19,6 +19,12 @@ public:
   CpuSchedule propose(CpuSchedule::Kind kind) const;
   /// Why the kernel cannot run so; empty where it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
+  /// Why the kernel runs in plain loops; empty where it has a better schedule.
+  std::string whyPlain() const;
+  /// Whether it has a reduction among its loops, a product's or another.
+  bool reduces() const {
+    return loops.contents.rootGeneric() && !loops.contents.reductions.empty();
+  }
   /// Legal values of a parameter that are worth trying, the others staying as they are.
   llvm::SmallVector<int64_t> domainOf(const CpuSchedule &schedule, llvm::StringRef name) const;
   /// The same steps a user may write.
@@ -33,6 +39,7 @@ private:
   CpuSchedule::Kind naturalKind() const;
   bool isEmpty() const;
   int64_t vectorLength(int64_t size) const;
+  int64_t proposeRowVector() const;
   bool hasNarrowIntegers() const;
   CpuSchedule proposePoints() const;
 

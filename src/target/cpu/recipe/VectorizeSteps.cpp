@@ -80,10 +80,25 @@ struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeSteps
     vectorize(rewriter, kernel, [](Operation *op) {
       return op->getParentOfType<scf::ForOp>() && !op->hasAttr(kLeftAttr);
     });
+    noteScalars(kernel);
     kernel.walk([](linalg::LinalgOp op) { op->removeAttr(kLeftAttr); });
   }
 
 private:
+  /// Says which reductions inside of a step stay as they are.
+  static void noteScalars(func::FuncOp kernel) {
+    SmallVector<std::string> notes;
+    kernel.walk([&](linalg::GenericOp op) {
+      if (op->hasAttr(kLeftAttr) && op.getNumReductionLoops() > 0 && !stageOf(op).empty())
+        notes.push_back("stage '" + stageOf(op).str() +
+                        "' is computed element by element: its rows have no size that is known, "
+                        "or what it reads does not lie along them");
+    });
+    if (!notes.empty())
+      kernel->getParentOp()->setAttr(kRecipeNotesAttr,
+                                     StringAttr::get(kernel.getContext(), llvm::join(notes, "; ")));
+  }
+
   void rewrite(RewriterBase &rewriter, linalg::GenericOp op) const {
     if (multiplyBytes(rewriter, op, {vectorBytes, dotProducts}))
       return;
@@ -288,12 +303,13 @@ private:
       return;
     if (op.getNumParallelLoops() == 0) {
       op->removeAttr(kLeftAttr);
-      return reduceSideBySide(rewriter, cast<TilingInterface>(op.getOperation()), last, width);
+      return reduceSideBySide(rewriter, cast<TilingInterface>(op.getOperation()), last, width,
+                              kMostAtOnce);
     }
     sizes[last] = 0;
     if (!ShapedType::isDynamic(ranges[last - 1]) && ranges[last - 1] % kRows == 0)
       sizes[last - 1] = kRows;
-    reduceSideBySide(rewriter, tiled(rewriter, op, sizes).op, last, width);
+    reduceSideBySide(rewriter, tiled(rewriter, op, sizes).op, last, width, kMostAtOnce);
   }
 };
 

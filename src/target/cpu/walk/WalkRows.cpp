@@ -332,14 +332,34 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
     func::FuncOp kernel = getOperation();
     if (!findWalk(kernel))
       return;
+    auto module = kernel->getParentOfType<ModuleOp>();
+    std::string reason;
+    ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
+      reason = diagnostic.str();
+      return success();
+    });
     FailureOr<WalkPlan> plan = WalkPlan::of(kernel);
     if (failed(plan)) {
-      auto module = kernel->getParentOfType<ModuleOp>();
       module->setAttr(kRecipeRefusedAttr,
-                      StringAttr::get(&getContext(), "the rows cannot be walked"));
+                      StringAttr::get(&getContext(), "the rows cannot be walked: " + reason));
       return;
     }
+    noteScalars(module, *plan);
     WalkEmitter(kernel, std::move(*plan), rowsOf(kernel).value_or(rows), vectorBytes).run();
+  }
+
+private:
+  /// Says which reductions have no dimension that vectors could lie along.
+  static void noteScalars(ModuleOp module, WalkPlan &plan) {
+    std::string notes;
+    for (WalkStage &stage : plan.stages)
+      for (size_t index : stage.ops)
+        if (linalg::GenericOp op = plan.ops[index].op;
+            !stage.axes.empty() && stage.vectorAxis < 0 && op.getNumReductionLoops() > 0)
+          notes += (notes.empty() ? "" : "; ") + ("stage '" + stageOf(op).str()) +
+                   "' is computed element by element: what it reads lies along no dimension";
+    if (!notes.empty())
+      module->setAttr(kRecipeNotesAttr, StringAttr::get(module.getContext(), notes));
   }
 };
 

@@ -87,3 +87,31 @@ func.func @round(%x: vector<8xf32>, %y: vector<8xf64>) -> (vector<8xf32>, vector
   %1 = math.roundeven %y : vector<8xf64>
   return %0, %1 : vector<8xf32>, vector<8xf64>
 }
+
+// The accumulator is compared once; NaN wins from either side.
+// CHECK-LABEL: func.func @maximum(
+// CHECK-SAME: %[[ACC:.*]]: vector<8xf32>, %[[X:.*]]: vector<8xf32>)
+// CHECK-NEXT: %[[WINS:.*]] = arith.cmpf ogt, %[[X]], %[[ACC]]
+// CHECK-NEXT: %[[MAX:.*]] = arith.select %[[WINS]], %[[X]], %[[ACC]]
+// CHECK-NEXT: %[[NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]]
+// CHECK-NEXT: %[[Y:.*]] = arith.select %[[NAN]], %[[X]], %[[MAX]]
+// CHECK-NEXT: return %[[Y]]
+func.func @maximum(%acc: vector<8xf32>, %x: vector<8xf32>) -> vector<8xf32> {
+  %0 = arith.maximumf %acc, %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// Lanes are combined by halves, of which the first may meet the same lane twice.
+// CHECK-LABEL: func.func @lanes(
+// CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3]
+// CHECK: vector.shuffle %{{.*}} [4, 5, 4, 5]
+// CHECK: arith.cmpf olt, %{{.*}} : vector<4xf32>
+// CHECK: arith.cmpf olt, %{{.*}} : vector<2xf32>
+// CHECK: arith.cmpf olt, %{{.*}} : vector<1xf32>
+// CHECK: vector.extract
+// CHECK-NOT: vector.reduction
+// CHECK: return
+func.func @lanes(%x: vector<6xf32>) -> f32 {
+  %0 = vector.reduction <minimumf>, %x : vector<6xf32> into f32
+  return %0 : f32
+}

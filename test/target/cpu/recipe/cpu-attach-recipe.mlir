@@ -234,3 +234,61 @@ module @turned {
     return
   }
 }
+
+// -----
+
+// Rows of open length have vectors, and so have functions of them along the row; what there is one
+// of per row has none.
+// CHECK: module @softmax attributes {hr.kind = "rows", hr.loops = "d0 ? || d1.o ? | d1.v 16"
+// CHECK-SAME: reduce: split d1 by 16
+// CHECK-SAME: map: split d1 by 16
+#point = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+module @softmax {
+  func.func @softmax(%in: memref<?x?xf32>, %out: memref<?x?xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %lowest = arith.constant 0xFF800000 : f32
+    %x = bufferization.to_tensor %in restrict : memref<?x?xf32>
+    %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+    %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+    %e = tensor.empty(%m) : tensor<?xf32>
+    %init = linalg.fill {hr.stage = "reduce"} ins(%lowest : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    %max = linalg.generic {indexing_maps = [#point, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%init : tensor<?xf32>) attrs = {hr.stage = "reduce"} {
+    ^bb0(%a: f32, %acc: f32):
+      %s = arith.maximumf %acc, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<?xf32>
+    %r = tensor.empty(%m, %n) : tensor<?x?xf32>
+    %y = linalg.generic {indexing_maps = [#point, #row, #point], iterator_types = ["parallel", "parallel"]} ins(%x, %max : tensor<?x?xf32>, tensor<?xf32>) outs(%r : tensor<?x?xf32>) attrs = {hr.stage = "map"} {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = arith.subf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<?x?xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<?x?xf32>, memref<?x?xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// A kernel that reduces in plain loops says why.
+// CHECK: module @flags_of_rows attributes {hr.kind = "loops"
+// CHECK-SAME: hr.recipe_notes = "plain loops: booleans are not computed in vectors"
+#point = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+module @flags_of_rows {
+  func.func @flags_of_rows(%in: memref<8x64xi1>, %out: memref<8xi1>) {
+    %no = arith.constant false
+    %x = bufferization.to_tensor %in restrict : memref<8x64xi1>
+    %e = tensor.empty() : tensor<8xi1>
+    %init = linalg.fill {hr.stage = "reduce"} ins(%no : i1) outs(%e : tensor<8xi1>) -> tensor<8xi1>
+    %y = linalg.generic {indexing_maps = [#point, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xi1>) outs(%init : tensor<8xi1>) attrs = {hr.stage = "reduce"} {
+    ^bb0(%a: i1, %acc: i1):
+      %s = arith.ori %acc, %a : i1
+      linalg.yield %s : i1
+    } -> tensor<8xi1>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<8xi1>, memref<8xi1>) -> ()
+    return
+  }
+}
