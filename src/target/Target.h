@@ -93,8 +93,8 @@ public:
   virtual std::string whyNot(mlir::ModuleOp kernel) const = 0;
   virtual std::string whyNot(llvm::StringRef routine) const = 0;
 
-  /// Level 1, simplified: a target that computes several operators as one thing of its own takes
-  /// them here, before kernels are formed of the others. What it takes are launches of kernels that
+  /// Level 1, simplified: the target's own rewriting of it. A target that computes several operators
+  /// as one thing of its own takes them here, before kernels are formed of the others. What it takes are launches of kernels that
   /// name it as their target (Placement.h), whose modules are for it alone to read.
   virtual void addProgramPasses(mlir::OpPassManager &program) const { (void)program; }
 

@@ -193,6 +193,19 @@ TEST(CompiledContract, EveryRemainderOfOpenRowsAndColumns) {
     p.check({size, 2 * size + 29});
 }
 
+/// No tile of whole vectors divides these columns; one of two rows or more reads them in vectors.
+TEST(CompiledContract, ConstantWeightsOfOddWidths) {
+  for (int64_t width : {250, 1030, 4099}) {
+    CompiledProgram p;
+    AffineExpr rows = p.symbol("rows");
+    Value x = p.symbolicInput({rows, constantDim(70, p.context())});
+    p.output(p.sum({p.contract("mk,nk->mn", x, p.constant({width, 70})), p.constant({width})}));
+    for (int64_t count : {1, 2, 25})
+      p.check({count});
+    EXPECT_EQ(p.kernels(), 1);
+  }
+}
+
 TEST(CompiledContraction, BothOperandsLieAlongTheSum) {
   for (const char *target : {"cpu", "cpu:x86-64-v3"})
     for (auto [m, n, k] : {std::array<int64_t, 3>{27, 27, 64},

@@ -99,6 +99,33 @@ TEST(CompiledReduce, NotANumberWins) {
   p.check({}, Fill::Special);
 }
 
+/// Over open sizes, with functions before and behind, and of elements that stay as they are.
+TEST(CompiledReduce, OpenSizesAlongSeveralAxes) {
+  for (Fill fill : {Fill::Uniform, Fill::Special}) {
+    CompiledProgram p;
+    SymbolicShape shape{p.symbol("a"), p.symbol("b"), p.symbol("c")};
+    for (ReduceKind kind : kKinds)
+      for (int mask : {4, 5, 6, 7}) {
+        bool isPlain = fill == Fill::Special;
+        if (isPlain && kind != ReduceKind::Max && kind != ReduceKind::Min)
+          continue;
+        Value x = p.symbolicInput(shape);
+        Value reduced = p.reduce(kind, isPlain ? x : p.exp(x), axesOf(mask));
+        p.output(isPlain ? reduced : p.relu(reduced));
+      }
+    for (auto sizes : {CompiledProgram::Sizes{2, 3, 5}, {3, 4, 33}, {5, 2, 131}, {2, 2, 500}})
+      p.check(sizes, fill);
+  }
+}
+
+TEST(CompiledReduce, LastAxisAndAnother) {
+  CompiledProgram p;
+  for (ReduceKind kind : kKinds)
+    for (int64_t length : {3, 33, 70})
+      p.output(p.reduce(kind, p.input({6, 5, length}), {0, 2}));
+  p.check();
+}
+
 TEST(CompiledReduce, LongRows) {
   CompiledProgram p;
   for (int64_t length : {4096, 65536, 65537, 100003}) {

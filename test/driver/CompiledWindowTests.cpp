@@ -119,6 +119,34 @@ INSTANTIATE_TEST_SUITE_P(
         Window{.spatial = {224, 9}, .window = {7, 7}, .stride = 2, .low = 3, .high = 3}));
 
 INSTANTIATE_TEST_SUITE_P(
+    TapsInPadding, EveryConvolution,
+    testing::Values(Window{.spatial = {14, 14},
+                           .window = {3, 3},
+                           .features = 16,
+                           .dilation = 24,
+                           .low = 24,
+                           .high = 24},
+                    // Computed part by part.
+                    Window{.spatial = {14, 13},
+                           .window = {3, 3},
+                           .channels = 64,
+                           .features = 64,
+                           .dilation = 11,
+                           .low = 11,
+                           .high = 11},
+                    Window{.spatial = {15, 14},
+                           .window = {3, 3},
+                           .channels = 64,
+                           .features = 64,
+                           .groups = 2,
+                           .stride = 2,
+                           .dilation = 11,
+                           .low = 11,
+                           .high = 10},
+                    Window{.spatial = {5}, .window = {4}, .dilation = 3, .low = 8, .high = 2},
+                    Window{.spatial = {10}, .window = {2}, .dilation = 10, .high = 1}));
+
+INSTANTIATE_TEST_SUITE_P(
     Groups, EveryConvolution,
     testing::Values(
         Window{.spatial = {9, 9}, .window = {3, 3}, .channels = 8, .features = 8, .groups = 8},
@@ -171,6 +199,8 @@ INSTANTIATE_TEST_SUITE_P(
         Window{.spatial = {13, 17}, .window = {3, 2}, .channels = 33, .stride = 3, .high = 1},
         Window{.spatial = {13, 17}, .window = {3, 3}, .channels = 64, .dilation = 2},
         Window{.spatial = {7, 7}, .window = {7, 7}, .channels = 5},
+        Window{
+            .spatial = {4, 5}, .window = {3, 3}, .channels = 5, .dilation = 6, .low = 6, .high = 6},
         Window{.spatial = {4, 4}, .window = {3, 3}, .channels = 5, .stride = 2},
         Window{.spatial = {97, 131}, .window = {1, 1}, .channels = 1},
         Window{.spatial = {5, 6, 7}, .window = {2, 3, 2}, .channels = 4, .stride = 2, .low = 1}));

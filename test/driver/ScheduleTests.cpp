@@ -153,6 +153,65 @@ TEST(Schedules, ReductionsOfEveryType) {
   }
 }
 
+/// Where the largest element along an axis is, as front ends write it.
+std::string positionOfMaximum(std::array<int64_t, 3> sizes, unsigned axis, bool open) {
+  auto type = [&](const std::string &element, bool kept, bool points = false) {
+    std::string shape, dims, symbols;
+    for (unsigned i = 0, used = 0; i < 3 + points; ++i) {
+      unsigned of = i < 3 ? i : axis;
+      bool isOne = i == axis && kept, isSymbol = open && !isOne;
+      std::string size = isOne ? "1" : std::to_string(sizes[of]);
+      dims += (i ? ", " : "") + (isSymbol ? "s" + std::to_string(of) : size);
+      shape += (isSymbol ? "?" : size) + "x";
+      for (; isSymbol && used <= of; ++used)
+        symbols += (used ? ", s" : "s") + std::to_string(used);
+    }
+    std::string map = "affine_map<()[" + symbols + "] -> (" + dims + ")>";
+    if (points)
+      return map;
+    return "tensor<" + shape + element + (open ? ", " + map : "") + ">";
+  };
+  std::string along = "(d0, d1, d2, d3) -> (d0, d1, d2)";
+  along[along.rfind("d" + std::to_string(axis)) + 1] = '3';
+  std::string input = type("f32", false), extremum = type("f32", true), result = type("i64", true);
+  return "func.func @main(%x: " + input + ") -> " + result +
+         " attributes {hr.symbols = [\"a\", \"b\", \"c\"]} {\n"
+         "  %m = hr.reduce max %x axes [" +
+         std::to_string(axis) + "] {keep_dims = true} : (" + input + ") -> " + extremum +
+         "\n  %p = hr.compute(%x, %m) over " + type("", true, /*points=*/true) +
+         " maps [affine_map<" + along +
+         ">, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] "
+         "{initial = 9223372036854775807 : i64, reduced = 1 : i64} : (" +
+         input + ", " + extremum + ") -> " + result + R"( {
+  ^bb0(%value: f32, %largest: f32):
+    %isHere = arith.cmpf oeq, %value, %largest : f32
+    %index = hr.index 3
+    %here = arith.index_cast %index : index to i64
+    %nowhere = arith.constant 9223372036854775807 : i64
+    %place = arith.select %isHere, %here, %nowhere : i64
+    hr.yield %place : i64
+  } combine {
+  ^bb0(%first: i64, %second: i64):
+    %least = arith.minsi %first, %second : i64
+    hr.yield %least : i64
+  }
+  return %p : )" +
+         result + "\n}\n";
+}
+
+TEST(Schedules, PositionsOfMaximaAlongEveryAxis) {
+  for (int64_t width : widths())
+    for (bool open : {false, true}) {
+      if (open && width != widths().front())
+        continue;
+      for (unsigned axis : {0, 1, 2}) {
+        CompiledProgram p(positionOfMaximum({6, width, 70}, axis, open));
+        expectVectors(p, "axis " + std::to_string(axis) +
+                             (open ? ", open" : ", width " + std::to_string(width)));
+      }
+    }
+}
+
 TEST(Schedules, PlainLoopsSayWhy) {
   CompiledProgram p;
   p.output(p.reduce(ReduceKind::Max, p.input({5, 64}, p.builder().getI1Type()), {1}));

@@ -179,6 +179,10 @@ public:
     attachStepsToKernels(program, Recipe::parse(recipe.str()));
   }
 
+  void addProgramPasses(OpPassManager &manager) const override {
+    manager.addNestedPass<func::FuncOp>(createCpuSplitWindowsPass());
+  }
+
   void addCallPasses(OpPassManager &program) const override {
     if (machine().vectorBytes >= 64)
       program.addPass(createCpuFinishCallsPass());

@@ -4,6 +4,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CpuSplitWindowsPass : Pass<"cpu-split-windows", "::mlir::func::FuncOp"> {
+  let summary = "convolutions much of whose window lies in padding, part by part";
+}
+
 def CpuFinishCallsPass : Pass<"cpu-finish-calls", "::mlir::func::FuncOp"> {
   let summary = "products of bytes take along what makes bytes of their sums";
 }

@@ -183,7 +183,7 @@ void KernelGroup::walkFromRoot() {
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
-  // A sum of open length has vectors only where it walks.
+  // A sum of open length may be one of many elements.
   bool isOpen = llvm::any_of(
       axes, [](const Axis &axis) { return axis.reduction && !constantValue(axis.size); });
   if ((points < kFewestPoints && !isOpen) || cells > kMostCells)
