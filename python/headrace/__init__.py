@@ -16,7 +16,7 @@ Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
 Code written for onnxruntime runs with `hr.InferenceSession` in place of its own.
 """
 
-from headrace import _functions
+from headrace import _functions, distributed
 from headrace._core import __version__
 from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
@@ -152,6 +152,7 @@ __all__ = [
     "axis",
     "compile",
     "compute",
+    "distributed",
     "get_all_providers",
     "get_available_providers",
     "get_device",

@@ -1,16 +1,19 @@
 """The command `headrace`, as `python -m headrace`: for users who installed the package alone."""
 
+import importlib
 import sys
 
 from headrace import _core
 
+#: The commands that are written in Python, with the modules whose `main` they are.
+COMMANDS = {"conformance": "headrace.conformance", "map": "headrace.distributed._command"}
+
 
 def main() -> int:
-    if sys.argv[1:2] == ["conformance"]:  # the one command that is written in Python
-        from headrace import conformance
-
-        return conformance.main(sys.argv[2:])
-    return _core.command_line(["headrace", *sys.argv[1:]])
+    words = sys.argv[1:]
+    if words and words[0] in COMMANDS:
+        return importlib.import_module(COMMANDS[words[0]]).main(words[1:])
+    return _core.command_line(["headrace", *words])
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("gpu", "packages", "python", "quantization", "rewriting", "scripts", "troubleshooting")
+COMPLETE = ("distributed", "gpu", "packages", "python", "quantization", "rewriting", "scripts", "troubleshooting")
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -237,6 +237,8 @@ def test_python_of_a_page_runs_next_to_the_examples(name: str, tmp_path: Path) -
     assert blocks
     if any("torch" in code for code in blocks):
         pytest.importorskip("torch", reason="PyTorch is not installed")
+    if name == "distributed":
+        pytest.importorskip("ray", reason="Ray is not installed")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])}
     for code in blocks:

@@ -121,7 +121,7 @@ void addCommands(CLI::App &app, Action &action) {
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);
   addRewriteCommand(app, action);
-  addConformanceCommand(app, action);
+  addPythonCommands(app, action);
 }
 
 } // namespace

@@ -1,5 +1,4 @@
-// headrace conformance: the cases of the onnx package, run by headrace.conformance, which is
-// written in Python as they are.
+// Commands that are written in Python, as the packages they stand on are: this program hands over to python3.
 #include "runtime/system/Error.h"
 
 #include "commands/Commands.h"
@@ -23,30 +22,35 @@ void findPackageBesideCommand() {
   ::setenv("PYTHONPATH", given ? (package.string() + ":" + given).c_str() : package.c_str(), 1);
 }
 
-int runCases(std::vector<std::string> arguments) {
+int runInPython(const std::string &command, std::vector<std::string> arguments) {
   findPackageBesideCommand();
-  arguments.insert(arguments.begin(), {"python3", "-m", "headrace.conformance"});
+  arguments.insert(arguments.begin(), {"python3", "-m", "headrace", command});
   std::vector<char *> pointers;
   for (std::string &argument : arguments)
     pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   ::execvp("python3", pointers.data());
   throw Error(ErrorKind::InvalidArgument,
-              std::string("the cases are Python programs; cannot start python3: ") +
+              command + ": this command is a Python program; cannot start python3: " +
                   std::strerror(errno));
+}
+
+void addPythonCommand(CLI::App &app, Action &action, const std::string &name,
+                      const std::string &summary) {
+  CLI::App *command = app.add_subcommand(name, summary);
+  command->set_help_flag();
+  command->prefix_command();
+  command->callback([command, name, &action] {
+    action = [name, arguments = command->remaining()] { return runInPython(name, arguments); };
+  });
 }
 
 } // namespace
 
-void addConformanceCommand(CLI::App &app, Action &action) {
-  CLI::App *command =
-      app.add_subcommand("conformance", "Run the cases of the onnx package and count what passes, "
-                                        "per operator");
-  command->set_help_flag();
-  command->prefix_command();
-  command->callback([command, &action] {
-    action = [arguments = command->remaining()] { return runCases(arguments); };
-  });
+void addPythonCommands(CLI::App &app, Action &action) {
+  addPythonCommand(app, action, "map", "Run a model on many inputs, on the machines of a cluster");
+  addPythonCommand(app, action, "conformance",
+                   "Run the cases of the onnx package and count what passes, per operator");
 }
 
 } // namespace headrace::cli
