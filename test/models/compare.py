@@ -58,8 +58,8 @@ def listed(full: bool) -> list[real_models.Case]:
 
 
 def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list[str]]:
-    """The model's outcome, and the ratios of times at the last size. Runs in a process of its own for each number of
-    threads, which cannot be another one later."""
+    """The model's outcome, and the ratios of times at the last size. Each number of threads has a process of its own, in
+    which it is the only one."""
     import headrace
 
     headrace.set_threads(threads)
