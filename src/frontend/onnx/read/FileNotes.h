@@ -1,4 +1,4 @@
-// What the writer of an ONNX file says about it, read without the model itself.
+// Notes of the writer of an ONNX file, read without the model itself.
 #pragma once
 
 #include <cstddef>
