@@ -178,6 +178,8 @@ def quantized_cases() -> list[Case]:
            pads=[1, 0, 1, 1], count_include_pad=1, constants=(1, 2, 3, 4)),
         ms("QLinearAveragePool", byte(1, 3, 5, 5), *first, *result, kernel_shape=[2, 2], strides=[2, 2],
            ceil_mode=1, constants=(1, 2, 3, 4), label="ceil"),
+        ms("QLinearAveragePool", byte(1, 3, 6, 5), *first, *result, kernel_shape=[3, 2], strides=[2, 2],
+           pads=[1, 0, 1, 1], ceil_mode=1, count_include_pad=1, constants=(1, 2, 3, 4), label="ceil counted"),
         ms("QLinearConcat", *result, a, *first, b, *second, axis=1),
         ms("QLinearWhere", b > a, a, *first, b[:1], *second, *result, constants=(2, 3, 5, 6, 7, 8)),
         ms("QGemm", a, *first, byte(4, 5, seed=2), scale(0.01), point(3),

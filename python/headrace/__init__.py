@@ -51,7 +51,8 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._io_binding import IOBinding
-from headrace._model import Model, load, write_package
+from headrace._load import load, write_package
+from headrace._model import Model
 from headrace._node_arg import ModelMetadata, NodeArg
 from headrace._ort_value import OrtValue
 from headrace._phases import Phase, phases

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -14,99 +13,9 @@ from headrace import _core, _device
 from headrace._arrays import STORAGE, from_output, to_input
 from headrace._defaults import Defaults
 from headrace._explanation import Explanation
-from headrace._script import Script, packaged_script
 from headrace._specs import TensorSpec
 from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
-
-
-def load(
-    path: str | os.PathLike[str],
-    *,
-    target: str = "cpu",
-    expansion: str = "auto",
-    plan_cache_size: int = 16,
-    specialize: str = "auto",
-    program: str = "",
-    recipe: str = "",
-    accelerator: str | os.PathLike[str] = "",
-    threads: int = 0,
-) -> Model | Script:
-    """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`) and may hold several programs. A
-    packaged script is a `Script`, everything else a `Model`.
-
-    `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
-    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
-    `plan_cache_size` bounds the versions kept for different sizes. `specialize` says when a program
-    with open sizes gets a version for exact ones, which is faster: "auto" in the background, once
-    calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
-    without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
-    compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
-    operators: the program is compiled as it was mapped to it (docs/rewriting.md). `threads` is how
-    many run a call; 0: as many as the process has (`get_threads`).
-
-    >>> import headrace as hr
-    >>> digits = hr.load("digits.onnx")
-    >>> digits.inputs[0].shape
-    ('batch', 1, 8, 8)
-    """
-    path = os.fspath(path)
-    package = _core.open_package(path)
-    if package is not None and (found := packaged_script(package, program)):
-        return found
-    settings = {
-        "target": target,
-        "expansion": expansion,
-        "plan_cache_size": plan_cache_size,
-        "specialize": specialize,
-        "recipe": recipe,
-        "accelerator": accelerator,
-        "program": program,
-    }
-
-    def load_given(names: Sequence[str]) -> Model:
-        core = _core.load(path, package, _core.Settings(**settings, given_inputs=[*names]))
-        core.use_threads(operator.index(threads))
-        return Model(core, f"headrace.load({path!r})")
-
-    model = load_given(())
-    model._defaults = None if package else Defaults(load_given)
-    return model
-
-
-def write_package(
-    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    output: str | os.PathLike[str],
-    *,
-    target: str = "cpu",
-    processors: Sequence[str] = (),
-    expansion: str = "generated",
-    sizes: Mapping[str, int] | None = None,
-    recipe: str = "",
-    accelerator: str | os.PathLike[str] = "",
-) -> None:
-    """Compile ONNX models ahead of time into one package, which runs without the compiler.
-
-    `processors` are levels of x86-64, or "native"; without them the package has code for all levels
-    and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
-    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model, and
-    `accelerator` for all of them.
-
-    >>> hr.write_package("digits.onnx", "digits.hrpkg")
-    >>> hr.load("digits.hrpkg")(images)
-    """
-    paths = [models] if isinstance(models, (str, os.PathLike)) else models
-    _core.write_package(
-        [os.fspath(path) for path in paths],
-        os.fspath(output),
-        target,
-        list(processors),
-        expansion,
-        [(name, operator.index(size)) for name, size in (sizes or {}).items()],
-        recipe,
-        accelerator,
-    )
 
 
 class Model:

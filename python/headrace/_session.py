@@ -13,7 +13,8 @@ import numpy as np
 
 from headrace._arrays import STORAGE
 from headrace._io_binding import IOBinding
-from headrace._model import Model, load
+from headrace._load import InMemory, load
+from headrace._model import Model
 from headrace._node_arg import ModelMetadata, NodeArg, interface_of
 from headrace._ort_value import OrtValue
 from headrace._session_options import (
@@ -22,6 +23,7 @@ from headrace._session_options import (
     provider_options,
     stop_flag,
     warn_of_unused_options,
+    warn_once,
 )
 from headrace._specs import TensorSpec
 from headrace._trace import Trace
@@ -45,28 +47,29 @@ class InferenceSession:
 
     def __init__(
         self,
-        path_or_bytes: str | os.PathLike[str],
+        path_or_bytes: str | os.PathLike[str] | InMemory,
         sess_options: Any = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[Any, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            raise UnsupportedError("session: expected the path of a model file, got its bytes")
         self._options = sess_options if sess_options is not None else SessionOptions()
         warn_of_unused_options(self._options)
+        for name in kwargs:
+            warn_once(f"session argument '{name}'", "has no effect")
         self.set_providers(providers, provider_options)
         self._trace = None
         if self._options.enable_profiling:
             self._trace = Trace(self._options.profile_file_prefix)
             self._write_trace = weakref.finalize(self, self._trace.write)
         begin = time.perf_counter_ns()
-        self._model_path = os.fspath(path_or_bytes)
+        is_file = isinstance(path_or_bytes, (str, os.PathLike))
+        self._model_path = os.fspath(path_or_bytes) if is_file else None
         self._model = load(path_or_bytes, threads=self._options.intra_op_num_threads)
         if not isinstance(self._model, Model):
             raise UnsupportedError(
-                f"session: expected a model, got the script '{self._model_path}'; "
-                f"headrace.load runs it"
+                f"session: expected a model, got the script '{self._model_path}', "
+                f"which headrace.load takes"
             )
         self._interface = interface_of(self._model._core)
         if self._trace:
@@ -218,10 +221,10 @@ class InferenceSession:
         for spec in specs:
             if spec.name in memory:
                 check_type(spec, memory[spec.name])
-        if self._trace:
+        if trace := self._trace:  # another thread may end it meanwhile
             begin = time.perf_counter_ns()
             results, steps = model._run_profiled(values, stop)
-            self._trace.add_run(begin, steps)
+            trace.add_run(begin, steps)
         elif model.staged:
             results = model._run_values(values, [spec.name in names for spec in specs], stop)
         elif memory and can_write_directly(specs, memory, values):

@@ -35,6 +35,11 @@ std::shared_ptr<Model> load(const std::filesystem::path &path, const Package *pa
   });
 }
 
+std::shared_ptr<Model> loadBytes(const nb::bytes &bytes, const Settings &settings) {
+  std::span data(static_cast<const std::byte *>(bytes.data()), bytes.size());
+  return unlocked([&] { return Model::load(data, "model", settings); });
+}
+
 // None where the file is no package.
 std::shared_ptr<const Package> openPackage(const std::filesystem::path &path) {
   return unlocked([&] { return Package::isNamedLikeOne(path) ? Package::open(path) : nullptr; });
@@ -379,6 +384,7 @@ void registerModel(nb::module_ &module) {
     return std::const_pointer_cast<Package>(openPackage(path));
   });
   module.def("load", &load, nb::arg(), nb::arg().none(), nb::arg());
+  module.def("load_bytes", &loadBytes);
   module.def("write_package", &writePackage);
   module.def("cuda_device", &devices::chosen);
   module.def("phases", &phaseList);

@@ -24,15 +24,26 @@ std::shared_ptr<Model> Model::load(const std::filesystem::path &path, const Sett
       throw Error(ErrorKind::InvalidArgument, path.filename().string() +
                                                   ": expected a package to choose program '" +
                                                   settings.program + "' from");
-    ModelFile file = loadFile(path, settings);
-    auto model = file.staged ? std::make_shared<Model>(std::move(file.staged))
-                             : std::make_shared<Model>(std::move(*file.program), settings);
-    model->impl->metadata = std::move(file.metadata);
-    model->impl->declared = std::move(file.declared);
-    model->impl->notes = onnx::readNotes(path);
-    return model;
+    return of(loadFile(path, settings), settings);
   }
   return load(*Package::open(path), path.filename().string(), settings);
+}
+
+std::shared_ptr<Model> Model::load(std::span<const std::byte> bytes, const std::string &name,
+                                   const Settings &settings) {
+  if (!settings.program.empty())
+    throw Error(ErrorKind::InvalidArgument, name + ": expected a package to choose program '" +
+                                                settings.program + "' from, got a model in memory");
+  return of(loadBytes(bytes, name, settings), settings);
+}
+
+std::shared_ptr<Model> Model::of(ModelFile file, const Settings &settings) {
+  auto model = file.staged ? std::make_shared<Model>(std::move(file.staged))
+                           : std::make_shared<Model>(std::move(*file.program), settings);
+  model->impl->metadata = std::move(file.metadata);
+  model->impl->declared = std::move(file.declared);
+  model->impl->notes = std::move(file.notes);
+  return model;
 }
 
 std::shared_ptr<Model> Model::load(const Package &package, const std::string &name,

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <variant>
 
 namespace headrace {
@@ -30,6 +31,7 @@ std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
+struct ModelFile;
 namespace staged {
 class StagedProgram;
 }
@@ -92,6 +94,10 @@ public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
+                                     const Settings &settings = {});
+  /// Reads and imports the bytes of an ONNX file, which is named `name` in messages and has no
+  /// external data. Keeps copies of what it needs. Throws Error.
+  static std::shared_ptr<Model> load(std::span<const std::byte> bytes, const std::string &name,
                                      const Settings &settings = {});
   /// A program of a package that is open, which is named `name` in messages.
   static std::shared_ptr<Model> load(const Package &package, const std::string &name,
@@ -195,6 +201,7 @@ public:
 
 private:
   struct Impl;
+  static std::shared_ptr<Model> of(ModelFile file, const Settings &settings);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

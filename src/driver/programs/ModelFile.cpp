@@ -24,31 +24,49 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
   }
 }
 
-ModelFile loadFile(const std::filesystem::path &path, const Settings &settings) {
+ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
   checkSettings(settings);
   onnx::Model file = onnx::readModel(path);
   dropDefaults(file.graph, settings.givenInputs);
-  return programOf(std::move(file), path.filename().string(), settings);
+  ModelFile result = programOf(std::move(file), path.filename().string(), settings, prefer);
+  result.notes = onnx::readNotes(path);
+  return result;
 }
 
-ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings) {
+ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
+                    const Settings &settings) {
+  checkSettings(settings);
+  onnx::Model file = onnx::readModel(bytes, nullptr, {}, name);
+  dropDefaults(file.graph, settings.givenInputs);
+  ModelFile result = programOf(std::move(file), name, settings, Prefer::Speed);
+  result.notes = onnx::readNotes(bytes);
+  return result;
+}
+
+ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
+                    Prefer prefer) {
   std::string reason;
   auto read = std::make_shared<onnx::Model>(std::move(file));
   DeclaredValues declared = declaredValues(read->graph);
-  if (!staged::StagedProgram::isNeededFor(*read))
+  bool isInStages =
+      staged::StagedProgram::isNeededFor(*read) ||
+      (prefer == Prefer::Speed && staged::StagedProgram::isCheaperFor(*read, settings.target));
+  if (!isInStages)
     try {
-      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared)};
+      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}};
     } catch (const onnx::DataDependentError &error) {
       reason = error.what(); // its values or sizes come with the data: in stages, then
     }
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
           std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
-          std::move(metadata), std::move(declared)};
+          std::move(metadata),
+          std::move(declared),
+          {}};
 }
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
-  ModelFile file = loadFile(path, settings);
+  ModelFile file = loadFile(path, settings, Prefer::OneProgram);
   if (file.staged)
     throw Error(
         ErrorKind::Unsupported,

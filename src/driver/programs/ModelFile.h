@@ -4,8 +4,11 @@
 #include "driver/Model.h"
 #include "driver/programs/LevelOneProgram.h"
 
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace headrace {
 
@@ -14,11 +17,20 @@ struct ModelFile {
   std::shared_ptr<staged::StagedProgram> staged; // where it is no single program
   std::map<std::string, std::string> metadata;
   DeclaredValues declared;
+  onnx::FileNotes notes;
 };
 
+/// Where a model can be one program, but is faster in stages.
+enum class Prefer { Speed, OneProgram };
+
 /// Reads and imports a file. Throws Error.
-ModelFile loadFile(const std::filesystem::path &path, const Settings &settings);
+ModelFile loadFile(const std::filesystem::path &path, const Settings &settings,
+                   Prefer prefer = Prefer::Speed);
+/// Reads and imports the bytes of a file without external data. Throws Error.
+ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
+                    const Settings &settings);
 /// The same of what was read already.
-ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings);
+ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
+                    Prefer prefer = Prefer::Speed);
 
 } // namespace headrace

@@ -108,10 +108,12 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
   int64_t opset = node.opset.value_or(model.opset);
   if (const HostOperator *host = findHostOperator(node, opset)) {
     result.host = host->function;
+    result.prepared = std::make_unique<Prepared>();
     result.parametersFrom = host->parametersFrom;
   }
   result.isHostAlways =
-      result.host && (!onnx::isImportable(node, model.opset) || yieldsStrings(node));
+      result.host && (!onnx::isImportable(node, model.opset) || yieldsStrings(node) ||
+                      isCheaperOnHost(node, opset, model.settings.target));
   for (const onnx::Attribute &attribute : node.attributes)
     if (attribute.graph)
       result.bodies.emplace(attribute.name,

@@ -130,7 +130,7 @@ void GraphPlan::runHostNodes(Frame &frame, Call &call) {
 void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   const PlannedNode &planned = nodes[index];
   const onnx::Node &node = *planned.node;
-  HostCall host{node, node.opset.value_or(model.opset), {}, call, {}};
+  HostCall host{node, node.opset.value_or(model.opset), {}, call, planned.prepared.get(), {}};
   for (int input : planned.inputs)
     host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
   if (!planned.host)

@@ -18,9 +18,19 @@ static bool isPlainTensor(const onnx::ValueInfo &value) {
   return isTensor || value.kind == onnx::ValueInfo::Unknown; // which no program takes
 }
 
-bool StagedProgram::isNeededFor(const onnx::Model &file) {
+static int64_t versionOf(const onnx::Model &file) {
   auto opset = file.opsets.find("");
-  int64_t version = opset == file.opsets.end() ? INT64_MAX : opset->second;
+  return opset == file.opsets.end() ? INT64_MAX : opset->second;
+}
+
+bool StagedProgram::isCheaperFor(const onnx::Model &file, const std::string &target) {
+  return std::any_of(file.graph.nodes.begin(), file.graph.nodes.end(), [&](const onnx::Node &node) {
+    return isCheaperOnHost(node, node.opset.value_or(versionOf(file)), target);
+  });
+}
+
+bool StagedProgram::isNeededFor(const onnx::Model &file) {
+  int64_t version = versionOf(file);
   for (const onnx::ValueInfo &input : file.graph.inputs)
     if (!isPlainTensor(input))
       return true;

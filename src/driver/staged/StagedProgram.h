@@ -10,6 +10,8 @@ class StagedProgram {
 public:
   /// Whether the operators and types of a model say that it can be no single program.
   static bool isNeededFor(const onnx::Model &file);
+  /// Whether nodes are much cheaper on the host than in a program for that target.
+  static bool isCheaperFor(const onnx::Model &file, const std::string &target);
 
   /// `reason` is what kept it from being one program, where it was tried. Throws Error where an
   /// operator is not supported.

@@ -63,6 +63,15 @@ def test_slices_of_any_length(load, start: int, end: int, step: int, specialize:
         np.testing.assert_array_equal(model.reference(rows(n)), expected)
 
 
+@pytest.mark.parametrize("step", [-1, -2])
+def test_slices_backwards_begin_at_an_element(load, step: int) -> None:
+    model = load(sliced(-3, -FAR, step))
+    for n in (5, 2, 0, 1, 3):
+        expected = rows(n)[max(n - 3, 0) :: step] if n else rows(0)
+        np.testing.assert_array_equal(model(rows(n)), expected)
+        np.testing.assert_array_equal(model.reference(rows(n)), expected)
+
+
 def by_size(rule: str, rest: str) -> str:
     """A slice whose bounds are computed from the size n, as `z`."""
     return f"m (float[n,2] x) => (float y) {{ z = Shape<start = 0, end = 1>(x) {rule} {rest} }}"

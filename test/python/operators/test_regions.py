@@ -56,3 +56,38 @@ def test_max_roi_pool(tmp_path: Path, scale: float, opset: int, sizes: str) -> N
     peer = graph_text.write(tmp_path / "peer.onnx", text, opset=7)  # ONNX Runtime has no other
     rois = np.concatenate([BATCHES[:, None], REGIONS], 1).astype(np.float32)
     check(path, {"x": IMAGES, "rois": rois}, peer)
+
+
+@pytest.mark.parametrize("dtype, element", [(np.float64, "double"), (np.float16, "float16")])
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_roi_align_in_a_package_and_in_every_type(
+    tmp_path: Path, mode: str, dtype: type, element: str
+) -> None:
+    """Regions with a number of samples of their own run on the host, but for packages."""
+    text = f"""m ({element}[3,2,7,9] x, {element}[k,4] rois, int64[k] batches) => ({element} y) {{
+        y = RoiAlign<mode = "{mode}", output_height = 2, output_width = 3, sampling_ratio = 0>(x, rois, batches) }}"""
+    path = graph_text.write(tmp_path / "model.onnx", text, opset=16)
+    hr.write_package(path, tmp_path / "model.hrpkg", processors=["native"])
+    model, packaged = hr.load(path), hr.load(tmp_path / "model.hrpkg")
+    assert model.staged and not packaged.staged
+    inputs = {"x": IMAGES.astype(dtype), "rois": REGIONS[:4].astype(dtype), "batches": BATCHES[:4]}
+    tolerance = 1e-10 if dtype == np.float64 else 4e-3
+    np.testing.assert_allclose(
+        model(**inputs), packaged(**inputs), rtol=tolerance, atol=tolerance
+    )
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"batches": np.array([0, 3])}, "index 3 is outside a size of 3"),
+        ({"rois": REGIONS[:3]}, "an image for each"),
+        ({"x": IMAGES[:, :, :0]}, "expected images with elements"),
+    ],
+)
+def test_regions_that_do_not_fit(tmp_path: Path, change: dict, message: str) -> None:
+    text = "m (float[n,c,h,w] x, float[k,4] rois, int64[l] batches) => (float y) { y = RoiAlign(x, rois, batches) }"
+    model = hr.load(graph_text.write(tmp_path / "model.onnx", text, opset=16))
+    inputs = {"x": IMAGES, "rois": REGIONS[:2], "batches": BATCHES[:2], **change}
+    with pytest.raises(hr.Error, match=message):
+        model(**inputs)

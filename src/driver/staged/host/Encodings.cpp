@@ -147,7 +147,7 @@ namespace {
 /// Counts sequences of words from a pool, with a fixed number of words left out between two.
 class WordCounter {
 public:
-  explicit WordCounter(HostCall &c) : c(c) {
+  explicit WordCounter(HostCall &c) {
     least = c.node.getInt("min_gram_length", 1);
     most = c.node.getInt("max_gram_length", 1);
     skips = c.node.getInt("max_skip_count", 0);
@@ -157,17 +157,19 @@ public:
              "expected lengths from 1 on and no negative number of skips, found " +
                  std::to_string(least) + " to " + std::to_string(most) + " and " +
                  std::to_string(skips));
-    readPool();
+    readPool(c);
     for (int64_t index : indexes)
       if (index < 0 || index > 100'000'000)
         c.fail(ErrorKind::InvalidModel,
                "attribute 'ngram_indexes': expected positions, found " + std::to_string(index));
     for (int64_t index : indexes)
       columns = std::max(columns, index + 1);
+    readWeights(c);
   }
 
   int64_t columns = 0;
-  std::vector<int64_t> indexes;
+  bool isBinary = false;      // counts more than 1 are 1
+  std::vector<float> weights; // by column
 
   void count(std::span<const std::string> words, std::vector<int64_t> &counts) const {
     auto length = static_cast<int64_t>(words.size());
@@ -184,7 +186,7 @@ public:
 
 private:
   /// The pool lists all sequences of one word, then those of two, and so on.
-  void readPool() {
+  void readPool(HostCall &c) {
     RuntimeValue pool;
     if (const onnx::Attribute *words = c.node.find("pool_strings"))
       pool = StringTensor{{static_cast<int64_t>(words->strings.size())}, words->strings};
@@ -210,8 +212,24 @@ private:
                                           std::to_string(indexes.size()));
   }
 
-  HostCall &c;
+  void readWeights(HostCall &c) {
+    std::string mode = c.node.getString("mode", "");
+    if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+      c.fail(ErrorKind::InvalidModel,
+             "attribute 'mode': expected TF, IDF or TFIDF, found " + inQuotes(mode));
+    isBinary = mode == "IDF";
+    weights.assign(columns, 1);
+    const onnx::Attribute *given = c.node.find("weights");
+    if (!given || mode == "TF")
+      return;
+    if (given->floats.size() != indexes.size())
+      c.fail(ErrorKind::InvalidModel, "attribute 'weights': expected as many as 'ngram_indexes'");
+    for (size_t i = 0; i < given->floats.size(); ++i)
+      weights[indexes[i]] = given->floats[i];
+  }
+
   int64_t least, most, skips;
+  std::vector<int64_t> indexes; // columns of the sequences, in the pool's order
   std::map<std::vector<std::string>, int64_t> grams;
 };
 
@@ -222,30 +240,18 @@ static Values tfIdfVectorizer(HostCall &c) {
   if (!shape || shape->empty() || shape->size() > 2)
     c.fail(ErrorKind::ShapeMismatch,
            c.nameOfInput(0) + ": expected rank 1 or 2, found " + describe(c.input(0)));
-  std::string mode = c.node.getString("mode", "");
-  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
-    c.fail(ErrorKind::InvalidModel,
-           "attribute 'mode': expected TF, IDF or TFIDF, found " + inQuotes(mode));
-  WordCounter counter(c);
-  const onnx::Attribute *given = c.node.find("weights");
-  std::vector<float> weights(counter.columns, 1);
-  if (given && mode != "TF") {
-    if (given->floats.size() != counter.indexes.size())
-      c.fail(ErrorKind::InvalidModel, "attribute 'weights': expected as many as 'ngram_indexes'");
-    for (size_t i = 0; i < given->floats.size(); ++i)
-      weights[counter.indexes[i]] = given->floats[i];
-  }
+  auto counter = c.prepared->get<WordCounter>([&] { return WordCounter(c); });
   std::vector<std::string> words = keysOf(c.input(0));
   int64_t rows = shape->size() == 2 ? (*shape)[0] : 1, length = shape->back();
-  Tensor result = Tensor::allocate(DType::F32, shape->size() == 2 ? Shape{rows, counter.columns}
-                                                                  : Shape{counter.columns});
+  Tensor result = Tensor::allocate(DType::F32, shape->size() == 2 ? Shape{rows, counter->columns}
+                                                                  : Shape{counter->columns});
   auto *out = result.as<float>();
   for (int64_t row = 0; row < rows; ++row) {
-    std::vector<int64_t> counts(counter.columns, 0);
-    counter.count(std::span(words).subspan(row * length, length), counts);
-    for (int64_t i = 0; i < counter.columns; ++i) {
-      auto number = static_cast<float>(mode == "IDF" ? counts[i] > 0 : counts[i]);
-      *out++ = number * weights[i];
+    std::vector<int64_t> counts(counter->columns, 0);
+    counter->count(std::span(words).subspan(row * length, length), counts);
+    for (int64_t i = 0; i < counter->columns; ++i) {
+      auto number = static_cast<float>(counter->isBinary ? counts[i] > 0 : counts[i]);
+      *out++ = number * counter->weights[i];
     }
   }
   return {result};

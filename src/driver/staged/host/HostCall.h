@@ -4,19 +4,47 @@
 
 #include "driver/staged/StagedModel.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/ForkSafety.h"
 #include "runtime/value/RuntimeValue.h"
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
 namespace headrace::staged {
+
+/// What an operator makes of its node's attributes, made at the first call that asks for it. Safe
+/// from any thread.
+class Prepared {
+public:
+  template <class T, class Make> std::shared_ptr<const T> get(Make make) {
+    if (auto found = held())
+      return std::static_pointer_cast<const T>(found);
+    auto made = std::make_shared<const T>(make());
+    std::lock_guard lock(mutex);
+    if (!value)
+      value = made;
+    return std::static_pointer_cast<const T>(value);
+  }
+
+private:
+  std::shared_ptr<const void> held() {
+    std::lock_guard lock(mutex);
+    return value;
+  }
+
+  ForkSafeMutex mutex;
+  std::shared_ptr<const void> value;
+};
 
 struct HostCall {
   const onnx::Node &node;
   const int64_t opset;
   std::vector<const RuntimeValue *> inputs; // null for an omitted one
   Call &call;
+  Prepared *prepared; // of the node
   /// Runs the graph of an attribute.
   std::function<std::vector<RuntimeValue>(const std::string &attribute,
                                           std::span<const RuntimeValue>)>

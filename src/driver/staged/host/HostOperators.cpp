@@ -12,8 +12,8 @@ static std::map<Key, const HostOperator *> buildTable() {
   std::map<Key, const HostOperator *> table;
   for (HostFamily family :
        {controlFlowOperators(), sequenceOperators(), selectionOperators(), suppressionOperators(),
-        stringOperators(), encodingOperators(), mapOperators(), stringShapeOperators(),
-        imageOperators(), movementOperators()})
+        stringOperators(), tokenizerOperators(), encodingOperators(), mapOperators(),
+        stringShapeOperators(), imageOperators(), movementOperators(), regionOperators()})
     for (const HostOperator &entry : family)
       table.emplace(Key(entry.domain, entry.opType), &entry);
   return table;
@@ -32,6 +32,11 @@ bool yieldsStrings(const onnx::Node &node) {
     return to && to->kind == onnx::Attribute::Int && to->i == onnx::kStringCode;
   }
   return node.opType == "Constant" && (node.find("value_string") || node.find("value_strings"));
+}
+
+bool isCheaperOnHost(const onnx::Node &node, int64_t opset, const std::string &target) {
+  const HostOperator *host = target.starts_with("cpu") ? findHostOperator(node, opset) : nullptr;
+  return host && host->isCheaper && host->isCheaper(node);
 }
 
 } // namespace headrace::staged

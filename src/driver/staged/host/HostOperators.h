@@ -19,6 +19,8 @@ struct HostOperator {
   /// Inputs from this one on are numbers that compiled code is made for: where those keep changing,
   /// the operator runs here. None: only on values that compiled code does not take.
   std::optional<size_t> parametersFrom = std::nullopt;
+  /// Whether a node is much cheaper here than compiled, because its work depends on data.
+  bool (*isCheaper)(const onnx::Node &) = nullptr;
 };
 
 using HostFamily = std::span<const HostOperator>;
@@ -27,16 +29,21 @@ HostFamily sequenceOperators();
 HostFamily selectionOperators();
 HostFamily suppressionOperators();
 HostFamily stringOperators();
+HostFamily tokenizerOperators();
 HostFamily encodingOperators();
 HostFamily mapOperators();
 HostFamily stringShapeOperators();
 HostFamily imageOperators();
 HostFamily movementOperators();
+HostFamily regionOperators();
 
 /// Null where there is none.
 const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset);
 
 /// Whether the node makes strings of what is none, which its attributes tell.
 bool yieldsStrings(const onnx::Node &node);
+
+/// Whether the host computes the node of a program for this target cheaper than compiled code does.
+bool isCheaperOnHost(const onnx::Node &node, int64_t opset, const std::string &target);
 
 } // namespace headrace::staged

@@ -82,9 +82,21 @@ static Values unsqueeze(HostCall &c) {
   return {reshaped(c.input(0), shape)};
 }
 
+/// A table: the axes before one are its rows, all others its columns.
+static Values flatten(HostCall &c) {
+  const Shape &given = c.strings(0).shape;
+  auto rank = static_cast<int64_t>(given.size());
+  int64_t axis = c.node.getInt("axis", 1);
+  axis = axis == rank ? rank : c.axis(axis, rank);
+  int64_t rows = elementCount({given.begin(), given.begin() + axis});
+  return {reshaped(c.input(0), {rows, elementCount({given.begin() + axis, given.end()})})};
+}
+
 HostFamily stringShapeOperators() {
-  static const HostOperator table[] = {
-      {"", "Reshape", 1, reshape}, {"", "Squeeze", 1, squeeze}, {"", "Unsqueeze", 1, unsqueeze}};
+  static const HostOperator table[] = {{"", "Reshape", 1, reshape},
+                                       {"", "Flatten", 1, flatten},
+                                       {"", "Squeeze", 1, squeeze},
+                                       {"", "Unsqueeze", 1, unsqueeze}};
   return table;
 }
 

@@ -1,5 +1,6 @@
 // Operators on tensors of strings.
 #include "driver/staged/host/HostOperators.h"
+#include "driver/staged/host/RegularExpression.h"
 #include "driver/staged/host/TensorParts.h"
 #include "driver/staged/host/Text.h"
 #include "frontend/onnx/read/TensorReader.h"
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <regex>
 #include <set>
 
 namespace headrace::staged {
@@ -76,27 +76,19 @@ static Values equal(HostCall &c) {
   return {result};
 }
 
-/// Matched in time linear in the text, whatever the pattern; characters are code points.
 static Values regexFullMatch(HostCall &c) {
-  constexpr size_t longestPattern = 1000;
-  std::string pattern = c.node.getString("pattern", "");
-  std::wregex expression;
-  try {
-    if (pattern.size() > longestPattern)
-      throw std::regex_error(std::regex_constants::error_complexity);
-    expression.assign(toCharacters(pattern),
-                      std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
-  } catch (const std::regex_error &) {
-    c.fail(
-        ErrorKind::Unsupported,
-        "attribute 'pattern': expected a regular expression without back references of at most " +
-            std::to_string(longestPattern) + " characters, found " + inQuotes(pattern));
-  }
+  auto expression = c.prepared->get<RegularExpression>([&] {
+    try {
+      return RegularExpression(c.node.getString("pattern", ""));
+    } catch (const Error &error) {
+      c.fail(error.kind(), std::string("attribute 'pattern': ") + error.what());
+    }
+  });
   const StringTensor &texts = c.strings(0);
   Tensor result = booleans(texts.shape);
   bool *next = result.as<bool>();
   for (const std::string &text : texts.elements)
-    *next++ = std::regex_match(toCharacters(text), expression);
+    *next++ = expression->matches(toCharacters(text));
   return {result};
 }
 

@@ -37,7 +37,7 @@ std::string toUtf8(std::wstring_view characters) {
       result += static_cast<char>(point);
       continue;
     }
-    result += static_cast<char>((0xf00 >> more & 0xff) | point >> (6 * more));
+    result += static_cast<char>((0xf00 >> (more + 1) & 0xff) | point >> (6 * more));
     for (int k = more - 1; k >= 0; --k)
       result += static_cast<char>(0x80 | (point >> (6 * k) & 0x3f));
   }

@@ -60,7 +60,8 @@ fs::path ExternalData::resolve(const std::string &location) const {
     return Error(kind, "external data file " + inQuotes(location) + ": " + why);
   };
   if (folder.empty())
-    throw refuse(ErrorKind::Unsupported, "the model was given without a folder to look in");
+    throw refuse(ErrorKind::Unsupported,
+                 "expected a model in a file, got one in memory, without a folder to look in");
   fs::path relative(location);
   if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
       std::find(relative.begin(), relative.end(), "..") != relative.end())

@@ -36,6 +36,8 @@ void importDeformConv(NodeContext &c) {
   c.checkRank(0, 4);
   c.checkSameType(0, 1);
   ConvolutionAttributes conv = readConvolution(c, 1);
+  if (conv.open)
+    c.fail(ErrorKind::InvalidModel, "expected pads, got attribute 'auto_pad'");
   int64_t offsetGroups = c.node.getInt("offset_group", 1);
   SymbolicShape image = c.shape(0), window = c.shape(1), offsets = c.shape(2);
   c.checkRank(2, 4);

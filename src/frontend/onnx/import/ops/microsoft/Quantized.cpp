@@ -87,7 +87,7 @@ static Value globalAverage(NodeContext &c, Value x) {
 static Value average(NodeContext &c, Value x) {
   if (c.node.getInt("channels_last", 0) != 0)
     c.fail(ErrorKind::Unsupported, "windows over channels last are not supported");
-  return averagePool(c, x);
+  return averagePool(c, x, CountedPads::WholeWindow);
 }
 
 /// A condition first, then two tensors and the result, each with scale and zero point.

@@ -81,6 +81,9 @@ static AxisPart slicedAxis(NodeContext &c, AffineExpr dim, AffineExpr start, Aff
   AxisPart part;
   part.step = step;
   part.start = position(c, start, dim, zero, high);
+  // Backwards there is no first element on an empty axis.
+  if (!c.decideNonNegative(high - part.start, "a slice's first element"))
+    return {zero, zero};
   AffineExpr stop = position(c, end, dim, low, high);
   AffineExpr distance = step > 0 ? stop - part.start : part.start - stop;
   if (!c.decideNonNegative(distance, "a slice's length"))

@@ -201,14 +201,18 @@ Value unwrappedProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, s
                           readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
 }
 
-/// The image surrounded with its zero point, which stands for 0.
-static Value padded(NodeContext &c, Value image, int64_t zeroPoint, ArrayRef<int64_t> pads) {
+/// The image surrounded with its zero point, which stands for 0; the window has no pads then.
+static Value padded(NodeContext &c, Value image, int64_t zeroPoint, Window &window) {
+  Type type = cast<RankedTensorType>(image.getType()).getElementType();
+  auto value = cast<TypedAttr>(c.builder.getIntegerAttr(type, zeroPoint));
+  if (window.open)
+    return padOpenSizes(c, image, window, value);
+  ArrayRef<int64_t> pads = window.pads;
   SmallVector<int64_t> low(2, 0), high(2, 0);
   low.append(pads.begin(), pads.begin() + pads.size() / 2);
   high.append(pads.begin() + pads.size() / 2, pads.end());
-  Type type = cast<RankedTensorType>(image.getType()).getElementType();
-  return c.infer<hr::PadOp>(image, low, high,
-                            cast<TypedAttr>(c.builder.getIntegerAttr(type, zeroPoint)));
+  window.pads.assign(pads.size(), 0);
+  return c.infer<hr::PadOp>(image, low, high, value);
 }
 
 static Value convolutionOf(NodeContext &c, size_t filterInput, size_t imageZero,
@@ -226,13 +230,14 @@ static Value convolutionOf(NodeContext &c, size_t filterInput, size_t imageZero,
   bool isPadded = llvm::any_of(conv.pads, [](int64_t pad) { return pad != 0; });
   if (image.zeroPoint && isPadded && c.constant(imageZero)) {
     Tensor number = c.constant(imageZero).converted(DType::I64);
-    image.tensor = padded(c, image.tensor, *number.as<int64_t>(), conv.pads);
-    conv.pads.assign(conv.pads.size(), 0);
+    image.tensor = padded(c, image.tensor, *number.as<int64_t>(), conv);
   } else if (image.zeroPoint && isPadded) {
     // Padding is known when the program is compiled, the zero point is not.
     image.tensor = subtract(c, c.cast(image.tensor, i32), image.zeroPoint);
     image.zeroPoint = nullptr;
   }
+  if (conv.open)
+    image.tensor = padded(c, image.tensor, 0, conv);
   Value result =
       c.infer<hr::ConvOp>(image.tensor, filter.tensor, conv.strides, conv.dilations, conv.pads,
                           conv.groups, hr::ChannelLayout::First, TypeAttr::get(i32));

@@ -40,13 +40,13 @@ public:
     directions = direction == "bidirectional" ? 2 : 1;
     startsAtEnd = direction == "reverse";
     check();
-    if (hasBytes) {
+    hasSteps = c.decideNonNegative(steps - 1, "number of steps less 1");
+    if (hasBytes && hasSteps) {
       inputBytes = dynamicallyQuantized(c, input);
       inputWeights = readByteWeights(c, 1, 8, wide);
       stateWeights = readByteWeights(c, 2, 10, wide);
     }
     cells.emplace(c, cell, batch, hidden, directions, hasBytes);
-    c.requireNonNegative(steps - 1, "number of steps less 1");
     if (c.has(4)) {
       checkLengths();
       Value given = c.cast(c.input(4, Accepts::Integers), c.builder.getI64Type());
@@ -55,6 +55,8 @@ public:
   }
 
   void run() {
+    if (!hasSteps)
+      return yieldInitialStates();
     SmallVector<Value> gates, states, outputs, last[2];
     auto isReverse = [&](int64_t direction) { return startsAtEnd || direction == 1; };
     // Recurrences follow each other, with nothing in between: then they run side by side.
@@ -83,6 +85,21 @@ public:
 
 private:
   size_t initialAt() const { return 5; }
+
+  /// The results without a step: no states, and as the last ones those before the first step.
+  void yieldInitialStates() {
+    SymbolicShape all{steps, c.dim(directions), batch, hidden};
+    if (batchFirst)
+      all = {batch, steps, c.dim(directions), hidden};
+    c.result(c.cast(c.broadcast(c.scalar(0, wide), all), type));
+    for (int64_t s = 0; s < cell.states; ++s) {
+      SmallVector<Value> last;
+      for (int64_t i = 0; i < directions; ++i)
+        last.push_back(
+            part(initialState(i), {c.dim(s), c.dim(0), c.dim(0)}, {c.dim(1), batch, hidden}));
+      c.result(c.cast(ordered(joined(last, 0)), type), 1 + s);
+    }
+  }
 
   Value floats(size_t i) {
     c.checkSameType(0, i);
@@ -292,7 +309,7 @@ private:
   Value input;     // [steps, batch, features]
   AffineExpr steps, batch, hidden;
   int64_t directions = 1;
-  bool batchFirst = false, startsAtEnd = false;
+  bool batchFirst = false, startsAtEnd = false, hasSteps = true;
   std::optional<CellWriter> cells;
   Value lengths; // null where all sequences are as long
   DynamicallyQuantized inputBytes;

@@ -23,7 +23,8 @@ Value maximumPlaces(NodeContext &c, Value maximum, const Window &window, bool co
     for (unsigned i = 0; i < spatial; ++i) {
       Value start = m.mul(m.position(2 + i), m.integer(window.strides[i]));
       Value tap = m.mul(m.position(rank + i), m.integer(window.dilations[i]));
-      at.push_back(m.sub(m.add(start, tap), m.integer(window.pads[i])));
+      Value low = window.open ? m.size(window.open->low[i]) : m.integer(window.pads[i]);
+      at.push_back(m.sub(m.add(start, tap), low));
       Value here = m.isInside(at.back(), m.size(from[2 + i]));
       isRead = isRead ? m.both(isRead, here) : here;
     }

@@ -1,0 +1,129 @@
+"""Models and packages loaded from files or memory, and packages written."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from headrace import _core
+from headrace._defaults import Defaults
+from headrace._model import Model
+from headrace._script import Script, packaged_script
+
+
+class Serializable(Protocol):
+    """What `onnx.ModelProto` is asked for."""
+
+    def SerializeToString(self) -> bytes: ...  # noqa: N802
+
+
+InMemory = bytes | bytearray | memoryview | Serializable
+
+
+def load(
+    path: str | os.PathLike[str] | InMemory,
+    *,
+    target: str = "cpu",
+    expansion: str = "auto",
+    plan_cache_size: int = 16,
+    specialize: str = "auto",
+    program: str = "",
+    recipe: str = "",
+    accelerator: str | os.PathLike[str] = "",
+    threads: int = 0,
+) -> Model | Script:
+    """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
+    package, which is compiled already (see `write_package`) and may hold several programs. A
+    packaged script is a `Script`, everything else a `Model`.
+
+    `path` may be the model itself, too: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
+    model has no external data.
+
+    `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
+    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
+    `plan_cache_size` bounds the versions kept for different sizes. `specialize` says when a program
+    with open sizes gets a version for exact ones, which is faster: "auto" in the background, once
+    calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
+    without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
+    compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
+    operators: the program is compiled as it was mapped to it (docs/rewriting.md). `threads` is how
+    many run a call; 0: as many as the process has (`get_threads`).
+
+    >>> import headrace as hr
+    >>> digits = hr.load("digits.onnx")
+    >>> digits.inputs[0].shape
+    ('batch', 1, 8, 8)
+    """
+    data = bytes_of(path)
+    package = None
+    if data is None:
+        path = os.fspath(path)
+        package = _core.open_package(path)
+    if package is not None and (found := packaged_script(package, program)):
+        return found
+    maker = f"headrace.load({path!r})" if data is None else "headrace.load of the same bytes"
+    settings = {
+        "target": target,
+        "expansion": expansion,
+        "plan_cache_size": plan_cache_size,
+        "specialize": specialize,
+        "recipe": recipe,
+        "accelerator": accelerator,
+        "program": program,
+    }
+
+    def load_given(names: Sequence[str]) -> Model:
+        given = _core.Settings(**settings, given_inputs=[*names])
+        core = _core.load(path, package, given) if data is None else _core.load_bytes(data, given)
+        core.use_threads(operator.index(threads))
+        return Model(core, maker)
+
+    model = load_given(())
+    # Holds the bytes of a model in memory, which are let go where nothing is loaded again.
+    _inputs, _outputs, defaults = model._core.declared
+    model._defaults = Defaults(load_given) if defaults else None
+    return model
+
+
+def bytes_of(model: str | os.PathLike[str] | InMemory) -> bytes | None:
+    """The file's content for a model in memory, None for a path."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    serialize = getattr(model, "SerializeToString", None)
+    return None if serialize is None else serialize()
+
+
+def write_package(
+    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    target: str = "cpu",
+    processors: Sequence[str] = (),
+    expansion: str = "generated",
+    sizes: Mapping[str, int] | None = None,
+    recipe: str = "",
+    accelerator: str | os.PathLike[str] = "",
+) -> None:
+    """Compile ONNX models ahead of time into one package, which runs without the compiler.
+
+    `processors` are levels of x86-64, or "native"; without them the package has code for all levels
+    and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
+    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model, and
+    `accelerator` for all of them.
+
+    >>> hr.write_package("digits.onnx", "digits.hrpkg")
+    >>> hr.load("digits.hrpkg")(images)
+    """
+    paths = [models] if isinstance(models, (str, os.PathLike)) else models
+    _core.write_package(
+        [os.fspath(path) for path in paths],
+        os.fspath(output),
+        target,
+        list(processors),
+        expansion,
+        [(name, operator.index(size)) for name, size in (sizes or {}).items()],
+        recipe,
+        accelerator,
+    )
