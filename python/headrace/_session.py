@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from headrace._arrays import STORAGE
+from headrace._arrays import NUMPY_NAMES, STORAGE
 from headrace._io_binding import IOBinding
 from headrace._load import InMemory, load
 from headrace._model import Model
-from headrace._node_arg import ModelMetadata, NodeArg, interface_of
+from headrace._node_arg import ModelMetadata, NodeArg, interface_of, onnx_type
 from headrace._ort_value import OrtValue
 from headrace._session_options import (
     PROVIDER,
@@ -247,6 +247,11 @@ class InferenceSession:
 
 
 def check_type(spec: TensorSpec, array: np.ndarray) -> None:
+    if spec.element_type not in NUMPY_NAMES:
+        raise TypeMismatchError(
+            f"output '{spec.name}': expected no memory, which a run makes for "
+            f"{onnx_type(spec.element_type)}, got an array of {array.dtype}"
+        )
     if array.dtype != spec.dtype:
         raise TypeMismatchError(
             f"output '{spec.name}': expected memory for {spec.dtype}, got {array.dtype}"

@@ -15,6 +15,9 @@ class Trace:
     """Events of one session, written to a file when it ends."""
 
     def __init__(self, prefix: str) -> None:
+        folder = os.path.dirname(prefix) or "."
+        if not os.path.isdir(folder):
+            raise IoError(f"{prefix}: cannot write a trace: there is no directory '{folder}'")
         self.start = time.perf_counter_ns()
         self.start_monotonic = time.monotonic_ns()
         now = time.time()

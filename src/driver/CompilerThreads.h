@@ -1,4 +1,4 @@
-// How MLIR gets threads: the process's own pool (runtime/system/ThreadPool.h) is the only one. A
+// How MLIR gets threads: from the process's own pools (runtime/system/ThreadPool.h) alone. A
 // pool of MLIR's would be without threads in a forked child, and whoever waited for it would wait
 // forever.
 #pragma once

@@ -353,6 +353,7 @@ std::shared_ptr<Model> Model::to(const std::string &target) const {
   settings.target = target;
   auto model = std::make_shared<Model>(copied(source), settings);
   model->impl->compileLock = impl->compileLock;
+  model->impl->threads = impl->threads;
   return model;
 }
 

@@ -66,6 +66,7 @@ std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const
     };
   auto model = std::make_shared<Model>(std::move(program), impl->settings);
   model->impl->compileLock = impl->compileLock;
+  model->impl->threads = impl->threads;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
   model->impl->gradientIr = [before, options,
                              target = impl->settings.target](const std::string &phase) {
@@ -89,8 +90,10 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
                          std::make_shared<Model>(std::move(split.backward), backward),
                          std::move(split.kept), std::move(split.computedAgain),
                          std::move(split.choices)};
-  for (Model *model : {result.forward.get(), result.backward.get()})
+  for (Model *model : {result.forward.get(), result.backward.get()}) {
     model->impl->compileLock = impl->compileLock;
+    model->impl->threads = impl->threads;
+  }
   return result;
 }
 

@@ -18,7 +18,8 @@ public:
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  /// The pool of the process, made at first use with defaultThreads().
+  /// The pool for loops of this thread: of as many threads as its ThreadChoice says, else
+  /// setProcessThreads, else defaultThreads(). Made at first use.
   static ThreadPool &global();
 
   /// HEADRACE_THREADS, or the cores this process may use; throws Error on a bad value.

@@ -217,6 +217,19 @@ def test_mistakes_with_bindings(write):
             session.run_with_iobinding(binding)
 
 
+def test_a_binding_of_maps(write):
+    session = hr.InferenceSession(write(MAPS))
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", np.ones((1, 3), np.float32))
+    binding.bind_output("scores")
+    session.run_with_iobinding(binding)
+    assert [list(row) for row in binding.copy_outputs_to_cpu()[0]] == [["a", "b", "c"]]
+    memory = hr.OrtValue.ortvalue_from_shape_and_type((1,), np.float32)
+    binding.bind_ortvalue_output("scores", memory)
+    with pytest.raises(hr.TypeMismatchError, match="'scores': expected no memory"):
+        session.run_with_iobinding(binding)
+
+
 def test_runs_in_a_thread(both):
     def call(m, session):
         calls, ended = [], threading.Event()
@@ -438,6 +451,9 @@ def test_profiling_writes_a_trace(text, write, tmp_path):
             for run in runs
         ), (step, runs)
     session.run(None, feed)  # after the end
+    options.profile_file_prefix = str(tmp_path / "none" / "trace")
+    with pytest.raises(hr.IoError, match="there is no directory '.*none'"):
+        hr.InferenceSession(write(text), options)
 
 
 # Threads
