@@ -82,7 +82,17 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
     return loops.lanes();
   bool leavesRest = (columns < loops.lanes() && tiles.features > twoVectors) ||
                     (isContraction(anchor) && tiles.restPays());
-  return leavesRest ? twoVectors : columns;
+  if (!leavesRest)
+    return columns;
+  return readsFarLines() ? 2 * twoVectors : twoVectors;
+}
+
+/// Whether the lines of constant weights, which are not packed, lie far apart beyond the core's own
+/// cache: the more of each is read at a time the better, where registers suffice for several rows.
+bool TileScheduler::readsFarLines() const {
+  constexpr int64_t enoughRegisters = 32;
+  return loops.form.packing.columns == 1 && loops.machine.vectorRegisters >= enoughRegisters &&
+         isContraction(anchor) && operandBytes(1) > loops.machine.rates.coreCacheBytes / 2;
 }
 
 /// Whether the weights come from memory, where panels of them can be fetched ahead of their use.

@@ -38,6 +38,7 @@ private:
   bool leavesRemainder(int64_t dim, int64_t tile) const;
   std::optional<int64_t> findRow() const;
   int64_t proposeColumns(std::optional<int64_t> rows) const;
+  bool readsFarLines() const;
   int64_t rowsInRegisters(int64_t columns) const;
   int64_t mostRows(int64_t columns) const;
   std::string refusalOfRest(const CpuSchedule &schedule) const;
