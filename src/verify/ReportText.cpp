@@ -113,8 +113,8 @@ std::string text(const Report &report) {
   if (compared == 0)
     result += ": NOT COMPARED: it takes none of the inputs\n";
   else
-    result += std::string(": ") + (report.holds() ? "agrees with" : "DIFFERS from") +
-              " the reference in double precision (" + count(compared, "case") + ")\n";
+    result += std::string(": ") + (report.holds() ? "agrees with" : "DIFFERS from") + " " +
+              report.reference + " (" + count(compared, "case") + ")\n";
   for (const CaseReport &each : report.cases)
     result += caseText(each);
   if (!report.saved.empty())

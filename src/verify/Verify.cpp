@@ -252,9 +252,10 @@ private:
 
   void askPeers(CaseReport &report, const Case &given, Answers &answers) {
     for (const Peer &peer : options.peers) {
-      OtherSystem other{peer.name, peer.version, "", {}};
+      OtherSystem other{peer.name, "", "", {}};
       try {
-        std::vector<Tensor> theirs = peer.run(asTensors(given.inputs));
+        auto [version, theirs] = peer.run(asTensors(given.inputs));
+        other.version = version;
         if (theirs.size() != answers.exact().size())
           throw Error(ErrorKind::InvalidArgument, "it has another number of outputs");
         std::vector<RuntimeValue> values(theirs.begin(), theirs.end());
