@@ -49,6 +49,8 @@ struct CaseReport {
   /// whether that was looked for.
   std::string firstPass;
   bool isBisected = false;
+  /// Choices of the compiler that give the right result instead of its own.
+  std::vector<std::string> rightWith;
   /// What else is known of a difference: where it arises if no step is wrong.
   std::string note;
   std::vector<OtherSystem> others;

@@ -56,7 +56,11 @@ std::string othersText(const OtherSystem &other) {
 std::string bisectionText(const CaseReport &each) {
   if (!each.firstPass.empty())
     return "the result changes in " + each.firstPass;
-  return "no pass up to the phase 'layout' changes the result: it changes in a later phase";
+  std::string result =
+      "no pass up to the phase 'layout' changes the result: it changes in a later phase";
+  for (const std::string &choice : each.rightWith)
+    result += "\n    the result is right with " + choice;
+  return result;
 }
 
 std::string caseText(const CaseReport &each) {

@@ -165,6 +165,7 @@ def test_a_wrong_kernel_is_named_and_saved_with_its_inputs(tmp_path: Path) -> No
     case = found["cases"][0]
     assert case["first_wrong"]["node"] == "relu_r"
     assert case["first_pass"] == ""  # it is the toy that is wrong, not a pass
+    assert case["right_with"] == ["the target cpu"]
     assert found["saved_nodes"] == ["relu_r"]
     small = onnx.load(saved)
     onnx.checker.check_model(small)
