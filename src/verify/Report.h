@@ -49,6 +49,8 @@ struct CaseReport {
   /// whether that was looked for.
   std::string firstPass;
   bool isBisected = false;
+  /// Choices of the compiler that give the right result instead of its own.
+  std::vector<std::string> rightWith;
   /// What else is known of a difference: where it arises if no step is wrong.
   std::string note;
   std::vector<OtherSystem> others;
@@ -60,6 +62,8 @@ struct Report {
   std::string model;
   /// The package whose code was compared with the model; empty if the model was compiled.
   std::string package;
+  /// By what results are judged.
+  std::string reference = "the reference in double precision";
   std::vector<CaseReport> cases;
   /// The file with the part of the model that shows the first difference; empty if none was asked
   /// for, or there is none.

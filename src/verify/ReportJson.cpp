@@ -58,6 +58,7 @@ static Json caseJson(const CaseReport &each) {
   json["why_no_steps"] = each.whyNoSteps;
   json["first_wrong"] = each.firstWrong ? wrongJson(*each.firstWrong) : Json(nullptr);
   json["first_pass"] = each.isBisected ? Json(each.firstPass) : Json(nullptr);
+  json["right_with"] = each.rightWith;
   json["note"] = each.note;
   json["others"] = Json::array();
   for (const OtherSystem &other : each.others)

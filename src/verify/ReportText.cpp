@@ -56,7 +56,11 @@ std::string othersText(const OtherSystem &other) {
 std::string bisectionText(const CaseReport &each) {
   if (!each.firstPass.empty())
     return "the result changes in " + each.firstPass;
-  return "no pass up to the phase 'layout' changes the result: it changes in a later phase";
+  std::string result =
+      "no pass up to the phase 'layout' changes the result: it changes in a later phase";
+  for (const std::string &choice : each.rightWith)
+    result += "\n    the result is right with " + choice;
+  return result;
 }
 
 std::string caseText(const CaseReport &each) {
@@ -113,8 +117,8 @@ std::string text(const Report &report) {
   if (compared == 0)
     result += ": NOT COMPARED: it takes none of the inputs\n";
   else
-    result += std::string(": ") + (report.holds() ? "agrees with" : "DIFFERS from") +
-              " the reference in double precision (" + count(compared, "case") + ")\n";
+    result += std::string(": ") + (report.holds() ? "agrees with" : "DIFFERS from") + " " +
+              report.reference + " (" + count(compared, "case") + ")\n";
   for (const CaseReport &each : report.cases)
     result += caseText(each);
   if (!report.saved.empty())

@@ -112,6 +112,7 @@ std::optional<Judgement> judged(const std::string &name, const Value &found, con
 Report verifyScript(const ScriptRun &run) {
   Report report;
   report.model = run.name;
+  report.reference = "its evaluation on the host";
   Results compiled = resultsOf(run, run.inputs, script::CompileWhen::Always);
   Results host = resultsOf(run, run.inputs, script::CompileWhen::Never);
   std::vector<Results> others;
@@ -123,7 +124,7 @@ Report verifyScript(const ScriptRun &run) {
     } catch (const Error &) { // a check of the script's own on its inputs
     }
   CaseReport &all = report.cases.emplace_back();
-  all.values = "compiled against the host";
+  all.values = "compiled";
   for (const auto &[name, value] : compiled)
     if (std::optional<Judgement> judgement = judged(name, value, host, others))
       all.outputs.push_back({name, *judgement});

@@ -4,6 +4,7 @@
 #include "driver/PassAnswers.h"
 #include "runtime/system/Error.h"
 
+#include "verify/Alternatives.h"
 #include <algorithm>
 
 namespace headrace::verify {
@@ -248,13 +249,33 @@ private:
       report.note = "passes after '" + opaque +
                     "' were not looked at, as a library or an "
                     "accelerator computes part of the program from there on";
+    bool isOutputWrong = std::ranges::any_of(
+        report.outputs, [](const ComparedValue &output) { return !output.judgement.holds; });
+    if (report.firstPass.empty() && !package && isOutputWrong)
+      tryAlternatives(report, given, answers);
+  }
+
+  // Where no pass is to blame, the choices of the phases after them are tried one by one.
+  void tryAlternatives(CaseReport &report, const Case &given, Answers &answers) {
+    for (const Alternative &alternative : alternatives(options.settings, model.explain().recipe)) {
+      std::vector<ComparedValue> outputs;
+      auto failed = failureOf([&] {
+        auto other = Model::load(options.bisected, alternative.settings);
+        outputs = answers.judged(other->runValues(given.inputs));
+      });
+      if (!failed && std::ranges::all_of(outputs, [](const ComparedValue &output) {
+            return output.judgement.holds;
+          }))
+        report.rightWith.push_back(alternative.name);
+    }
   }
 
   void askPeers(CaseReport &report, const Case &given, Answers &answers) {
     for (const Peer &peer : options.peers) {
-      OtherSystem other{peer.name, peer.version, "", {}};
+      OtherSystem other{peer.name, "", "", {}};
       try {
-        std::vector<Tensor> theirs = peer.run(asTensors(given.inputs));
+        auto [version, theirs] = peer.run(asTensors(given.inputs));
+        other.version = version;
         if (theirs.size() != answers.exact().size())
           throw Error(ErrorKind::InvalidArgument, "it has another number of outputs");
         std::vector<RuntimeValue> values(theirs.begin(), theirs.end());

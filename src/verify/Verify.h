@@ -12,10 +12,16 @@
 
 namespace headrace::verify {
 
-/// Another system that computes the model's outputs. Throws Error if it cannot.
+/// What another system computes.
+struct PeerAnswer {
+  std::string version; // of the system
+  std::vector<Tensor> outputs;
+};
+
+/// Another system that computes the model's outputs; `run` throws Error if it cannot.
 struct Peer {
-  std::string name, version;
-  std::function<std::vector<Tensor>(const std::vector<Tensor> &inputs)> run;
+  std::string name;
+  std::function<PeerAnswer(const std::vector<Tensor> &inputs)> run;
 };
 
 struct Options {

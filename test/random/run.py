@@ -44,13 +44,13 @@ class Outcome:
     runtime_refusals: dict[int, str] = field(default_factory=dict)
 
 
-def start_child(keeps_kernels: bool, rewrites_every: int) -> Child:
+def start_child(keeps_kernels: bool, thorough_every: int) -> Child:
     # One thread each: the jobs share the cores.
     environment = {**os.environ, "HEADRACE_THREADS": "1", "OMP_NUM_THREADS": "1"}
     if not keeps_kernels:
         environment["HEADRACE_CACHE_DIR"] = ""
     process = subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--rewrite", str(rewrites_every)],
+        [sys.executable, __file__, "--serve", "--thorough", str(thorough_every)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -60,20 +60,20 @@ def start_child(keeps_kernels: bool, rewrites_every: int) -> Child:
     return Child(process)
 
 
-def serve(rewrites_every: int) -> None:
+def serve(thorough_every: int) -> None:
     from check import check
 
     from cases.graphs.onnx_graphs import generate
 
     for line in sys.stdin:
         seed = int(line)
-        verdict = check(generate(seed), rewrites_every > 0 and seed % rewrites_every == 0)
+        verdict = check(generate(seed), thorough_every > 0 and seed % thorough_every == 0)
         print(json.dumps(dataclasses.astuple(verdict)), flush=True)
 
 
-def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, rewrites_every: int = 1) -> Outcome:
-    """Keeping kernels in the cache pays where the same seeds come again. One seed in `rewrites_every`
-    is also compared with itself rewritten."""
+def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, thorough_every: int = 1) -> Outcome:
+    """Keeping kernels in the cache pays where the same seeds come again. One seed in
+    `thorough_every` is also verified kernel by kernel and compared with itself rewritten."""
     outcome, waiting = Outcome(), iter(seeds)
     selector = selectors.DefaultSelector()
 
@@ -102,7 +102,7 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, rewrites_every: int
             outcome.refusals[message.split(": ", 2)[-1]] += 1
 
     for _ in range(jobs):
-        give_next(start_child(keeps_kernels, rewrites_every))
+        give_next(start_child(keeps_kernels, thorough_every))
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
         hung = [key.data for key in selector.get_map().values()] if not ready else []
@@ -116,7 +116,7 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, rewrites_every: int
             child.process.kill()
             status = child.process.wait()
             note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
-            give_next(start_child(keeps_kernels, rewrites_every))
+            give_next(start_child(keeps_kernels, thorough_every))
     return outcome
 
 
@@ -161,17 +161,21 @@ def main() -> int:
     parser.add_argument("--no-shrink", action="store_true", help="report failing seeds as they are")
     parser.add_argument("--command", help="a headrace command to compute them with")
     parser.add_argument(
-        "--rewrite", type=int, default=1, metavar="N", help="rewrite one in N; 0: none"
+        "--thorough",
+        type=int,
+        default=1,
+        metavar="N",
+        help="verify one in N kernel by kernel, and rewrite it; 0: none",
     )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.rewrite)
+        serve(options.thorough)
         return 0
     if options.command:
         os.environ["HEADRACE_RANDOM_COMMAND"] = os.path.abspath(options.command)
     seeds = range(options.seed, options.seed + options.count)
-    outcome = run_seeds(seeds, options.jobs, rewrites_every=options.rewrite)
+    outcome = run_seeds(seeds, options.jobs, thorough_every=options.thorough)
     if not options.no_shrink:
         for seed in list(outcome.failures)[:20]:
             path = save_small(seed, options.save)

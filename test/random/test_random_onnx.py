@@ -16,7 +16,7 @@ from rewrite import CHANGES, WAYS, rewrite  # noqa: E402
 
 LARGE = bool(os.environ.get("HEADRACE_LARGE_TESTS"))
 COUNT = 20_000 if LARGE else 2000
-REWRITES_EVERY = 1 if LARGE else 5
+THOROUGH_EVERY = 1 if LARGE else 5
 
 
 def test_every_accepted_operator_has_a_generator() -> None:
@@ -65,7 +65,7 @@ def test_a_seed_is_a_program() -> None:
 
 def test_random_graphs() -> None:
     outcome = run_seeds(
-        range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True, rewrites_every=REWRITES_EVERY
+        range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True, thorough_every=THOROUGH_EVERY
     )
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.

@@ -74,12 +74,13 @@ std::vector<verify::Peer> peersOf(const VerifyOptions &options, const std::strin
   for (const std::string &name : options.against) {
     auto run = [&model, name, path](const std::vector<Tensor> &inputs) {
       try {
-        return Peer(name, path, model.inputs(), inputs, ThreadPool::global().threads()).outputs();
+        Peer peer(name, path, model.inputs(), inputs, ThreadPool::global().threads());
+        return verify::PeerAnswer{peer.version(), peer.outputs()};
       } catch (const PeerError &error) {
         throw Error(ErrorKind::Unsupported, error.what());
       }
     };
-    peers.push_back({name, "", run});
+    peers.push_back({name, run});
   }
   return peers;
 }

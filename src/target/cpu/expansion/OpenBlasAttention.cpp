@@ -101,6 +101,7 @@ public:
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
     auto op = cast<hr::AttentionOp>(operation);
     MLIRContext *context = op.getContext();
+    Location loc = op.getLoc();
     rewriter.setInsertionPoint(op);
     View query = viewOf(op.getQuery()), key = viewOf(op.getKey()), value = viewOf(op.getValue());
     SmallVector<Value> operands{query.source, key.source, value.source};
@@ -127,7 +128,7 @@ public:
     std::string name = operatorName(op);
     rewriter.setInsertionPoint(replaced);
     Value result = rewriter.create<hr::LibraryOp>(
-        replaced->getLoc(), type, operands,
+        loc, type, operands,
         rewriter.getStringAttr(op.getBias() ? "openblas.biased_attention" : "openblas.attention"),
         AffineMapAttr::get(symbolMap(parameters, context)), rewriter.getStringAttr(name),
         rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
