@@ -10,7 +10,7 @@ from torch import fx
 
 from headrace import _core
 from headrace.errors import Error, InvalidArgumentError, UnsupportedError
-from headrace.torch._capture import Capture, capture
+from headrace.torch._capture import Capture, attributes_as_inputs, capture
 from headrace.torch._context import Unsupported, fixed
 from headrace.torch._execute import Executor
 from headrace.torch._fallback import OURS, Fallback, compiling
@@ -39,11 +39,13 @@ def backend(
     fallback = Fallback(module, example_inputs, options.get("strict", False))
     try:
         with compiling():
-            program = lower_settling(capture(module), fallback.name, options)
+            source, held = attributes_as_inputs(module)
+            program = lower_settling(capture(source), fallback.name, options)
     except OURS as reason:
         fallback(reason)
         return module.forward
-    return Executor(program, options.get("training", True), module, fallback)
+    run = Executor(program, options.get("training", True), source, fallback)
+    return (lambda *args: run(*args, *held)) if held else run
 
 
 def check_options(who: str, options: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -31,6 +32,29 @@ class Capture:
     results: Results
     outputs: list[fx.Node]  # nodes of the graph, for each of `results.outputs`
     mutated: list[tuple[int, fx.Node]]  # the input's number, and what it is to hold afterwards
+
+
+def attributes_as_inputs(module: fx.GraphModule) -> tuple[fx.GraphModule, list[torch.Tensor]]:
+    """The graph with the tensors it holds as further inputs, and those tensors.
+
+    PyTorch holds what an optimizer changes so: parameters and its own state.
+    """
+    held: dict[str, torch.Tensor] = {}
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and isinstance(node.meta.get("example_value"), torch.Tensor):
+            held[node.target] = attrgetter(node.target)(module)
+    if not held:
+        return module, []
+    graph = fx.Graph()
+    copies = {n: graph.node_copy(n) for n in module.graph.nodes if n.op == "placeholder"}
+    inputs = {name: graph.placeholder(f"held_{i}") for i, name in enumerate(held)}
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and node.target in held:
+            copies[node] = inputs[node.target]
+            copies[node].meta = dict(node.meta)
+        elif node not in copies:
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+    return fx.GraphModule(module, graph), list(held.values())
 
 
 def capture(module: fx.GraphModule) -> Capture:
@@ -72,7 +96,7 @@ def state_restored() -> Iterator[None]:
     states = [
         (torch.set_autocast_cache_enabled, torch.is_autocast_cache_enabled()),
         (torch._C._set_fwd_grad_enabled, torch._C._is_fwd_grad_enabled()),
-        (torch.use_deterministic_algorithms, torch.are_deterministic_algorithms_enabled()),
+        (torch.set_deterministic_debug_mode, torch.get_deterministic_debug_mode()),
     ]
     for kind in ("cpu", "cuda"):
         states += [

@@ -264,6 +264,10 @@ def aten(*names: str) -> Callable[[Function], Function]:
     return enter
 
 
+def function_of(operator: Any) -> Function | None:
+    return FUNCTIONS.get(operator) or FUNCTIONS.get(str(operator))
+
+
 def overloads(name: str) -> list[Any]:
     packet_name, _, overload = name.partition(".")
     packet = getattr(torch.ops.aten, packet_name, None)

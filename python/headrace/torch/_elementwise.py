@@ -222,8 +222,8 @@ def multiply_add(c: Context, a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     return c.map("add", x, c.map("mul", a, b, dtype=c.dtype), dtype=c.dtype)
 
 
-if hasattr(torch.ops.prims, "fma"):
-    FUNCTIONS[torch.ops.prims.fma.default] = multiply_add
+# By name, since PyTorch enters the operator only when it meets an optimizer's step.
+FUNCTIONS["prims.fma.default"] = multiply_add
 
 
 @aten("xlogy")

@@ -59,7 +59,7 @@ class Fallback:
         self.told = told_of(next(parameters, None))
 
     def __call__(self, reason: Exception) -> None:
-        """Warns, or raises an error where the user asked for one."""
+        """Warns, or raises an error if the user asked for one."""
         text = describe(reason)
         if self.strict:
             raise UnsupportedError(f"headrace: '{self.name}' is not compiled: {text}") from reason

@@ -42,6 +42,9 @@ class GraphInterpreter(fx.Interpreter):
     def __init__(self, module: fx.GraphModule, recording: bool) -> None:
         super().__init__(module, garbage_collect_values=False)
         self.recording = recording  # autograd's mode at the current node
+        self.ever_recording = recording or any(
+            node.target is torch._C._set_grad_enabled and node.args[0] for node in module.graph.nodes
+        )
         self.aliases: dict[Any, list[fx.Node]] = {}  # the nodes so far, by their memory
 
     def run_node(self, n: fx.Node) -> Any:
@@ -70,6 +73,8 @@ class GraphInterpreter(fx.Interpreter):
         """Refuses changes in place that autograd does not see as the program would."""
         if any(is_wrapped(example(arg)) for arg in changed):
             raise Unsupported("a tensor is changed in place inside of torch.func.vmap")
+        if not self.ever_recording:  # an optimizer's step, say
+            return
         for storage in {storage_of(example(arg)) for arg in changed if tensors_in(example(arg))}:
             sharing = self.aliases.get(storage, [])
             if not any(needs_gradient(each) for each in sharing):

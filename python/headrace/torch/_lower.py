@@ -21,7 +21,7 @@ from headrace.torch import (  # noqa: F401
     _reductions,
 )
 from headrace.torch._capture import Capture
-from headrace.torch._context import FUNCTIONS, Context, Unsupported, dtype_name
+from headrace.torch._context import Context, Unsupported, dtype_name, function_of
 from headrace.torch._fallback import place_of, unsupported
 from headrace.torch._numbers import Number, Place, find_symbols
 from headrace.torch._random import Draw
@@ -201,7 +201,7 @@ def check_operators(graph: fx.Graph) -> None:
     missing: dict[str, Any] = {}
     for node in graph.nodes:
         known = node.op != "call_function" or node.target is operator.getitem
-        if not known and node.target not in FUNCTIONS and not is_plain(node.meta.get("val")):
+        if not known and not function_of(node.target) and not is_plain(node.meta.get("val")):
             missing.setdefault(str(node.target), place_of(node))
     if missing:
         raise unsupported(missing)
@@ -225,6 +225,6 @@ def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     context.node = node
     context.builder.at(node.name)
     try:
-        return FUNCTIONS[node.target](context, *args, **kwargs)
+        return function_of(node.target)(context, *args, **kwargs)
     except Unsupported as reason:
         raise unsupported({str(reason): place_of(node)}) from None
