@@ -93,7 +93,7 @@ def roi_align(b: Builder) -> Value:
     made = Range(min(x.low, 0), max(x.high, 0), error=x.error + 256 * max(x.bound, 2.0**-10))
     return b.node(
         "RoiAlign", [x, rois, places], x.dtype, [count, x.dims[1], height, width], made,
-        output_height=height, output_width=width, sampling_ratio=b.integer(1, 2),
+        output_height=height, output_width=width, sampling_ratio=b.integer(0, 2),
     )  # fmt: skip
 
 

@@ -72,9 +72,7 @@ def test_roi_align_in_a_package_and_in_every_type(
     assert model.staged and not packaged.staged
     inputs = {"x": IMAGES.astype(dtype), "rois": REGIONS[:4].astype(dtype), "batches": BATCHES[:4]}
     tolerance = 1e-10 if dtype == np.float64 else 4e-3
-    np.testing.assert_allclose(
-        model(**inputs), packaged(**inputs), rtol=tolerance, atol=tolerance
-    )
+    np.testing.assert_allclose(model(**inputs), packaged(**inputs), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(

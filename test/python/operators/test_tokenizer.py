@@ -26,8 +26,27 @@ EXPRESSIONS = [
     "^a",
     "a{2,3}",
     "é",
+    "(?i)AB?|É",
+    "(?:[ab] ?){2,4}",
+    "(?m)^[a-c]+$",
+    "(?P<last>[b-c_]+)$",
+    "[[:punct:][:digit:]]+",
+    r"\\x{65e5}|\\.",
+    "[^[:^digit:]a]",
+    "(?s)..",
+    "(a|b|c)*?_",
+    r"\\B[abc]+\\B",
 ]
-SEPARATORS = [[" "], [" ", ","], ["[.]", "[ ]+"], [r"\\s+"], ["a"], [",", " ", "[!?]"], ["é", "日"], ["b|ba"]]
+SEPARATORS = [
+    [" "],
+    [" ", ","],
+    ["[.]", "[ ]+"],
+    [r"\\s+"],
+    ["a"],
+    [",", " ", "[!?]"],
+    ["é", "日"],
+    ["b|ba"],
+]
 
 
 def quoted(values: list[str]) -> str:
@@ -66,15 +85,41 @@ def test_tokens_match_an_expression(expression: str, least: int) -> None:
 @pytest.mark.parametrize("least", [1, 2])
 @pytest.mark.parametrize("separators", SEPARATORS, ids=str)
 def test_tokens_lie_between_separators(separators: list[str], least: int) -> None:
-    compare(
-        f'mark = 1, pad_value = "", mincharnum = {least}, separators = {quoted(separators)}'
-    )
+    compare(f'mark = 1, pad_value = "", mincharnum = {least}, separators = {quoted(separators)}')
 
 
 @pytest.mark.parametrize("mark", [0, 1])
 @pytest.mark.parametrize("how", ['tokenexp = "."', 'separators = [""]'])
 def test_tokens_are_characters(how: str, mark: int) -> None:
     compare(f'mark = {mark}, pad_value = "#", mincharnum = 1, {how}')
+
+
+@pytest.mark.parametrize(
+    "pattern, fault",
+    [
+        ("a**", "a repetition of a repetition"),
+        ("*a", "a repetition of nothing"),
+        (r"(a)\\1", "a back reference"),
+        ("(?=a)", "a kind of group that is not supported"),
+        ("[b-a]", "a range of characters that ends before it begins"),
+        ("[[:letter:]]", "a name of characters that is not known"),
+        (r"\\pL", r"the escape \p"),
+        ("((a{100}){100}){100}", "more than 10000 states"),
+        ("(" * 300 + "a" + ")" * 300, "more than 200 groups inside of each other"),
+        ("a" * 1001, "1001 characters"),
+    ],
+)
+def test_patterns_that_are_refused(pattern: str, fault: str) -> None:
+    model = hr.load(tokenizer(f'mark = 0, pad_value = "", mincharnum = 1, tokenexp = "{pattern}"'))
+    with pytest.raises(hr.UnsupportedError) as raised:
+        model(["a"])
+    assert f"found {fault} in" in str(raised.value)
+
+
+def test_a_long_text_of_beginnings_takes_linear_time() -> None:
+    """Every character begins what might still become a match, up to the end of the text."""
+    model = hr.load(tokenizer('mark = 0, pad_value = "", mincharnum = 1, tokenexp = "a*b|c"'))
+    assert model(["a" * 200_000 + "c"]).tolist() == [["c"]]
 
 
 def test_rows_of_texts_and_no_texts() -> None:

@@ -2,94 +2,12 @@
 
 #include "runtime/system/Error.h"
 
-#include <algorithm>
-#include <cwctype>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace headrace::staged {
-
-static constexpr uint32_t kLastCharacter = 0x10ffff;
-
-bool contains(const CharacterSet &set, uint32_t character) {
-  auto after = std::upper_bound(set.begin(), set.end(), character,
-                                [](uint32_t c, const auto &range) { return c < range.first; });
-  return after != set.begin() && character <= std::prev(after)->second;
-}
-
-static const CharacterSet kDigits = {{'0', '9'}};
-static const CharacterSet kSpace = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
-static const CharacterSet kWord = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-
-bool isWordCharacter(uint32_t character) { return contains(kWord, character); }
-
-static CharacterSet ordered(CharacterSet set) {
-  std::sort(set.begin(), set.end());
-  CharacterSet result;
-  for (auto [low, high] : set)
-    if (!result.empty() && low <= result.back().second + 1)
-      result.back().second = std::max(result.back().second, high);
-    else
-      result.emplace_back(low, high);
-  return result;
-}
-
-static CharacterSet complement(const CharacterSet &set) {
-  CharacterSet result;
-  uint32_t next = 0;
-  for (auto [low, high] : ordered(set)) {
-    if (next < low)
-      result.emplace_back(next, low - 1);
-    next = high + 1;
-  }
-  if (next <= kLastCharacter)
-    result.emplace_back(next, kLastCharacter);
-  return result;
-}
-
-static void append(CharacterSet &set, const CharacterSet &more) {
-  set.insert(set.end(), more.begin(), more.end());
-}
-
-/// Letters of both cases for each letter of either; long ranges gain those of ASCII alone.
-static CharacterSet inBothCases(const CharacterSet &set) {
-  constexpr uint32_t longest = 1024;
-  CharacterSet result = set;
-  auto add = [&](wint_t letter) { result.emplace_back(letter, letter); };
-  for (auto [low, high] : set)
-    for (uint32_t c = low; c <= std::min(high, low + longest); ++c) {
-      add(std::towlower(c));
-      add(std::towupper(c));
-    }
-  for (uint32_t c = 'a'; c <= 'z'; ++c)
-    if (contains(ordered(set), c) || contains(ordered(set), c - 'a' + 'A')) {
-      add(c);
-      add(c - 'a' + 'A');
-    }
-  return ordered(result);
-}
-
-static std::optional<CharacterSet> namedSet(std::wstring_view name) {
-  static const std::pair<std::wstring_view, CharacterSet> sets[] = {
-      {L"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
-      {L"alpha", {{'A', 'Z'}, {'a', 'z'}}},
-      {L"ascii", {{0, 127}}},
-      {L"blank", {{'\t', '\t'}, {' ', ' '}}},
-      {L"cntrl", {{0, 31}, {127, 127}}},
-      {L"digit", kDigits},
-      {L"graph", {{'!', '~'}}},
-      {L"lower", {{'a', 'z'}}},
-      {L"print", {{' ', '~'}}},
-      {L"punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
-      {L"space", {{'\t', '\r'}, {' ', ' '}}},
-      {L"upper", {{'A', 'Z'}}},
-      {L"word", kWord},
-      {L"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}};
-  for (const auto &[known, set] : sets)
-    if (known == name)
-      return set;
-  return std::nullopt;
-}
 
 namespace {
 
@@ -155,10 +73,17 @@ private:
     result.start = add({RegexNode::Condition, result.end, -1, 0, anchor});
     return result;
   }
-  Fragment character(const CharacterSet &set) {
-    program.sets.push_back(flags.ignoresCase ? inBothCases(set) : ordered(set));
+  /// Read once, where a repetition comes back to it.
+  Fragment character() {
+    auto [found, isNew] = characters.try_emplace({at, flags.ignoresCase, flags.dotIsAll});
+    if (isNew) {
+      CharacterSet set = someOf();
+      program.sets.push_back(flags.ignoresCase ? inBothCases(set) : ordered(set));
+      found->second = {program.sets.size() - 1, at};
+    }
+    at = found->second.end;
     Fragment result = nothing();
-    result.start = add({RegexNode::Set, result.end, -1, program.sets.size() - 1});
+    result.start = add({RegexNode::Set, result.end, -1, found->second.set});
     return result;
   }
   Fragment optional(Fragment inner) {
@@ -278,20 +203,12 @@ private:
   Fragment atom() {
     if (take(L"("))
       return group();
-    if (take(L"["))
-      return character(bracketed());
-    if (take(L"."))
-      return character(flags.dotIsAll ? complement({}) : complement({{'\n', '\n'}}));
     if (take(L"^"))
       return condition(flags.isMultiline ? Anchor::LineBegin : Anchor::TextBegin);
     if (take(L"$"))
       return condition(flags.isMultiline ? Anchor::LineEnd : Anchor::TextEnd);
     if (isNext(L"*") || isNext(L"+") || isNext(L"?"))
       refuse("a repetition of nothing");
-    if (!isNext(L"\\")) {
-      uint32_t c = takeAny();
-      return character({{c, c}});
-    }
     static const std::pair<std::wstring_view, Anchor> anchors[] = {
         {L"\\A", Anchor::TextBegin},
         {L"\\z", Anchor::TextEnd},
@@ -300,7 +217,16 @@ private:
     for (const auto &[text, anchor] : anchors)
       if (take(text))
         return condition(anchor);
-    return character(escaped());
+    return character();
+  }
+
+  /// The characters that one is taken from.
+  CharacterSet someOf() {
+    if (take(L"["))
+      return bracketed();
+    if (take(L"."))
+      return flags.dotIsAll ? complement({}) : complement({{'\n', '\n'}});
+    return oneOfClass();
   }
 
   Fragment group() {
@@ -452,6 +378,11 @@ private:
   Flags flags;
   int depth = 0;
   RegexProgram program;
+  struct ReadSet {
+    size_t set, end;
+  };
+  /// By where they begin, and the flags that matter.
+  std::map<std::tuple<size_t, bool, bool>, ReadSet> characters;
 };
 
 } // namespace

@@ -2,10 +2,7 @@
 // and whether a repetition is greedy make no difference, because matches are the longest ones.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include "driver/staged/host/CharacterSet.h"
 
 namespace headrace::staged {
 
@@ -19,12 +16,6 @@ struct RegexNode {
   size_t set = 0;            // of a Set
   Anchor anchor = Anchor::TextBegin;
 };
-
-/// Characters in increasing order, both ends included.
-using CharacterSet = std::vector<std::pair<uint32_t, uint32_t>>;
-
-bool contains(const CharacterSet &set, uint32_t character);
-bool isWordCharacter(uint32_t character);
 
 struct RegexProgram {
   std::vector<RegexNode> nodes;

@@ -44,19 +44,22 @@ std::string toUtf8(std::wstring_view characters) {
   return result;
 }
 
-std::string withCase(std::string_view text, Case wanted) {
+wchar_t withCase(wchar_t letter, Case wanted) {
   // Without that locale letters of other scripts stay as they are.
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  auto given = std::bit_cast<wint_t>(letter);
+  bool isLower = wanted == Case::Lower;
+  if (locale)
+    given = isLower ? towlower_l(given, locale) : towupper_l(given, locale);
+  else
+    given = isLower ? std::towlower(given) : std::towupper(given);
+  return static_cast<wchar_t>(given);
+}
+
+std::string withCase(std::string_view text, Case wanted) {
   std::wstring characters = toCharacters(text);
-  for (wchar_t &character : characters) {
-    auto given = std::bit_cast<wint_t>(character);
-    bool isLower = wanted == Case::Lower;
-    if (locale)
-      given = isLower ? towlower_l(given, locale) : towupper_l(given, locale);
-    else
-      given = isLower ? std::towlower(given) : std::towupper(given);
-    character = static_cast<wchar_t>(given);
-  }
+  for (wchar_t &character : characters)
+    character = withCase(character, wanted);
   return toUtf8(characters);
 }
 

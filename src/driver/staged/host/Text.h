@@ -13,6 +13,8 @@ std::wstring toCharacters(std::string_view text);
 std::string toUtf8(std::wstring_view characters);
 
 enum class Case { Lower, Upper };
+/// The letter in that case; any other character as it is.
+wchar_t withCase(wchar_t letter, Case wanted);
 /// Letters of every script that has two cases.
 std::string withCase(std::string_view text, Case wanted);
 
