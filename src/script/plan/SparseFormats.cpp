@@ -86,6 +86,8 @@ static bool staysSparse(const Dag &dag, const Node &node, std::span<const int64_
   case Op::Bind:
     return isBoundSparse(dag, node, symbols);
   case Op::Function:
+    if (node.name == "diag") // of a column
+      return node.known.formatOpen;
     if (node.name == "rand")
       return node.known.formatOpen && node.known.density.value_or(1) < sparseDensity;
     return isSparse(node.inputs.empty() ? -1 : node.inputs[0]) && keepsFormat(node);
