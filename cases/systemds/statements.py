@@ -247,4 +247,41 @@ def edges() -> Iterator[str]:
     yield 'print(list(1, 2.5, TRUE, "a"))'
 
 
-FAMILIES = (casts, control, functions, mistakes, edges)
+def lists() -> Iterator[str]:
+    """Entries with their types, indices, changes."""
+    made = "l = list(a=bt, b=i2, c=d25, d=st, e=A)"
+    for entry in ('l["a"]', "l[1]", 'l["b"]', "l[2]", 'l["d"]', "l[i2]", 'l["z"]', "l[6]", "l[0]"):  # fmt: skip
+        yield f"{made}\ny = as.scalar({entry})"
+    for value in ('as.scalar(l["b"]) %/% 2', 'as.scalar(l["a"]) & FALSE', 'as.scalar(l["d"]) + "x"',
+                  'as.matrix(l["e"])', 'sum(as.matrix(l["e"]))', 'as.matrix(l["b"])', "length(l)", "nrow(l)", "length(l[2:4])",
+                  'length(l["a"])', "l[2] + 1"):  # fmt: skip
+        yield f"{made}\ny = {value}"
+    for change in ('l["a"] = 5; y = as.scalar(l["a"])', "l[2] = list(7); y = as.scalar(l[2])",
+                   "l[1:2] = list(7, 8); y = as.scalar(l[2])", "l[2] = B; y = as.matrix(l[2])"):  # fmt: skip
+        yield f"{made}\n{change}"
+    for grown in ("append(list(i2, i3), d25)", "append(list(i2), list(i3, i3))", "append(list(a=i2), list(b=i3))", "append(list(), bt)",
+                  "list(list(i2, i3), d25)"):  # fmt: skip
+        yield f"l = {grown}\ny = length(l)"
+        yield f"l = {grown}\nprint(l)"
+    yield "l = append(list(i2), A)\nprint(toString(l))"
+    yield 'l = append(list(a=i2), list(b=i3))\ny = as.scalar(l["b"])'
+    yield "l = list(list(i2, i3), d25)\nm = as.list(l[1])\ny = as.scalar(m[2])"
+    for bound in ("rbind(list(A, B))", "cbind(list(A, B, c))", "rbind(list(A))", "rbind(list(i2, A))", "rbind(list(A, c))"):  # fmt: skip
+        yield f"l = {bound[6:-1]}\ny = {bound[:5]}(l)"
+    yield 'f = function(list[unknown] l) return (double z) { z = as.scalar(l["b"]) + 1 }\nl = list(a=bt, b=i2)\ny = f(l)'
+
+
+def parallel_loops() -> Iterator[str]:
+    """Loops whose iterations depend on each other, or do not."""
+    for body in ("R[i, ] = matrix(i, rows=1, cols=5)", "R[i, ] = R[i, ] + 1", "for (j in 1:5) { R[i, j] = i + j }", "R[1, 1] = i",
+                 "R = R + i", "R[i, 1] = sum(A) + i", "R += i * A", "t = i * 2; R[i, 1] = t"):  # fmt: skip
+        yield f"R = A\nparfor (i in 1:3) {{ {body} }}\ny = R"
+        yield f"R = A\nparfor (i in 1:1, check=0) {{ {body} }}\ny = R"
+    for body in ("R[2 * i, ] = R[2 * i - 1, ]", "R[i + 1, ] = R[i, ]", "R[2 * i, ] = R[i, ]", "R[i, ] = R[i + 4, ]",
+                 "R[2 * i - 1, 1] = i; R[2 * i, 1] = 5"):  # fmt: skip
+        yield f"R = matrix(seq(1, 40), rows=8, cols=5)\nparfor (i in 1:4) {{ {body} }}\ny = R"
+    for body in ("s = s + i", "s = i", "s = max(s, i)"):
+        yield f"s = 0\nparfor (i in 1:4) {{ {body} }}\ny = s"
+
+
+FAMILIES = (casts, control, functions, mistakes, edges, lists, parallel_loops)

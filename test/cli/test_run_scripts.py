@@ -75,6 +75,12 @@ def test_pagerank() -> None:
     assert "cache hits" in output and "recompilations" in output and "%*%" in output
 
 
+def test_statistics_name_the_file_of_a_kernel(tmp_path) -> None:
+    path = script(tmp_path, "X = rand(rows=50, cols=50, seed=1)\nprint(sum(X * 2 + 1))")
+    lines = good(path, "-stats", "--compile", "always").splitlines()
+    assert [line for line in lines if line.startswith("  test.dml ") and "sum:2" in line]
+
+
 def test_explain_shows_sizes_before_and_at_run_time(tmp_path) -> None:
     path = script(
         tmp_path, "X = rand(rows=$n, cols=3, seed=1)\nif ($n > 5) X = X * 2\nprint(sum(X %*% t(X)))"

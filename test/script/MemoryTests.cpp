@@ -49,11 +49,13 @@ TEST(ScriptMemory, WhatStaysSparseNeedsLittle) {
     Z = cbind(X, matrix(1, nrow(X), 1)); s = sum(Z); c = contains(target = X, pattern = NaN)
     R = replace(target = X, pattern = NaN, replacement = 1); v = sum(colVars(X)); i = sum(rowIndexMax(X))
     E = removeEmpty(target = rbind(X, matrix(1, 1, ncol(X))), margin = "rows"); Q = X / (rowSums(X) + 2)
+    D = diag(matrix(2, nrow(X), 1)) %*% matrix(3, nrow(X), 2); d = sum(D)
     P = X[1:1000, ] %*% t(X[1:1000, ]); X[7, 8] = 3
   )",
                       CompileWhen::Worthwhile, {{"X", vast()}});
   EXPECT_EQ(ran.number("s"), 1e6);
   EXPECT_EQ(ran.number("v"), 0);
+  EXPECT_EQ(ran.number("d"), 12e6);
   EXPECT_EQ(ran.number("i"), 1e12);
   EXPECT_TRUE(ran.variables.at("Z").sparse());
   EXPECT_EQ(ran.dense("E").elements(), 1'000'000);

@@ -39,6 +39,9 @@ const char *kScript = R"(
   o6 = sum((X - mean(X)) ^ 2); o7 = prod(X); o8 = rowProds(X); o9 = colProds(abs(X) + 1)
   p1 = X / u; p2 = X / (abs(u) + 1); p3 = X / t(v); p4 = X & u; p5 = t(v) & X; p6 = sum(X / abs(u))
   q1 = X; q1[2:3, 2:4] = matrix(7, 2, 3); q2 = X; q2[, 5] = u; q3 = X; q3[6, ] = t(v)
+  t1 = matrix(X, rows = 3, cols = 10); t2 = matrix(X, rows = 10, cols = 3, byrow = FALSE)
+  t3 = matrix(X, rows = 30, cols = 1); t4 = lower.tri(target = X, diag = TRUE, values = TRUE)
+  t5 = upper.tri(target = X, diag = FALSE, values = TRUE); t6 = lower.tri(target = X, values = FALSE)
   s1 = ifelse(X, Y, 0); s2 = ifelse(X > 0, u, 0); s3 = ifelse(X != 0, 2, 0); s4 = ifelse(X, X, u)
   r1 = X[1:3, ] %*% t(X[2:6, ]); r2 = X[, 1:2] %*% v[1:2, ]
 )";

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 namespace headrace::script {
 
@@ -135,13 +136,37 @@ Tensor numbersOf(const HostCall &call, const std::string &text) {
   return result;
 }
 
+/// A sparse matrix of other sizes with the stored cells that `placeOf` gives a place in it.
+template <class PlaceOf>
+Matrix movedCells(const CsrMatrix &x, int64_t rows, int64_t cols, PlaceOf placeOf) {
+  std::vector<int64_t> rowsTo, colsTo;
+  std::vector<double> values;
+  for (int64_t row = 0; row < x.rows(); ++row)
+    for (int64_t e = x.offsets()[row]; e < x.offsets()[row + 1]; ++e)
+      if (std::optional<std::pair<int64_t, int64_t>> to = placeOf(row, int64_t{x.columns()[e]})) {
+        rowsTo.push_back(to->first);
+        colsTo.push_back(to->second);
+        values.push_back(x.values()[e]);
+      }
+  return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowsTo, colsTo, values));
+}
+
+/// The same cells in the same order, row by row.
+Matrix reshapedSparse(const CsrMatrix &x, int64_t rows, int64_t cols) {
+  return movedCells(x, rows, cols, [&](int64_t row, int64_t col) {
+    int64_t cell = row * x.cols() + col;
+    return std::optional(std::pair(cell / cols, cell % cols));
+  });
+}
+
 /// matrix(data, rows, cols, byrow) of a matrix or of numbers in a string
 Value reshape(HostCall &call) {
   if (call.arguments[0].isNumber())
     return filled(call.number(0, 0), call.size(1, 1), call.size(2, 1));
-  Tensor data = call.arguments[0].isString() ? numbersOf(call, *call.arguments[0].as<std::string>())
-                                             : call.dense(0);
-  int64_t cells = data.elements();
+  Matrix data = call.arguments[0].isString()
+                    ? Matrix(numbersOf(call, *call.arguments[0].as<std::string>()))
+                    : call.matrix(0);
+  int64_t cells = rowsOf(data) * colsOf(data);
   int64_t rows = call.size(1, -1), cols = call.size(2, -1);
   if (rows < 0 && cols < 0)
     rows = cells, cols = 1;
@@ -153,11 +178,15 @@ Value reshape(HostCall &call) {
     call.fail("expected " + std::to_string(cells) + " cells, found " + std::to_string(rows) +
                   " x " + std::to_string(cols),
               ErrorKind::ShapeMismatch);
+  auto reshapedTo = [](const Matrix &matrix, int64_t toRows, int64_t toCols) -> Matrix {
+    if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
+      return reshapedSparse(*sparse, toRows, toCols);
+    return std::get<Tensor>(matrix).reshaped({toRows, toCols});
+  };
   if (call.truth(3, true))
-    return data.reshaped({rows, cols});
+    return reshapedTo(data, rows, cols);
   // Column by column on both sides.
-  Tensor columns = std::get<Tensor>(transposed(data)).reshaped({cols, rows});
-  return transposed(columns);
+  return transposed(reshapedTo(transposed(data), cols, rows));
 }
 
 Value diag(HostCall &call) {
@@ -279,13 +308,17 @@ Value removeEmpty(HostCall &call) {
 Value triangle(HostCall &call) {
   bool lower = call.node.name == "lower.tri";
   bool diagonal = call.truth(1, false), values = call.truth(2, false);
+  auto isInside = [&](int64_t i, int64_t j) { return i == j ? diagonal : (lower ? i > j : i < j); };
+  if (const CsrMatrix *sparse = call.arguments[0].sparse(); sparse && values)
+    return movedCells(*sparse, sparse->rows(), sparse->cols(), [&](int64_t i, int64_t j) {
+      return isInside(i, j) ? std::optional(std::pair(i, j)) : std::nullopt;
+    });
   Tensor x = writable(call.arguments[0], call.name());
   int64_t cols = x.shape()[1];
   for (int64_t i = 0; i < x.shape()[0]; ++i)
     for (int64_t j = 0; j < cols; ++j) {
       double &cell = x.as<double>()[i * cols + j];
-      bool inside = i == j ? diagonal : (lower ? i > j : i < j);
-      cell = !inside ? 0 : values ? cell : 1;
+      cell = !isInside(i, j) ? 0 : values ? cell : 1;
     }
   return inPreferredFormat(x);
 }
