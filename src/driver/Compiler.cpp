@@ -1,5 +1,6 @@
 #include "driver/Compiler.h"
 
+#include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
@@ -21,7 +22,7 @@ namespace headrace {
 namespace {
 
 /// Reads, writes and work of one operator on its own.
-void addOperator(MovementReport &report, Operation &op, bool isOutput) {
+void addOperator(MovementReport &report, Operation &op, bool isOutput, const NominalSizes &sizes) {
   auto candidate = dyn_cast<hr::OperatorInterface>(op);
   if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op))
     return;
@@ -29,8 +30,8 @@ void addOperator(MovementReport &report, Operation &op, bool isOutput) {
   auto bytes = [](Value value) {
     return toDimExpr(byteCount(cast<RankedTensorType>(value.getType())));
   };
-  for (Value operand : op.getOperands())
-    report.bytesMoved = report.bytesMoved + bytes(operand);
+  for (unsigned i = 0; i < op.getNumOperands(); ++i)
+    report.bytesMoved = report.bytesMoved + toDimExpr(bytesRead(candidate, i, sizes));
   report.bytesMoved = report.bytesMoved + bytes(op.getResult(0));
   report.operations =
       report.operations + toDimExpr(candidate.getMovement().operations(op.getContext()));
@@ -51,6 +52,7 @@ std::vector<std::string> reasonsElsewhere(func::FuncOp function) {
 
 MovementReport movementBefore(func::FuncOp function) {
   MovementReport report;
+  NominalSizes sizes = nominalSizes(function);
   Operation *ret = function.getBody().front().getTerminator();
   for (Operation &op : function.getBody().front()) {
     bool isOutput =

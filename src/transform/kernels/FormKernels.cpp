@@ -9,6 +9,7 @@
 // says which operators go together). It hurts where a producer is cheap to store and dear to
 // compute twice; groups refuse those.
 #include "analysis/Machine.h"
+#include "analysis/OperatorWork.h"
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
@@ -59,7 +60,8 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   MLIRContext *context = b.getContext();
   hr::OperatorInterface root = group.root();
   auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
-  AffineExpr bytesRead = constantDim(0, context);
+  AffineExpr read = constantDim(0, context);
+  NominalSizes sizes = nominalSizes(root);
   SmallVector<Value> inputs;
   SmallVector<std::string> names;
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
@@ -68,8 +70,9 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
       if (doesNothing(op) || (producer && group.contains(producer)))
         continue;
       // Of what a part is sliced or picked from, the kernel reads the part.
-      Value read = op != root && operand == op->getOperand(0) ? op->getResult(0) : operand;
-      bytesRead = bytesRead + byteCount(cast<RankedTensorType>(read.getType()));
+      bool isPart = op != root && number == 0;
+      read = read + (isPart ? byteCount(cast<RankedTensorType>(op->getResult(0).getType()))
+                            : bytesRead(op, number, sizes));
       if (!llvm::is_contained(inputs, operand))
         inputs.push_back(operand);
     }
@@ -80,7 +83,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
       root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(root)),
       b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())),
       AffineMapAttr::get(
-          symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
+          symbolMap({read, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());
   IRMapping inside;
   for (Value operand : inputs)
