@@ -57,7 +57,7 @@ MovementReport movementBefore(func::FuncOp function) {
   for (Operation &op : function.getBody().front()) {
     bool isOutput =
         op.getNumResults() == 1 && llvm::is_contained(ret->getOperands(), op.getResult(0));
-    addOperator(report, op, isOutput);
+    addOperator(report, op, isOutput, sizes);
   }
   return report;
 }
@@ -106,6 +106,8 @@ Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse u
 LoweredProgram Compiler::described(ModuleOp program) {
   LoweredProgram result;
   KernelNames names;
+  auto launches = entryFunction(program).getOps<hr::LaunchOp>();
+  auto launch = launches.begin();
   result.notes.recipe = writtenRecipe(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
@@ -118,13 +120,13 @@ LoweredProgram Compiler::described(ModuleOp program) {
       note.whyNot = *reason++;
     if (step.kind != Step::Kind::Kernel)
       continue;
+    std::string name = names.next((*launch++).getName());
     auto module = program.lookupSymbol<ModuleOp>(step.symbol);
     note.kind = textAttribute(module, kKindAttr);
     note.schedule = textAttribute(module, kLoopsAttr);
     note.recipe = textAttribute(module, kRecipeAttr);
     if (module->hasAttr(kRootStageAttr))
-      note.recipe =
-          namedInProgram(note.recipe, names.next(step.name), textAttribute(module, kRootStageAttr));
+      note.recipe = namedInProgram(note.recipe, name, textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
     if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
       note.schedule += " (refused: " + refused + ")";

@@ -65,7 +65,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   SmallVector<Value> inputs;
   SmallVector<std::string> names;
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
-    for (Value operand : op->getOperands()) {
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       Operation *producer = operand.getDefiningOp();
       if (doesNothing(op) || (producer && group.contains(producer)))
         continue;
@@ -335,13 +335,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 private:
   static KernelForm givenForm(Operation *op, Choices &choices) {
     KernelForm form = KernelForm::given(choices.scheduleOf(choices.nameOf(op)).value_or(""));
-    int64_t columns = 0;
-    if (std::optional<std::string> wanted = choices.wanted("pack", op)) {
-      if (StringRef(*wanted).getAsInteger(10, columns) || columns < 1)
-        choices.refuse("pack", op, "expected a number of columns, 1 for none");
-      else
-        form.packing.wanted = columns;
-    }
+    if (std::optional<std::string> wanted = choices.wanted("pack", op))
+      form.packing.wanted = std::stoll(*wanted);
     return form;
   }
 
