@@ -118,6 +118,17 @@ bool readsByIndex(hr::OperatorInterface op, const Movement &movement, size_t ope
 
 } // namespace
 
+AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const NominalSizes &sizes) {
+  auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+  AffineExpr all = byteCount(type);
+  Movement movement = op.getMovement();
+  if (!readsByIndex(op, movement, operand))
+    return all;
+  SymbolicShape picked(movement.domain.begin(), movement.domain.end());
+  AffineExpr bytes = byteCount(tensorType(picked, type.getElementType()));
+  return nominal(bytes, sizes) < nominal(all, sizes) ? bytes : all;
+}
+
 Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
   Work work;
   Movement movement = op.getMovement();
@@ -132,10 +143,7 @@ Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
   work.streams.push_back({total, 0, static_cast<int>(op->getNumOperands())});
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (seen.insert(operand).second) {
-      double bytes = nominalBytes(operand, sizes);
-      // Of a table an element is read at each point, whatever else there is in it.
-      if (readsByIndex(op, movement, i))
-        bytes = std::min(bytes, points * elementBytes(operand));
+      auto bytes = static_cast<double>(nominal(bytesRead(op, i, sizes), sizes));
       total += bytes;
       work.streams.push_back({bytes, 0, static_cast<int>(i)});
     }

@@ -24,6 +24,10 @@ struct ScalarOperations {
 ScalarOperations scalarOperations(mlir::Region &body,
                                   llvm::function_ref<bool(mlir::BlockArgument)> varies = nullptr);
 
+/// Bytes of an operand that the operator reads: of a table that it picks from, an element at each
+/// point at most.
+mlir::AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const NominalSizes &sizes);
+
 /// An operator in a kernel of its own, its operands found among each other.
 Work workOf(hr::OperatorInterface op, const NominalSizes &sizes);
 

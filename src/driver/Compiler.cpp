@@ -1,5 +1,6 @@
 #include "driver/Compiler.h"
 
+#include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
@@ -22,7 +23,7 @@ namespace headrace {
 namespace {
 
 /// Reads, writes and work of one operator on its own.
-void addOperator(MovementReport &report, Operation &op, bool isOutput) {
+void addOperator(MovementReport &report, Operation &op, bool isOutput, const NominalSizes &sizes) {
   auto candidate = dyn_cast<hr::OperatorInterface>(op);
   if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op))
     return;
@@ -30,8 +31,8 @@ void addOperator(MovementReport &report, Operation &op, bool isOutput) {
   auto bytes = [](Value value) {
     return toDimExpr(byteCount(cast<RankedTensorType>(value.getType())));
   };
-  for (Value operand : op.getOperands())
-    report.bytesMoved = report.bytesMoved + bytes(operand);
+  for (unsigned i = 0; i < op.getNumOperands(); ++i)
+    report.bytesMoved = report.bytesMoved + toDimExpr(bytesRead(candidate, i, sizes));
   report.bytesMoved = report.bytesMoved + bytes(op.getResult(0));
   report.operations =
       report.operations + toDimExpr(candidate.getMovement().operations(op.getContext()));
@@ -52,11 +53,12 @@ std::vector<std::string> reasonsElsewhere(func::FuncOp function) {
 
 MovementReport movementBefore(func::FuncOp function) {
   MovementReport report;
+  NominalSizes sizes = nominalSizes(function);
   Operation *ret = function.getBody().front().getTerminator();
   for (Operation &op : function.getBody().front()) {
     bool isOutput =
         op.getNumResults() == 1 && llvm::is_contained(ret->getOperands(), op.getResult(0));
-    addOperator(report, op, isOutput);
+    addOperator(report, op, isOutput, sizes);
   }
   return report;
 }
@@ -113,6 +115,8 @@ Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse u
 LoweredProgram Compiler::described(ModuleOp program) {
   LoweredProgram result;
   KernelNames names;
+  auto launches = entryFunction(program).getOps<hr::LaunchOp>();
+  auto launch = launches.begin();
   result.notes.recipe = writtenRecipe(program);
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
@@ -125,13 +129,13 @@ LoweredProgram Compiler::described(ModuleOp program) {
       note.whyNot = *reason++;
     if (step.kind != Step::Kind::Kernel)
       continue;
+    std::string name = names.next((*launch++).getName());
     auto module = program.lookupSymbol<ModuleOp>(step.symbol);
     note.kind = textAttribute(module, kKindAttr);
     note.schedule = textAttribute(module, kLoopsAttr);
     note.recipe = textAttribute(module, kRecipeAttr);
     if (module->hasAttr(kRootStageAttr))
-      note.recipe =
-          namedInProgram(note.recipe, names.next(step.name), textAttribute(module, kRootStageAttr));
+      note.recipe = namedInProgram(note.recipe, name, textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
     if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
       note.schedule += " (refused: " + refused + ")";

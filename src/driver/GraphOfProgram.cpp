@@ -4,6 +4,7 @@
 #include "dialect/ops/Operands.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
+#include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
@@ -15,11 +16,17 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
+/// The phase whose kernels cost models know.
+constexpr StringLiteral kPredictedPhase = "schedule";
+
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp program, const Targets &targets)
+  GraphBuilder(ModuleOp program, const Targets &targets, bool predictsKernels)
       : program(program), entry(entryFunction(program)), targets(targets),
-        names(entry.getBody().front()), sizes(nominalSizes(entry)) {}
+        names(entry.getBody().front()), sizes(nominalSizes(entry)) {
+    if (predictsKernels)
+      predictKernels();
+  }
 
   ProgramGraph build() {
     graph.symbols = symbolNames(entry);
@@ -36,6 +43,28 @@ public:
 
 private:
   GraphNode &add(GraphNode node) { return graph.nodes.emplace_back(std::move(node)); }
+
+  /// At nominal sizes, on one thread. Of the steps, those that are operations are in their order.
+  void predictKernels() {
+    Program steps = buildProgram(entry);
+    std::vector<int64_t> symbols;
+    for (auto [i, symbol] : llvm::enumerate(steps.symbols))
+      symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
+    std::vector<double> predicted = predictSteps(steps, program, targets, symbols, /*threads=*/1);
+    auto step = steps.steps.begin();
+    for (Operation &op : entry.getBody().front()) {
+      if (!isa<hr::LaunchOp, hr::LibraryOp, hr::CheckOp>(op))
+        continue;
+      while (step->kind == Step::Kind::Transfer)
+        ++step;
+      microseconds[&op] = predicted[step++ - steps.steps.begin()];
+    }
+  }
+
+  std::optional<double> predicted(Operation *op) const {
+    auto found = microseconds.find(op);
+    return found == microseconds.end() ? std::nullopt : std::optional(found->second);
+  }
 
   std::string unique(std::string id) {
     std::string plain = id;
@@ -93,6 +122,7 @@ private:
     node.bytesRead = toDimExpr(cost.getResult(0));
     node.bytesWritten = toDimExpr(cost.getResult(1));
     node.operations = toDimExpr(cost.getResult(2));
+    node.microseconds = predicted(op);
     return node;
   }
 
@@ -124,8 +154,8 @@ private:
     auto structured = dyn_cast<hr::OperatorInterface>(op);
     if (!structured || isa<hr::ConstantOp>(op))
       return node;
-    for (Value operand : op->getOperands())
-      node.bytesRead = node.bytesRead + toDimExpr(byteCount(hr::typeOf(operand)));
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      node.bytesRead = node.bytesRead + toDimExpr(bytesRead(structured, i, sizes));
     node.bytesWritten = toDimExpr(byteCount(hr::typeOf(op->getResult(0))));
     if (structured.getFusionRole() == FusionRole::View) {
       node.bytesRead = node.bytesWritten = DimExpr::constant(0);
@@ -158,13 +188,16 @@ private:
   NominalSizes sizes;
   ProgramGraph graph;
   llvm::DenseMap<Value, std::string> ids;
+  llvm::DenseMap<Operation *, double> microseconds;
   llvm::StringSet<> taken;
 };
 
 } // namespace
 
-ProgramGraph graphOf(ModuleOp program, const Targets &targets) {
-  return GraphBuilder(program, targets).build();
+ProgramGraph graphOf(ModuleOp program, const Targets &targets, const std::string &phase) {
+  ProgramGraph graph = GraphBuilder(program, targets, phase == kPredictedPhase).build();
+  graph.phase = phase;
+  return graph;
 }
 
 } // namespace headrace

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// Nodes and edges; the caller knows the model's name and the phase.
-ProgramGraph graphOf(mlir::ModuleOp program, const Targets &targets);
+/// Nodes and edges of the program after this phase; the caller knows the model's name.
+ProgramGraph graphOf(mlir::ModuleOp program, const Targets &targets, const std::string &phase);
 
 } // namespace headrace

@@ -40,7 +40,7 @@ Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
   auto graphs = [](const Impl &impl, LevelOneProgram program) {
     NamedGraphs graphs;
     for (auto &[name, part] : programsByDirection(std::move(program))) {
-      graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl.settings)));
+      graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl.settings), ""));
       graphs.back().second.model = part.name;
     }
     return graphs;

@@ -75,10 +75,9 @@ ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
   ProgramGraph graph = withCompiler(source->program, impl->settingsFor(*source),
                                     source->own(values), [&](Compiler &compiler, ModuleOp program) {
                                       compiler.runPhases(program, phase);
-                                      return graphOf(program, targetsOf(impl->settings));
+                                      return graphOf(program, targetsOf(impl->settings), phase);
                                     });
   graph.model = impl->name;
-  graph.phase = phase;
   return graph;
 }
 

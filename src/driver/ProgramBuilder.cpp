@@ -7,7 +7,9 @@
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 #include "target/Placement.h"
+#include "transform/choices/Choices.h"
 #include "transform/kernels/ValueNumbers.h"
+#include "transform/recipe/ProgramModel.h"
 
 #include <map>
 #include <set>
@@ -75,13 +77,13 @@ public:
           .Case([&](hr::ReshapeOp view) { buffers[view] = buffers.lookup(view.getInput()); })
           .Case([&](hr::CheckOp check) { addCheck(check); })
           .Case([&](hr::LaunchOp launch) {
-            Step step = makeStep(launch, launch.getName(), launch.getOperators(), launch.getCost());
+            Step step = makeStep(launch);
             step.kind = Step::Kind::Kernel;
             step.symbol = launch.getKernel().str();
             program.steps.push_back(std::move(step));
           })
           .Case([&](hr::LibraryOp call) {
-            Step step = makeStep(call, call.getName(), call.getOperators(), call.getCost());
+            Step step = makeStep(call);
             step.kind = Step::Kind::Library;
             step.symbol = call.getRoutine().str();
             for (AffineExpr parameter : call.getParameters().getResults())
@@ -155,12 +157,15 @@ private:
     program.constants.push_back(hasConstants ? constantTensor(constant.getValue()) : Tensor());
   }
 
-  Step makeStep(Operation *op, StringRef name, ArrayAttr operators, AffineMap cost) {
+  /// A launch or a call, under the name that recipes have for it.
+  template <class Op> Step makeStep(Op op) {
     Step step;
-    step.name = name.str();
+    step.name = kernelNameOf(op);
+    if (step.name.empty())
+      step.name = plainName(op.getName());
     step.engine = engineOf(op);
-    step.cost = costOf(cost);
-    for (StringRef part : operators.getAsValueRange<StringAttr>())
+    step.cost = costOf(op.getCost());
+    for (StringRef part : op.getOperators().template getAsValueRange<StringAttr>())
       step.operators.push_back(part.str());
     for (Value operand : op->getOperands())
       step.operands.push_back(bufferOn(step.engine, buffers.lookup(operand)));

@@ -3,10 +3,13 @@
 #include "dialect/Hr.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Listing.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
+#include "transform/recipe/RecipePlace.h"
+#include "transform/recipe/Suggestion.h"
 
 using namespace mlir;
 
@@ -19,6 +22,20 @@ static bool hasAuthoredStages(func::FuncOp program) {
   return llvm::any_of(program.getOps(), [](Operation &op) { return op.hasAttr(kStageAttr); });
 }
 
+/// Names of expansions are the same for every target, so that recipes are.
+static void requireKnownExpansions(const ProgramRecipe &recipe) {
+  auto expands = [](const ProgramStep &step) { return step.verb == "expand"; };
+  if (llvm::none_of(recipe.steps, expands))
+    return;
+  std::vector<std::string> names = expansionNames();
+  for (const ProgramStep &step : recipe.steps)
+    if (expands(step) && !llvm::is_contained(names, step.object))
+      throw Error(ErrorKind::InvalidArgument,
+                  placeInRecipe(step.line) + ": '" + step.text() + "': expected " + listed(names) +
+                      ", got '" + step.object + "'" +
+                      suggestion(step.object, SmallVector<StringRef>(names.begin(), names.end())));
+}
+
 void setRecipe(ModuleOp program, const Target &target, const Settings &settings) {
   if (settings.recipe.empty())
     return;
@@ -27,10 +44,11 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
                 "recipe: expected choices of one program, found 'forward:' and 'backward:', which "
                 "are of a gradient");
   ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
+  requireKnownExpansions(recipe);
   for (const ProgramStep &step : recipe.steps)
     if (step.verb == "keep" || step.verb == "recompute")
-      throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) + ": '" +
-                                                  step.text() + "': only a gradient keeps values");
+      throw Error(ErrorKind::InvalidArgument, placeInRecipe(step.line) + ": '" + step.text() +
+                                                  "': only a gradient keeps values");
   func::FuncOp entry = entryFunction(program);
   giveRecipe(entry, recipe);
   if (!recipe.stages.empty() && hasAuthoredStages(entry) &&
@@ -41,7 +59,7 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
 void giveSplitRecipe(ModuleOp program, const std::string &text) {
   ProgramRecipe recipe = ProgramRecipe::parse(text);
   auto refuse = [](int line, const std::string &what) {
-    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ": '" + what +
+    throw Error(ErrorKind::InvalidArgument, placeInRecipe(line) + ": '" + what +
                                                 "': expected layout, keep or recompute before "
                                                 "'forward:' and 'backward:' in that of a gradient");
   };
@@ -72,12 +90,23 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
 }
 
 /// Kernels and calls whose schedule was refused have the compiler's own: that is a fault of the
-/// recipe's, unless it is followed where that is possible.
-static void refuseSchedule(func::FuncOp entry, const std::string &kernel,
-                           const std::string &message) {
+/// recipe's, unless it is followed where that is possible. Stages of devices name their kernels
+/// themselves.
+static void refuseSchedule(func::FuncOp entry, const std::string &kernel, StringRef message,
+                           bool namesKernel = false) {
+  std::string placed = inLinesOf(message, scheduleLines(entry, kernel),
+                                 namesKernel ? "" : "kernel '" + kernel + "': ");
   if (!followsWherePossible(entry))
-    throw Error(ErrorKind::InvalidArgument, "recipe, " + message);
-  noteWhyNot(entry, "kernel " + kernel, message);
+    throw Error(ErrorKind::InvalidArgument, placed);
+  noteWhyNot(entry, "kernel " + kernel, placed);
+}
+
+/// A refused schedule of a device's kernel, with the stage's name in the program: "recipe, line 1,
+/// '/reduce: rows lanes=3': lanes: ...".
+static std::string withNameInProgram(StringRef refused, const std::string &kernel, StringRef root) {
+  auto [place, step] = refused.split('\'');
+  return place.ends_with(", ") ? place.str() + "'" + namedInProgram(step, kernel, root)
+                               : refused.str();
 }
 
 void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
@@ -86,8 +115,7 @@ void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
   func::FuncOp entry = entryFunction(program);
   for (auto call : entry.getOps<hr::LibraryOp>())
     if (auto refused = call->getAttrOfType<StringAttr>(kRecipeRefusedAttr)) {
-      refuseSchedule(entry, kernelNameOf(call),
-                     "kernel '" + kernelNameOf(call) + "': " + refused.str());
+      refuseSchedule(entry, kernelNameOf(call), refused.getValue());
       call->removeAttr(kRecipeRefusedAttr);
     }
   KernelNames names;
@@ -101,10 +129,10 @@ void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
       throw Error(ErrorKind::InvalidArgument,
                   "kernel '" + kernelNameOf(launch) +
                       "': its recipe cannot be carried out: " + refused);
-    refuseSchedule(entry, kernelNameOf(launch),
-                   kernel->hasAttr(kRootStageAttr)
-                       ? "'" + namedInProgram(refused, name, textAttribute(kernel, kRootStageAttr))
-                       : "kernel '" + kernelNameOf(launch) + "': " + refused);
+    bool namesKernel = kernel->hasAttr(kRootStageAttr);
+    if (namesKernel)
+      refused = withNameInProgram(refused, name, textAttribute(kernel, kRootStageAttr));
+    refuseSchedule(entry, kernelNameOf(launch), refused, namesKernel);
     kernel->setAttr(kRecipeChosenAttr, UnitAttr::get(program.getContext()));
   }
   // Several launches may share a kernel.
@@ -112,6 +140,9 @@ void requireRecipe(ModuleOp program, const Target &, const Settings &settings) {
     if (auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel());
         followsWherePossible(entry))
       kernel->removeAttr(kRecipeRefusedAttr);
+  forgetScheduleLines(entry);
+  Choices(entry).finishAll();
+  requireChoices(program);
 }
 
 void requireChoices(ModuleOp program) {

@@ -7,7 +7,10 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 HEADRACE = os.environ.get("HEADRACE_BIN", "headrace")
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
@@ -62,6 +65,52 @@ def test_operators_have_predictions_and_alternatives() -> None:
     assert conv["predicted_us"] > 0
     assert f"expand {conv['id']} as openblas" in conv["alternatives"]
     assert conv["bytes_written"] == 16 * 4 * 4 * 32 * 4
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_scheduled_kernels_have_predictions(target: str) -> None:
+    small, large = (
+        graph("--to", "schedule", "--target", target, "--size", f"batch={batch}")["nodes"]
+        for batch in (2, 512)
+    )
+    for nodes in (small, large):
+        times = [node["predicted_us"] for node in nodes if node["kind"] == "kernel"]
+        assert times and all(time > 0 for time in times)
+    total = [sum(n["predicted_us"] or 0 for n in nodes) for nodes in (small, large)]
+    assert total[1] > 2 * total[0]
+
+
+def embedding(path: Path, words: int) -> Path:
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "words"], ["y"], name="embed")],
+        "embedding",
+        [helper.make_tensor_value_info("words", TensorProto.INT64, [4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 64])],
+        [numpy_helper.from_array(np.ones((words, 64), np.float32), "table")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def test_of_a_table_what_is_picked_is_counted(tmp_path: Path) -> None:
+    read, moved, times = {}, {}, {}
+    for words in (2, 1000, 100_000):
+        command = [HEADRACE, "explain", str(embedding(tmp_path / f"{words}.onnx", words)), "--json"]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        report = json.loads(run.stdout)
+        kernel = next(k for k in report["kernels"] if k["name"] == "embed/gather")
+        read[words], moved[words] = kernel["bytes_read"], report["before"]["bytes_moved"]
+        run = subprocess.run(
+            [*command, "--to", "schedule"], check=True, capture_output=True, text=True
+        )
+        node = next(n for n in json.loads(run.stdout)["nodes"] if n["id"] == "embed/gather")
+        assert node["bytes_read"] == read[words]
+        times[words] = node["predicted_us"]
+    row, indices = 64 * 4, 4 * 8
+    assert read == {2: 2 * row + indices, 1000: 4 * row + indices, 100_000: 4 * row + indices}
+    assert moved[1000] == moved[100_000] >= 8 * row + indices
+    assert times[100_000] < 100  # all of the table takes milliseconds
 
 
 @pytest.mark.parametrize("phase", ["merge", "differentiate", "share"])

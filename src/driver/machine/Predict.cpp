@@ -103,17 +103,32 @@ private:
       streams.push_back({bytes, workingSet, static_cast<int>(i)});
       all += bytes;
     }
-    // Views and gathers touch a part of an operand.
+    // Views and gathers touch a part of an operand: of the largest one.
     double touched = valueOf(step.cost.bytesRead) + valueOf(step.cost.bytesWritten);
-    double part = all > 0 && touched > 0 ? std::min(1.0, touched / all) : 1;
-    for (Work::Stream &stream : streams) {
-      stream.bytes *= part;
-      stream.workingSet = std::max(stream.workingSet, part * all);
-    }
-    clock += part * all;
+    if (touched > 0 && touched < all)
+      keepTouched(streams, touched);
+    for (Work::Stream &stream : streams)
+      stream.workingSet = std::max(stream.workingSet, std::min(touched > 0 ? touched : all, all));
+    clock += touched > 0 ? std::min(touched, all) : all;
     for (int buffer : step.operands)
       use(buffer);
     return streams;
+  }
+
+  /// Makes streams as small as they are together, the largest first.
+  static void keepTouched(std::vector<Work::Stream> &streams, double touched) {
+    double all = 0;
+    for (const Work::Stream &stream : streams)
+      all += stream.bytes;
+    std::vector<Work::Stream *> bySize;
+    for (Work::Stream &stream : streams)
+      bySize.push_back(&stream);
+    llvm::stable_sort(bySize, [](auto *a, auto *b) { return a->bytes > b->bytes; });
+    for (Work::Stream *stream : bySize) {
+      double kept = std::max(0.0, stream->bytes - (all - touched));
+      all -= stream->bytes - kept;
+      stream->bytes = kept;
+    }
   }
 
   /// Temporaries share memory: what is written may lie where another was just read.

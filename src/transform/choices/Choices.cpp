@@ -1,6 +1,7 @@
 #include "transform/choices/Choices.h"
 
 #include "runtime/system/Error.h"
+#include "transform/recipe/RecipePlace.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -11,12 +12,15 @@ namespace {
 
 constexpr StringLiteral kGivenAttr = "hr.given", kGivenKernelsAttr = "hr.given_kernels";
 constexpr StringLiteral kWherePossibleAttr = "hr.where_possible";
+constexpr StringLiteral kScheduleLinesAttr = "hr.schedule_lines";
 
-// [line, verb, subject, object] each; kernels have [line, name, schedule].
-Attribute asAttribute(Builder &b, int line, ArrayRef<StringRef> words) {
+// [line, verb, subject, object] each; kernels have [line, name, schedule, lines of the schedule].
+Attribute asAttribute(Builder &b, int line, ArrayRef<StringRef> words, Attribute more = {}) {
   SmallVector<Attribute> parts{b.getI64IntegerAttr(line)};
   for (StringRef word : words)
     parts.push_back(b.getStringAttr(word));
+  if (more)
+    parts.push_back(more);
   return b.getArrayAttr(parts);
 }
 
@@ -50,7 +54,8 @@ void writeKernels(func::FuncOp program, ArrayRef<ProgramRecipe::Kernel> kernels)
   Builder b(program.getContext());
   SmallVector<Attribute> entries;
   for (const ProgramRecipe::Kernel &kernel : kernels)
-    entries.push_back(asAttribute(b, kernel.line, {kernel.name, kernel.schedule}));
+    entries.push_back(asAttribute(b, kernel.line, {kernel.name, kernel.schedule},
+                                  b.getDenseI32ArrayAttr(kernel.lines)));
   setOrRemove(program, kGivenKernelsAttr, entries);
 }
 
@@ -86,8 +91,8 @@ std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
       std::string reason =
           "line " + std::to_string(before->line) + " says otherwise: '" + before->text() + "'";
       if (!followsWherePossible(program))
-        throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) +
-                                                    ": '" + step.text() + "': " + reason);
+        throw Error(ErrorKind::InvalidArgument,
+                    placeInRecipe(step.line) + ": '" + step.text() + "': " + reason);
       noteWhyNot(program, step.text(), reason);
       continue;
     }
@@ -102,14 +107,15 @@ std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
 void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
   std::vector<ProgramStep> steps;
   for (const ProgramStep &step : recipe.steps) {
+    StringRef kind = step.subject;
+    if (kind.consume_front(kEvery))
+      if (std::string fault = faultOfKind(kind, program.getContext()); !fault.empty())
+        throw Error(ErrorKind::InvalidArgument,
+                    placeInRecipe(step.line) + ": '" + step.text() + "': " + fault);
     if (step.verb != "follow") {
       steps.push_back(step);
       continue;
     }
-    if (step.subject != "recipe" || (step.object != "strictly" && step.object != "where-possible"))
-      throw Error(ErrorKind::InvalidArgument,
-                  "recipe, line " + std::to_string(step.line) + ": '" + step.text() +
-                      "': expected 'follow recipe strictly' or 'follow recipe where-possible'");
     if (step.object == "where-possible")
       program->setAttr(kWherePossibleAttr, UnitAttr::get(program.getContext()));
     else
@@ -128,9 +134,12 @@ Choices::Choices(func::FuncOp program)
       given.push_back({{wordOf(entry, 1), wordOf(entry, 2), wordOf(entry, 3), lineOf(entry)}});
   if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenKernelsAttr))
     for (auto entry : entries.getAsRange<ArrayAttr>())
-      kernels.push_back({wordOf(entry, 1), wordOf(entry, 2), lineOf(entry)});
-  for (const auto &[i, kernel] : llvm::enumerate(kernels))
-    kernelByName[kernel.name] = i;
+      kernels.push_back({wordOf(entry, 1), wordOf(entry, 2), lineOf(entry),
+                         cast<DenseI32ArrayAttr>(entry[3]).asArrayRef().vec()});
+  for (const auto &[i, kernel] : llvm::enumerate(kernels)) {
+    StringRef name = names.ofKernel(kernel.name);
+    kernelByName[name.empty() ? StringRef(kernel.name) : name] = i;
+  }
 }
 
 Choices::~Choices() {
@@ -181,6 +190,7 @@ std::optional<std::string> Choices::scheduleOf(StringRef name) {
   auto found = kernelByName.find(name);
   if (found == kernelByName.end() || kernels[found->second].schedule.empty())
     return std::nullopt;
+  setScheduleLines(program, name, kernels[found->second].lines);
   return kernels[found->second].schedule;
 }
 
@@ -205,8 +215,15 @@ void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
   // A step for a kind of operators holds where it can.
   if (step && StringRef(step->subject).starts_with(kEvery))
     whyNot(verb, op, step->object, reason);
+  else if (step && step->hasOperatorAsObject() && !names.isKnown(step->object))
+    refuse(*step, unknown(step->object));
   else if (step)
     refuse(*step, reason);
+}
+
+std::string Choices::unknown(StringRef name) const {
+  return "there is no operator '" + name.str() + "' at that point; there are " +
+         names.similarTo(name);
 }
 
 void Choices::refuse(const ProgramStep &step, const Twine &reason) {
@@ -217,35 +234,70 @@ void Choices::refuse(int line, const Twine &step, const Twine &before, const Twi
   if (followsWherePossible(program))
     noteWhyNot(program, step.str(), reason);
   else if (!program->hasAttr(kRefusedStepAttr))
-    program->setAttr(kRefusedStepAttr,
-                     StringAttr::get(program.getContext(),
-                                     "recipe, line " + Twine(line) + ": " + before + reason));
+    program->setAttr(
+        kRefusedStepAttr,
+        StringAttr::get(program.getContext(), placeInRecipe(line) + ": " + before + reason));
 }
 
 void Choices::finish(ArrayRef<StringLiteral> verbs) {
   for (Given &step : given) {
-    if (step.followed || !llvm::is_contained(verbs, step.verb))
+    if (!llvm::is_contained(verbs, step.verb))
       continue;
+    bool isOfKind = StringRef(step.subject).starts_with(kEvery);
+    if (isOfKind && step.hasOperatorAsObject() && !names.isKnown(step.object))
+      refuse(step, unknown(step.object));
+    else if (isOfKind && !step.followed)
+      noteWhyNot(program, step.text(), "the program has no operator that it can be said of");
+    else if (!step.followed)
+      refuse(step, names.isKnown(step.subject)
+                       ? "'" + step.subject + "' is no operator that it can be said of"
+                       : unknown(step.subject));
     step.followed = true;
+  }
+}
+
+void Choices::finishAll() {
+  for (Given &step : given) {
+    const char *reason = "the compiler makes no such choice for this program and target";
     if (StringRef(step.subject).starts_with(kEvery))
-      continue; // this program has none of the kind
-    refuse(step, names.isKnown(step.subject)
-                     ? "'" + step.subject + "' is no operator that it can be said of"
-                     : "there is no operator '" + step.subject + "' at that point; there are " +
-                           names.similarTo(step.subject));
+      noteWhyNot(program, step.text(), reason);
+    else
+      refuse(step, reason);
+    step.followed = true;
   }
 }
 
 void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
-  for (const ProgramRecipe::Kernel &kernel : kernels)
-    if (!exists(kernel.name))
+  for (const auto &[i, kernel] : llvm::enumerate(kernels)) {
+    StringRef known = names.ofKernel(kernel.name);
+    StringRef name = known.empty() ? StringRef(kernel.name) : known;
+    if (size_t last = kernelByName.lookup(name); last != i)
+      refuse(kernels[last].line, "kernel " + kernels[last].name, "",
+             "'kernel " + kernels[last].name + ":': line " + Twine(kernel.line) +
+                 " speaks of this kernel, too");
+    else if (!exists(name))
       refuse(kernel.line, "kernel " + kernel.name, "",
-             names.isKnown(kernel.name)
-                 ? "no kernel is called '" + kernel.name + "': it is computed in another"
-                 : "there is no operator '" + kernel.name + "'; there are " +
-                       names.similarTo(kernel.name));
+             !known.empty() ? "no kernel is called '" + kernel.name + "': it is computed in another"
+                            : "there is no operator '" + kernel.name + "'; there are " +
+                                  names.similarTo(kernel.name));
+  }
   kernels.clear();
 }
+
+void setScheduleLines(func::FuncOp program, StringRef kernel, ArrayRef<int> lines) {
+  NamedAttrList all(program->getAttrOfType<DictionaryAttr>(kScheduleLinesAttr));
+  all.set(kernel, DenseI32ArrayAttr::get(program.getContext(), lines));
+  program->setAttr(kScheduleLinesAttr, all.getDictionary(program.getContext()));
+}
+
+std::vector<int> scheduleLines(func::FuncOp program, StringRef kernel) {
+  if (auto all = program->getAttrOfType<DictionaryAttr>(kScheduleLinesAttr))
+    if (auto lines = all.getAs<DenseI32ArrayAttr>(kernel))
+      return lines.asArrayRef().vec();
+  return {};
+}
+
+void forgetScheduleLines(func::FuncOp program) { program->removeAttr(kScheduleLinesAttr); }
 
 void Choices::notePlanning(StringRef text) {
   if (explains && !text.empty())

@@ -27,9 +27,8 @@ inline constexpr llvm::StringLiteral kPlanningAttr = "hr.planning";
 /// On a kernel and its launch: the operator that it is called after in recipes.
 inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 
-/// Puts what a recipe says on the program, for the passes to follow. Throws Error where it says
-/// neither 'follow recipe strictly' nor 'where-possible' but something like it, or where two of its
-/// lines contradict each other.
+/// Puts what a recipe says on the program, for the passes to follow. Throws Error if it names a
+/// kind of operators that does not exist, or if two of its lines contradict each other.
 void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
 /// Whether steps that cannot be followed are passed over.
 bool followsWherePossible(mlir::func::FuncOp program);
@@ -69,12 +68,15 @@ public:
   void finish(llvm::ArrayRef<llvm::StringLiteral> verbs);
   /// Refuses kernels that there are none of.
   void finishKernels(llvm::function_ref<bool(llvm::StringRef)> exists);
+  /// After all passes that choose: refuses what none of them asked for.
+  void finishAll();
 
 private:
   struct Given : ProgramStep {
     bool followed = false;
   };
   Given *find(llvm::StringRef verb, mlir::Operation *op);
+  std::string unknown(llvm::StringRef name) const;
   void refuse(int line, const llvm::Twine &step, const llvm::Twine &before,
               const llvm::Twine &reason);
 
@@ -82,11 +84,17 @@ private:
   OperatorNames names;
   std::vector<Given> given;
   std::vector<ProgramRecipe::Kernel> kernels;
-  llvm::StringMap<size_t> kernelByName;
+  llvm::StringMap<size_t> kernelByName; // as the compiler calls it
   std::vector<std::string> made;
   bool explains;
   llvm::SmallVector<mlir::Attribute> reasons;
 };
+
+/// The lines of the program's recipe that the schedule of a kernel stands in.
+void setScheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel,
+                      llvm::ArrayRef<int> lines);
+std::vector<int> scheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel);
+void forgetScheduleLines(mlir::func::FuncOp program);
 
 /// Notes on the program what was not chosen and why, where someone wants to know.
 void noteWhyNot(mlir::func::FuncOp program, llvm::StringRef step, const llvm::Twine &reason);

@@ -1,6 +1,8 @@
 #include "transform/choices/OperatorNames.h"
 
+#include "runtime/system/Listing.h"
 #include "transform/recipe/ProgramModel.h"
+#include "transform/recipe/Suggestion.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -30,7 +32,8 @@ OperatorNames::OperatorNames(Block &program) {
       if (int number = ofKind[own]++)
         own += "." + std::to_string(number);
     }
-    names[op] = {own, node};
+    names[op] = {own, node, operatorName(op), op->getName().stripDialect().str(),
+                 cast<hr::OperatorInterface>(op).getFusionRole() == FusionRole::Anchor};
   }
 }
 
@@ -39,17 +42,19 @@ StringRef OperatorNames::of(Operation *op) const {
   return found == names.end() ? StringRef() : StringRef(found->second.own);
 }
 
+static constexpr StringLiteral kOverLastAxis = "over last axis", kOf = "of ";
+
 /// "reduce over last axis", "conv of 3x3", "map".
 static bool hasStructure(StringRef structure, Operation *op) {
   auto [kind, rest] = structure.split(' ');
   if (op->getName().stripDialect() != kind)
     return false;
-  if (rest == "over last axis") {
+  if (rest == kOverLastAxis) {
     auto reduce = dyn_cast<hr::ReduceOp>(op);
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
     return reduce && reduce.getAxes().size() == 1 && reduce.getAxes()[0] == type.getRank() - 1;
   }
-  if (rest.consume_front("of ")) {
+  if (rest.consume_front(kOf)) {
     auto conv = dyn_cast<hr::ConvOp>(op);
     auto pool = dyn_cast<hr::PoolOp>(op);
     SmallVector<int64_t> window;
@@ -72,20 +77,65 @@ OperatorNames::Match OperatorNames::match(StringRef name, Operation *op) const {
     return Match::None;
   if (name.consume_front(kEvery))
     return hasStructure(name, op) ? Match::Structure : Match::None;
-  return name == found->second.own    ? Match::Own
-         : name == found->second.node ? Match::Node
-                                      : Match::None;
+  const Name &known = found->second;
+  return name == known.own                               ? Match::Own
+         : name == known.node || name == known.asWritten ? Match::Node
+                                                         : Match::None;
 }
 
 bool OperatorNames::isKnown(StringRef name) const {
   return llvm::any_of(names, [&](const auto &entry) { return means(name, entry.first); });
 }
 
+StringRef OperatorNames::ofKernel(StringRef name) const {
+  const Name *found = nullptr;
+  for (const auto &[op, known] : names) {
+    if (name == known.own)
+      return known.own;
+    bool isOfNode = name == known.node || name == known.asWritten;
+    if (!isOfNode && name != known.asWritten + ":" + known.kind)
+      continue;
+    if (!found || known.isAnchor || !found->isAnchor)
+      found = &known;
+  }
+  return found ? StringRef(found->own) : StringRef();
+}
+
+/// "conv", without its dialect.
+template <class Op> static StringRef kindOf() { return Op::getOperationName().split('.').second; }
+
+std::string faultOfKind(StringRef kind, MLIRContext *context) {
+  std::vector<StringRef> kinds;
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (op.hasInterface<hr::OperatorInterface>() &&
+        op.getStringRef() != hr::ConstantOp::getOperationName())
+      kinds.push_back(op.stripDialect());
+  llvm::sort(kinds);
+  auto [word, rest] = kind.split(' ');
+  if (!llvm::is_contained(kinds, word))
+    return "expected a kind of operators (" + listed(kinds, ", ") + "), got '" + word.str() + "'" +
+           suggestion(word, kinds);
+  auto gotRest = [&, rest = rest](StringRef expected, ArrayRef<StringRef> words) {
+    return "expected " + expected.str() + " behind '" + word.str() + "', got '" + rest.str() + "'" +
+           suggestion(rest, words);
+  };
+  StringRef window = rest;
+  if (rest.empty())
+    return "";
+  if (word == kindOf<hr::ReduceOp>())
+    return rest == kOverLastAxis ? "" : gotRest("'over last axis'", {kOverLastAxis});
+  if (word != kindOf<hr::ConvOp>() && word != kindOf<hr::PoolOp>())
+    return gotRest("nothing", {});
+  return window.consume_front(kOf) && window.find_first_not_of("0123456789x") == StringRef::npos
+             ? ""
+             : gotRest("a window such as 'of 3x3'", {});
+}
+
 std::string OperatorNames::similarTo(StringRef name) const {
   constexpr size_t kMost = 5;
-  std::set<std::pair<unsigned, StringRef>> byDistance;
+  std::set<std::pair<size_t, StringRef>> byDistance;
   for (const auto &entry : names)
-    byDistance.emplace(name.edit_distance(entry.second.own), entry.second.own);
+    byDistance.emplace(editDistance(name, entry.second.own), entry.second.own);
   std::string list;
   size_t count = 0;
   for (const auto &[distance, similar] : byDistance) {

@@ -8,6 +8,8 @@
 
 #include "dialect/Hr.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace headrace {
 
 /// Begins names that mean operators by what they are.
@@ -27,14 +29,21 @@ public:
   }
   /// Whether the name means any operator.
   bool isKnown(llvm::StringRef name) const;
+  /// The operator that a kernel of this name is built around: the operator's own name, or its
+  /// node's, with or without the operator's kind (`gemm1`, `x:pad`). Empty if there is none.
+  llvm::StringRef ofKernel(llvm::StringRef name) const;
   /// Names that are like it, for messages: "conv1, conv12".
   std::string similarTo(llvm::StringRef name) const;
 
 private:
   struct Name {
-    std::string own, node;
+    std::string own, node, asWritten, kind;
+    bool isAnchor; // the others of a kernel join it
   };
-  llvm::DenseMap<mlir::Operation *, Name> names;
+  llvm::MapVector<mlir::Operation *, Name> names;
 };
+
+/// Why `every KIND` means no operators in any program; empty if it can mean some.
+std::string faultOfKind(llvm::StringRef kind, mlir::MLIRContext *context);
 
 } // namespace headrace

@@ -1,30 +1,57 @@
 #include "transform/choices/ProgramRecipe.h"
 
+#include "runtime/system/Listing.h"
 #include "transform/recipe/LineReader.h"
 
-#include <optional>
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::StringRef;
 
 namespace headrace {
 namespace {
 
+/// What a step has behind its subject.
+enum class Object { None, Operator, Name, Number, Word };
+
 struct Verb {
-  std::string_view name;
-  std::string_view link; // the word between subject and object
-  bool takesObject;
+  StringRef name;
+  StringRef link; // the word between subject and object
+  Object object;
+  StringRef subject = {};            // the only one that it can have
+  llvm::ArrayRef<StringRef> words{}; // its objects, where they are words
 };
 
-constexpr Verb kVerbs[] = {
-    {"fold", "into", true},  {"leave", "", false},    {"layout", "", true},
-    {"expand", "as", true},  {"fuse", "into", true},  {"separate", "", false},
-    {"walk", "along", true}, {"merge", "into", true}, {"plan", "", true},
-    {"pack", "by", true},    {"keep", "", false},     {"recompute", "", false},
-    {"follow", "", true}};
+constexpr StringRef kLayouts[] = {"channels-last", "channels-first", "blocked8", "blocked16"},
+                    kPlans[] = {"greedily", "by-time"}, kWays[] = {"strictly", "where-possible"};
+const Verb kVerbs[] = {{"fold", "into", Object::Operator},
+                       {"leave", "", Object::None},
+                       {"layout", "", Object::Word, {}, kLayouts},
+                       {"expand", "as", Object::Name},
+                       {"fuse", "into", Object::Operator},
+                       {"separate", "", Object::None},
+                       {"walk", "along", Object::Name},
+                       {"merge", "into", Object::Operator},
+                       {"plan", "", Object::Word, "kernels", kPlans},
+                       {"pack", "by", Object::Number},
+                       {"keep", "", Object::None},
+                       {"recompute", "", Object::None},
+                       {"follow", "", Object::Word, "recipe", kWays}};
+constexpr StringRef kKernel = "kernel";
 
-const Verb *findVerb(std::string_view name) {
+const Verb *findVerb(StringRef name) {
   for (const Verb &verb : kVerbs)
     if (verb.name == name)
       return &verb;
   return nullptr;
+}
+
+/// What a line can begin with, other than a stage.
+std::vector<StringRef> firstWords() {
+  std::vector<StringRef> words;
+  for (const Verb &verb : kVerbs)
+    words.push_back(verb.name);
+  words.push_back(kKernel);
+  return words;
 }
 
 /// A line that is no kernel's: a choice, or the head of a kernel.
@@ -33,20 +60,35 @@ public:
   using LineReader::LineReader;
 
   /// The word where the reader stands, without passing it.
-  std::string_view peek() const {
+  StringRef peek() const {
     return text.substr(at, std::min(text.find_first_of(" \t\r", at), text.size()) - at);
   }
 
+  /// Whether the line is on a stage: its first word, if there is one, stands before a colon.
+  bool isOnStage() const {
+    size_t end = text.find_first_of(": \t\r", at);
+    end = text.find_first_not_of(" \t\r", end);
+    return end != std::string_view::npos && text[end] == ':';
+  }
+
+  [[noreturn]] void failAtVerb() const {
+    std::vector<StringRef> words = firstWords();
+    fail(at, "expected a step (" + listed(words, ", ") + ") or a stage and ':'", words);
+  }
+
   ProgramStep step(const Verb &verb) {
-    ProgramStep result{std::string(verb.name), {}, {}, line};
+    ProgramStep result{verb.name.str(), {}, {}, line};
     word("");
+    size_t subjectAt = at;
     result.subject = subject(verb);
+    if (!verb.subject.empty() && result.subject != verb.subject)
+      fail(subjectAt, "expected '" + verb.subject.str() + "'", verb.subject);
     if (!verb.link.empty() && peek() != verb.link)
-      fail(at, "expected '" + std::string(verb.link) + "'");
+      fail(at, "expected '" + verb.link.str() + "'", verb.link);
     if (!verb.link.empty())
       word("");
-    if (verb.takesObject)
-      result.object = word("a name or a number");
+    if (verb.object != Object::None)
+      result.object = object(verb);
     end();
     return result;
   }
@@ -63,14 +105,24 @@ public:
   }
 
 private:
+  std::string object(const Verb &verb) {
+    size_t objectAt = at;
+    std::string result = word("a name or a number");
+    int64_t number = 0;
+    if (verb.object == Object::Number && (StringRef(result).getAsInteger(10, number) || number < 1))
+      fail(objectAt, "expected a number of columns, 1 for none");
+    if (verb.object == Object::Word && !llvm::is_contained(verb.words, result))
+      fail(objectAt, "expected " + listed(verb.words), verb.words);
+    return result;
+  }
+
   /// An operator's name, or "every conv of 3x3" up to the word that links the object.
   std::string subject(const Verb &verb) {
     std::string name = word("an operator");
     if (name != "every")
       return name;
-    size_t end =
-        verb.link.empty() ? text.size() : text.find(" " + std::string(verb.link) + " ", at - 1);
-    if (verb.link.empty() && verb.takesObject) // the last word
+    size_t end = verb.link.empty() ? text.size() : text.find(" " + verb.link.str() + " ", at - 1);
+    if (verb.link.empty() && verb.object != Object::None) // the last word
       end = text.find_last_of(" \t", text.find_last_not_of(" \t\r"));
     if (end == std::string_view::npos || end <= at)
       end = text.size();
@@ -85,7 +137,7 @@ private:
   }
 
   std::string word(const std::string &expected) {
-    std::string result(peek());
+    std::string result = peek().str();
     if (result.empty())
       fail(at, "expected " + expected);
     at += result.size();
@@ -117,9 +169,11 @@ std::string ProgramStep::text() const {
   if (object.empty())
     return result;
   if (!found->link.empty())
-    result += " " + std::string(found->link);
+    result += " " + found->link.str();
   return result + " " + object;
 }
+
+bool ProgramStep::hasOperatorAsObject() const { return findVerb(verb)->object == Object::Operator; }
 
 GradientRecipe GradientRecipe::of(std::string_view text) {
   GradientRecipe recipe;
@@ -167,16 +221,19 @@ ProgramRecipe ProgramRecipe::parse(std::string_view text) {
       if (isIndented && inKernel) {
         std::string_view step = whole.substr(whole.find_first_not_of(" \t"));
         recipe.kernels.back().schedule += std::string(step) + "\n";
-      } else if (parser.peek() == "kernel") {
+        recipe.kernels.back().lines.push_back(line);
+      } else if (parser.isOnStage()) {
+        stage = whole;
+        hasStages = true;
+        inKernel = false;
+      } else if (parser.peek() == kKernel) {
         recipe.kernels.push_back(parser.kernel());
         inKernel = true;
       } else if (verb) {
         recipe.steps.push_back(parser.step(*verb));
         inKernel = false;
       } else {
-        stage = whole;
-        hasStages = true;
-        inKernel = false;
+        parser.failAtVerb();
       }
     }
     recipe.stages += stage + "\n";

@@ -31,6 +31,8 @@ struct ProgramStep {
   int line = 0;       // where it stands in a text; 0 where it was not read from one
 
   std::string text() const;
+  /// "fuse A into B" names a second operator, "walk A along d0" does not.
+  bool hasOperatorAsObject() const;
 };
 
 struct ProgramRecipe {
@@ -38,6 +40,7 @@ struct ProgramRecipe {
   struct Kernel {
     std::string name, schedule;
     int line = 0;
+    std::vector<int> lines{}; // of the schedule
   };
 
   std::vector<ProgramStep> steps;
@@ -46,8 +49,8 @@ struct ProgramRecipe {
   std::string stages;
 
   std::string text() const;
-  /// Throws `Error` (line and column, what was expected, what was found). Lines of schedules are
-  /// read by those who follow them.
+  /// Throws `Error` (line and column, what was expected, what was found) for a word that no recipe
+  /// has. Lines of schedules are read by those who follow them.
   static ProgramRecipe parse(std::string_view text);
 };
 

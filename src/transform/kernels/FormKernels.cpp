@@ -9,6 +9,7 @@
 // says which operators go together). It hurts where a producer is cheap to store and dear to
 // compute twice; groups refuse those.
 #include "analysis/Machine.h"
+#include "analysis/OperatorWork.h"
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
@@ -60,17 +61,19 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   MLIRContext *context = b.getContext();
   hr::OperatorInterface root = group.root();
   auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
-  AffineExpr bytesRead = constantDim(0, context);
+  AffineExpr read = constantDim(0, context);
+  NominalSizes sizes = nominalSizes(root);
   SmallVector<Value> inputs;
   SmallVector<std::string> names;
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {
-    for (Value operand : op->getOperands()) {
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       Operation *producer = operand.getDefiningOp();
       if (doesNothing(op) || (producer && group.contains(producer)))
         continue;
       // Of what a part is sliced or picked from, the kernel reads the part.
-      Value read = op != root && operand == op->getOperand(0) ? op->getResult(0) : operand;
-      bytesRead = bytesRead + byteCount(cast<RankedTensorType>(read.getType()));
+      bool isPart = op != root && number == 0;
+      read = read + (isPart ? byteCount(cast<RankedTensorType>(op->getResult(0).getType()))
+                            : bytesRead(op, number, sizes));
       if (!llvm::is_contained(inputs, operand))
         inputs.push_back(operand);
     }
@@ -81,7 +84,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
       root->getLoc(), TypeRange{resultType}, inputs, b.getStringAttr(kernelName(root)),
       b.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())),
       AffineMapAttr::get(
-          symbolMap({bytesRead, byteCount(resultType), byteCount(resultType) * 0}, context)));
+          symbolMap({read, byteCount(resultType), byteCount(resultType) * 0}, context)));
   Block *block = b.createBlock(&kernel.getBody());
   IRMapping inside;
   for (Value operand : inputs)
@@ -334,13 +337,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 private:
   static KernelForm givenForm(Operation *op, Choices &choices) {
     KernelForm form = KernelForm::given(choices.scheduleOf(choices.nameOf(op)).value_or(""));
-    int64_t columns = 0;
-    if (std::optional<std::string> wanted = choices.wanted("pack", op)) {
-      if (StringRef(*wanted).getAsInteger(10, columns) || columns < 1)
-        choices.refuse("pack", op, "expected a number of columns, 1 for none");
-      else
-        form.packing.wanted = columns;
-    }
+    if (std::optional<std::string> wanted = choices.wanted("pack", op))
+      form.packing.wanted = std::stoll(*wanted);
     return form;
   }
 

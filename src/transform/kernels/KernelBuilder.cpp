@@ -43,6 +43,11 @@ Value KernelWriter::packed(const Access &access) {
   return b.create<hr::TransposeOp>(view.getLoc(), view, packPermutation);
 }
 
+/// What an operand is, or is a part of.
+static Value sourceOf(const KernelPlan::Access &access) {
+  return access.slice ? hr::SliceOp(access.slice).getInput() : access.value;
+}
+
 /// The part of an operand that is walked: of a slice, or the beginning of a dimension.
 Value KernelWriter::partOf(OpBuilder &inner, const Access &access, Value operand) {
   bool isPart = llvm::any_of(access.view, [](const ViewDim &dim) { return dim.isBeginning(); });
@@ -180,7 +185,7 @@ SmallVector<Value> KernelWriter::valuesRead() const {
   SmallVector<Value> values;
   llvm::DenseMap<Value, size_t> placeOf;
   for (const Access &access : external) {
-    Value source = access.slice ? hr::SliceOp(access.slice).getInput() : access.value;
+    Value source = sourceOf(access);
     auto [place, isNew] = placeOf.try_emplace(source, values.size());
     if (isNew)
       values.push_back(access.value);
@@ -198,7 +203,7 @@ SmallVector<Value> KernelWriter::collectInputs() {
   for (OpPlan &plan : plans)
     for (auto [i, access] : llvm::enumerate(llvm::drop_end(plan.accesses))) {
       bool computed =
-          llvm::any_of(plans, [&](OpPlan &p) { return p.op->getResult(0) == access.value; });
+          llvm::any_of(plans, [&](OpPlan &p) { return p.op->getResult(0) == sourceOf(access); });
       if (computed)
         continue;
       Value read;
@@ -275,7 +280,7 @@ llvm::DenseMap<Value, Value> KernelWriter::emitOperators(OpBuilder &inner, Array
   for (OpPlan &plan : plans) {
     SmallVector<Value> operands;
     for (const Access &access : ArrayRef(plan.accesses).drop_back())
-      if (Value inside = computed.lookup(access.value))
+      if (Value inside = computed.lookup(sourceOf(access)))
         operands.push_back(rows ? inside : partOf(inner, access, inside));
       else
         operands.push_back(read[llvm::find(external, access) - external.begin()]);

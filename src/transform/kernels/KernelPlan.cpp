@@ -65,6 +65,15 @@ KernelPlan::Access KernelPlan::accessOf(Value value, AffineMap map, ArrayRef<Axi
   return access;
 }
 
+/// A part of a value that operators of the group alone read does not leave it.
+bool KernelPlan::isReadOutside(Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<hr::SliceOp>(user);
+    bool isPart = slice && !group.contains(slice) && group.keepsAxes() && isReadInPlace(slice);
+    return isPart ? isReadOutside(slice.getResult()) : !group.contains(user);
+  });
+}
+
 void KernelPlan::planOperators() {
   SmallVector<hr::OperatorInterface> operators(group.getOperators());
   llvm::sort(operators, [](hr::OperatorInterface a, hr::OperatorInterface b) {
@@ -74,9 +83,7 @@ void KernelPlan::planOperators() {
     Movement m = op.getMovement();
     ArrayRef<AxisRef> domain = group.domainOf(op);
     OpPlan plan{op, {}, {}, {}, {}, {}, {}};
-    plan.stored = op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
-                    return !group.contains(user);
-                  });
+    plan.stored = op->use_empty() || isReadOutside(op->getResult(0));
     plan.accumulates = group.accumulates(op);
     bool hasNames = op->hasAttr(kAxesAttr) || group.keepsAxes();
     for (auto [dim, ref, kind] : llvm::enumerate(domain, m.iterators)) {

@@ -79,6 +79,7 @@ protected:
 
 private:
   void planOperators();
+  bool isReadOutside(mlir::Value value) const;
   Access accessOf(mlir::Value value, mlir::AffineMap map, llvm::ArrayRef<AxisRef> domain);
   void mergeAxes();
   bool mergeable(int a, int b) const;

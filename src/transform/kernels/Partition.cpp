@@ -221,11 +221,8 @@ private:
   /// Whether the first plan is to be improved, as it is unless the recipe says otherwise.
   bool plansByTime() {
     bool isByTime = true;
-    for (const ProgramStep &step : choices.take("plan")) {
-      if (step.subject != "kernels" || (step.object != "greedily" && step.object != "by-time"))
-        choices.refuse(step, "expected 'plan kernels greedily' or 'plan kernels by-time'");
+    for (const ProgramStep &step : choices.take("plan"))
       isByTime = step.object != "greedily";
-    }
     return isByTime;
   }
 

@@ -32,9 +32,6 @@ public:
         std::optional<int64_t> blocks = given ? blockSize(*given) : std::nullopt;
         if (blocks)
           askForBlocks(&op, *blocks);
-        else if (given && *given != kLast && *given != kFirst)
-          choices.refuse("layout", &op,
-                         "expected channels-last, channels-first, blocked8 or blocked16");
         if (given ? *given == kLast || blocks : role.wantsLast)
           cut.addEdge(node, channelsLast, MinimumCut::kUncut);
         else if (given)

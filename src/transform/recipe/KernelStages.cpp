@@ -4,6 +4,7 @@
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
+#include "transform/recipe/RecipePlace.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -32,6 +33,7 @@ SmallVector<Value> resultsOf(Block &kernel) {
 struct NamedStage {
   hr::KernelOp kernel;
   std::string inProgram, inKernel;
+  std::string inReports{}; // called after the kernel as reports call it
 };
 
 std::vector<NamedStage> namedStages(func::FuncOp program) {
@@ -44,15 +46,15 @@ std::vector<NamedStage> namedStages(func::FuncOp program) {
     for (Operation *op : stagesOf(body))
       for (unsigned i = 0; i < op->getNumResults(); ++i) {
         std::string stage = stageOfResult(stageOf(op), i);
-        stages.push_back({kernel, stageName(name, stage, root), stage});
+        stages.push_back({kernel, stageName(name, stage, root), stage,
+                          stageName(kernelNameOf(kernel), stage, root)});
       }
   }
   return stages;
 }
 
 [[noreturn]] void refuse(const StageLine &line, const std::string &reason) {
-  throw Error(ErrorKind::InvalidArgument,
-              "recipe, line " + std::to_string(line.line) + ": " + reason);
+  throw Error(ErrorKind::InvalidArgument, placeInRecipe(line.line) + ": " + reason);
 }
 
 std::string listOf(ArrayRef<NamedStage> stages) {
@@ -65,16 +67,21 @@ std::string listOf(ArrayRef<NamedStage> stages) {
   return list.empty() ? "none" : list;
 }
 
-/// By the name in the program, or by that in a kernel where only one has such a stage.
+/// By the name in the program, else by that in reports, else by that in a kernel if only one kernel
+/// has such a stage.
 NamedStage find(func::FuncOp program, ArrayRef<NamedStage> stages, const StageLine &line) {
-  std::vector<NamedStage> exact, inKernels;
+  std::vector<NamedStage> exact, inReports, inKernels;
   for (const NamedStage &stage : stages) {
     if (stage.inProgram == line.stage)
       exact.push_back(stage);
+    if (stage.inReports == line.stage)
+      inReports.push_back(stage);
     if (stage.inKernel == "/" + line.stage)
       inKernels.push_back(stage);
   }
-  const std::vector<NamedStage> &found = exact.empty() ? inKernels : exact;
+  const std::vector<NamedStage> &found = !exact.empty()       ? exact
+                                         : !inReports.empty() ? inReports
+                                                              : inKernels;
   if (found.size() == 1)
     return found.front();
   if (!found.empty())
@@ -168,6 +175,7 @@ static llvm::StringMap<NamedStage> stagesByName(func::FuncOp program) {
 void attachStepsToKernels(func::FuncOp program, const Recipe &recipe) {
   llvm::StringMap<NamedStage> stages = stagesByName(program);
   llvm::MapVector<Operation *, Recipe> recipes;
+  llvm::MapVector<Operation *, std::vector<int>> lines;
   for (RecipeStep step : recipe.steps) {
     auto found = stages.find(step.stage);
     if (found == stages.end()) {
@@ -190,15 +198,19 @@ void attachStepsToKernels(func::FuncOp program, const Recipe &recipe) {
                                                 target->second.kernel == found->second.kernel)
       step.target = target->second.inKernel;
     recipes[found->second.kernel].steps.push_back(step);
+    lines[found->second.kernel].push_back(step.line);
   }
   for (auto &[kernel, steps] : recipes)
     kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), steps.text()));
+  for (auto &[kernel, places] : lines)
+    setScheduleLines(program, kernelNameOf(kernel), places);
 }
 
 void attachToKernels(func::FuncOp program, ArrayRef<StageLine> lines) {
   std::vector<NamedStage> stages = namedStages(program);
   llvm::MapVector<Operation *, std::string> recipes;
   llvm::StringMap<int> seen;
+  llvm::MapVector<Operation *, std::vector<int>> places;
   for (const StageLine &line : lines) {
     NamedStage stage = find(program, stages, line);
     int &first = seen[stage.inProgram];
@@ -207,9 +219,12 @@ void attachToKernels(func::FuncOp program, ArrayRef<StageLine> lines) {
              "stage '" + stage.inProgram + "' has a line already, line " + std::to_string(first));
     first = line.line;
     recipes[stage.kernel] += stage.inKernel + ": " + line.text + "\n";
+    places[stage.kernel].push_back(line.line);
   }
   for (auto &[kernel, text] : recipes)
     kernel->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), text));
+  for (auto &[kernel, numbers] : places)
+    setScheduleLines(program, kernelNameOf(kernel), numbers);
 }
 
 } // namespace headrace

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "runtime/system/Error.h"
+#include "transform/recipe/RecipePlace.h"
+#include "transform/recipe/Suggestion.h"
 
 #include <algorithm>
 #include <string>
@@ -26,15 +28,16 @@ protected:
       ++at;
   }
 
-  /// Throws Error with the line, the column of `place` and what stands there.
-  [[noreturn]] void fail(size_t place, const std::string &expected) const {
+  /// Throws Error with the line, the column of `place`, what is there and which of the words that
+  /// could be there is near to it.
+  [[noreturn]] void fail(size_t place, const std::string &expected,
+                         llvm::ArrayRef<llvm::StringRef> words = {}) const {
     size_t end = std::min(text.find_first_of(" \t\r", place), text.size());
-    std::string found = place < text.size()
-                            ? "'" + std::string(text.substr(place, end - place)) + "'"
-                            : "the end of the line";
-    throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(line) + ", column " +
-                                                std::to_string(place + 1) + ": " + expected +
-                                                ", found " + found);
+    std::string_view word = text.substr(std::min(place, end), end - std::min(place, end));
+    std::string found = word.empty() ? "the end of the line" : "'" + std::string(word) + "'";
+    throw Error(ErrorKind::InvalidArgument,
+                placeInRecipe(line) + ", column " + std::to_string(place + 1) + ": " + expected +
+                    ", found " + found + suggestion(word.substr(0, word.find('=')), words));
   }
 
   std::string_view text;

@@ -1,6 +1,7 @@
 // The effect of each step on the loops of a model, and when it is refused.
 #include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
+#include "transform/recipe/RecipePlace.h"
 #include "transform/recipe/StepNames.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ void LoopModel::apply(const RecipeStep &step) {
   try {
     changed.run(step);
   } catch (const Refusal &refusal) {
-    std::string where = step.line > 0 ? "recipe, line " + std::to_string(step.line)
+    std::string where = step.line > 0 ? placeInRecipe(step.line)
                                       : "recipe, step " + std::to_string(applied.steps.size() + 1);
     throw Error(ErrorKind::InvalidArgument, where + ", '" + step.text() + "': " + refusal.reason);
   }

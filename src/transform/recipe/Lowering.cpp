@@ -13,6 +13,7 @@
 #include "runtime/system/Error.h"
 #include "transform/recipe/Packing.h"
 #include "transform/recipe/Rewriting.h"
+#include "transform/recipe/ShiftedParts.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
@@ -30,6 +31,7 @@ public:
 
   void build() {
     insertCopies(rewriter, kernel, model);
+    computePartsApart(rewriter, kernel, model);
     const Stage *root = nullptr;
     for (const Stage &stage : model.getStages())
       if (!stage.place)

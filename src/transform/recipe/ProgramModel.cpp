@@ -13,10 +13,25 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
+/// The slice that a value is, where it is read in place; else null.
+hr::SliceOp sliceInPlace(Value value) {
+  auto slice = value.getDefiningOp<hr::SliceOp>();
+  return slice && isReadInPlace(slice) ? slice : hr::SliceOp();
+}
+
 bool isStage(Operation *op) {
-  auto slice = dyn_cast<hr::SliceOp>(op);
   return isa<hr::OperatorInterface>(op) && !isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op) &&
-         !(slice && isReadInPlace(slice));
+         !sliceInPlace(op->getResult(0));
+}
+
+/// Whether others than stages use a value: it leaves the program, or is seen in another shape.
+bool isNeededWhole(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<func::ReturnOp>(user))
+      return true;
+    hr::SliceOp slice = sliceInPlace(user->getResult(0));
+    return slice ? isNeededWhole(slice.getResult()) : !isStage(user);
+  });
 }
 
 StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) {
@@ -27,6 +42,9 @@ StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) 
     read.irregular = true;
     return read;
   }
+  // Parts with gaps are computed with all of what they are taken from.
+  if (hr::SliceOp slice = sliceInPlace(value))
+    read.irregular = llvm::any_of(slice.getSteps(), [](int64_t step) { return step != 1; });
   SymbolicShape shape = shapeOf(value);
   for (auto [size, expr] : llvm::zip(shape, m.maps[operand].getResults())) {
     std::optional<ReadDim> dim = linearTerms(expr, constantValue(size));
@@ -39,8 +57,7 @@ StageRead readOf(hr::OperatorInterface op, const Movement &m, unsigned operand) 
 Stage stageOfOperator(hr::OperatorInterface op) {
   Stage stage;
   stage.name = stageOf(op).str();
-  stage.isOutput = llvm::any_of(
-      op->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user) || !isStage(user); });
+  stage.isOutput = isNeededWhole(op->getResult(0));
   if (!op.isStructured()) {
     stage.hasLoops = false;
     for (Value operand : op->getOperands())
@@ -72,9 +89,7 @@ std::string plainName(StringRef name) {
 }
 
 std::string programSourceName(Value value) {
-  // A slice of an input is read in place.
-  if (auto slice = value.getDefiningOp<hr::SliceOp>();
-      slice && isReadInPlace(slice) && isa<BlockArgument>(slice.getInput()))
+  if (hr::SliceOp slice = sliceInPlace(value))
     value = slice.getInput();
   if (Operation *op = value.getDefiningOp())
     return stageOf(op).empty() ? plainName(operatorName(op)) : stageOf(op).str();

@@ -1,6 +1,7 @@
 #include "transform/recipe/Recipe.h"
 
 #include "runtime/system/Error.h"
+#include "runtime/system/Listing.h"
 #include "transform/recipe/LineReader.h"
 
 #include <charconv>
@@ -47,17 +48,18 @@ const Grammar &grammarOf(RecipeStep::Kind kind) {
   throw InternalError("a step without grammar");
 }
 
-std::string verbList() {
-  std::string list;
+std::vector<llvm::StringRef> verbs() {
+  std::vector<llvm::StringRef> result;
   for (const Grammar &grammar : kSteps)
-    list += (list.empty() ? "" : ", ") + std::string(grammar.verb);
-  return list;
+    result.push_back(grammar.verb);
+  return result;
 }
 
 /// Reads one line.
 class LineParser : public LineReader {
 public:
-  using LineReader::LineReader;
+  LineParser(std::string_view text, int line, const std::vector<std::string> &kinds)
+      : LineReader(text, line), kinds(kinds) {}
 
   RecipeStep parse() {
     RecipeStep step;
@@ -72,7 +74,7 @@ public:
       if (verb == candidate.verb)
         grammar = &candidate;
     if (!grammar)
-      LineReader::fail(verbAt, "expected a step (" + verbList() + ")");
+      failAtVerb(verbAt);
     step.kind = grammar->kind;
     if (grammar->target)
       step.target = name(step.kind == RecipeStep::Kind::ComputeAt ? "a stage" : "an operand");
@@ -88,6 +90,15 @@ public:
   }
 
 private:
+  [[noreturn]] void failAtVerb(size_t verbAt) const {
+    std::vector<llvm::StringRef> words = verbs();
+    std::string expected = "expected a step (" + listed(words, ", ") + ")";
+    if (!kinds.empty())
+      expected += " or a kind of schedule (" + listed(kinds, ", ") + ")";
+    words.insert(words.end(), kinds.begin(), kinds.end());
+    LineReader::fail(verbAt, expected, words);
+  }
+
   void readAxes(RecipeStep &step, int least, int most, const char *keyword) {
     while (static_cast<int>(step.axes.size()) < most) {
       bool ends = atEnd() || text.substr(at, 2) == "->" || (keyword && atWord(keyword));
@@ -151,6 +162,8 @@ private:
   }
 
   [[noreturn]] void fail(const std::string &expected) const { LineReader::fail(at, expected); }
+
+  const std::vector<std::string> &kinds;
 };
 
 } // namespace
@@ -187,11 +200,11 @@ std::string Recipe::text() const {
   return result;
 }
 
-Recipe Recipe::parse(std::string_view text) {
+Recipe Recipe::parse(std::string_view text, const std::vector<std::string> &kinds) {
   Recipe recipe;
   for (int line = 1; !text.empty(); ++line) {
     size_t end = std::min(text.find('\n'), text.size());
-    LineParser parser(text.substr(0, end), line);
+    LineParser parser(text.substr(0, end), line, kinds);
     if (!parser.atEnd())
       recipe.steps.push_back(parser.parse());
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -61,8 +61,9 @@ struct Recipe {
 
   bool empty() const { return steps.empty(); }
   std::string text() const;
-  /// Throws `Error` (line and column, what was expected, what was found).
-  static Recipe parse(std::string_view text);
+  /// Throws `Error` (line and column, what was expected, what was found). `kinds` are the words
+  /// that could be in place of a step, for messages.
+  static Recipe parse(std::string_view text, const std::vector<std::string> &kinds = {});
 };
 
 } // namespace headrace

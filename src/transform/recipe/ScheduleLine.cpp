@@ -18,6 +18,10 @@ std::string listOf(llvm::ArrayRef<llvm::StringLiteral> names) {
   return list.empty() ? "it has none" : list;
 }
 
+std::vector<llvm::StringRef> wordsOf(llvm::ArrayRef<llvm::StringLiteral> names) {
+  return {names.begin(), names.end()};
+}
+
 /// Reads one line.
 class LineParser : public LineReader {
 public:
@@ -32,7 +36,8 @@ public:
     size_t kindAt = at;
     result.kind = word("=", words.kind);
     if (!llvm::is_contained(words.kinds, result.kind))
-      fail(kindAt, "expected " + words.kind + " (" + listOf(words.kinds) + ")");
+      fail(kindAt, "expected " + words.kind + " (" + listOf(words.kinds) + ")",
+           wordsOf(words.kinds));
     while (!atEnd())
       parseParameter(result);
     return result;
@@ -44,7 +49,8 @@ private:
     std::string name = word("=", "a parameter");
     llvm::ArrayRef<llvm::StringLiteral> known = words.parametersOf(result.kind);
     if (!llvm::is_contained(known, name))
-      fail(nameAt, "expected a parameter of '" + result.kind + "' (" + listOf(known) + ")");
+      fail(nameAt, "expected a parameter of '" + result.kind + "' (" + listOf(known) + ")",
+           wordsOf(known));
     if (result.has(name))
       fail(nameAt, "expected each parameter once");
     expect('=', "after '" + name + "'");

@@ -60,7 +60,9 @@ void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
     throw Refusal{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
                   " already"};
   if (stage.isOutput)
-    throw Refusal{inQuotes(stage.name) + " is a result of the program, needed as a whole"};
+    throw Refusal{
+        inQuotes(stage.name) +
+        " is needed as a whole: it is a result of the program, or is reshaped or checked"};
   requireShapeable(stage);
   for (size_t i = 0; i < stage.loops.size(); ++i)
     if (stage.loops.size() != stage.axes.size() || stage.loops[i].name != stage.axes[i].name ||

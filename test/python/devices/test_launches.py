@@ -101,7 +101,8 @@ def test_what_explain_prints_is_a_recipe(name):
 
 REFUSED = [
     # the text
-    (doubled(8), "Y", "line 1, column 2: expected ':' after the stage 'Y', found the end of the line"),
+    (doubled(8), "Y", "line 1, column 1: expected a step (fold, leave, "),
+    (doubled(8), "Y: poinst", "found 'poinst'; did you mean 'points'?"),
     (doubled(8), "\n: points", "line 2, column 1: expected the name of a stage, found ':'"),
     (doubled(8), "Y:", "column 3: expected a kind of launch, found the end of the line"),
     (doubled(8), "Y: split i by 4", "column 4: expected a kind of launch (points, rows, columns, "),
@@ -205,7 +206,7 @@ def test_other_devices_have_no_warp_groups():
 
 def test_the_error_names_the_line():
     with pytest.raises(
-        hr.InvalidArgumentError, match="^recipe, 'C: product tileM=48': tileM: expe"
+        hr.InvalidArgumentError, match="^recipe, line 1: 'C: product tileM=48': tileM: expe"
     ):
         code(product(), "C: product tileM=48")
 

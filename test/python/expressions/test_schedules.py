@@ -90,6 +90,46 @@ def test_a_stage_is_computed_inside_another():
     assert len(f.explain()["kernels"]) == 1
 
 
+def blur(height=30, width=40):
+    """Means of three neighbours along rows, then along columns."""
+    X = hr.placeholder((height + 2, width + 2), "f32", name="X")
+    bx = hr.compute(
+        (height + 2, width), lambda i, j: (X[i, j] + X[i, j + 1] + X[i, j + 2]) / 3.0, name="bx"
+    )
+    by = hr.compute(
+        (height, width), lambda i, j: (bx[i, j] + bx[i + 1, j] + bx[i + 2, j]) / 3.0, name="by"
+    )
+    return bx, by
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "bx: compute_at by i",
+        "by: split i by 4 -> io ii\nby: parallel io\nbx: compute_at by io",
+        "by: split i by 5 -> io ii\nbx: compute_at by io",
+        "by: tile i j by 2 16\nby: unroll i.i\nby: vectorize j.i\nbx: compute_at by j.o\n"
+        "bx: vectorize j",
+        "by: reorder j i\nby: split j by 8 -> jo ji\nby: reorder jo i ji\nby: vectorize ji\n"
+        "bx: compute_at by jo\nbx: vectorize j",
+        "bx: compute_at by",
+    ],
+)
+def test_a_stage_that_is_read_at_shifted_places_is_computed_inside_another(recipe):
+    _, by = blur()
+    x = np.random.default_rng(0).random((32, 42), "f4")
+    rows = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / 3
+    f = hr.compile(by, recipe=recipe)
+    np.testing.assert_allclose(f(x), (rows[:-2] + rows[1:-1] + rows[2:]) / 3, rtol=1e-5)
+    assert len(f.explain()["kernels"]) == 1
+
+
+def test_a_result_of_the_program_is_not_computed_inside_another():
+    bx, by = blur()
+    with pytest.raises(hr.InvalidArgumentError, match="'bx' is needed as a whole: it is a result"):
+        hr.schedule([bx, by]).apply("bx: compute_at by i")
+
+
 @pytest.mark.parametrize(
     ("step", "reason"),
     [

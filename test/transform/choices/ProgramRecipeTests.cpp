@@ -75,13 +75,45 @@ TEST(ProgramRecipe, GradientsHaveTwoPrograms) {
 }
 
 TEST(ProgramRecipe, ErrorsSayWhereAndWhatWasExpected) {
-  EXPECT_EQ(errorOf("fuse a onto b\n"), "recipe, line 1, column 8: expected 'into', found 'onto'");
+  EXPECT_EQ(errorOf("fuse a under b\n"),
+            "recipe, line 1, column 8: expected 'into', found 'under'");
   EXPECT_EQ(errorOf("\npack a by\n"),
             "recipe, line 2, column 10: expected a name or a number, found the end of the line");
   EXPECT_EQ(errorOf("separate a b\n"),
             "recipe, line 1, column 12: expected the end of the line, found 'b'");
   EXPECT_EQ(errorOf("kernel a\n"),
             "recipe, line 1, column 8: expected a kernel's name and ':', found 'a'");
+}
+
+TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
+  auto ends = [](const std::string &text, const std::string &end) {
+    std::string error = errorOf(text);
+    EXPECT_TRUE(error.ends_with(end)) << error;
+    EXPECT_TRUE(error.starts_with("recipe, line 2, column ")) << error;
+  };
+  std::string steps = "expected a step (fold, leave, layout, expand, fuse, separate, walk, merge, "
+                      "plan, pack, keep, recompute, follow, kernel) or a stage and ':', found ";
+  ends("\nunfuse a\n", steps + "'unfuse'; did you mean 'fuse'?");
+  ends("\nexapnd a as openblas", steps + "'exapnd'; did you mean 'expand'?");
+  ends("\nkernl a:\n", steps + "'kernl'; did you mean 'kernel'?");
+  ends("\nnonsense\n", steps + "'nonsense'");
+  ends("\nlayout every conv channels-frist",
+       "column 19: expected channels-last, channels-first, blocked8 or blocked16, found "
+       "'channels-frist'; did you mean 'channels-first'?");
+  ends("\nfuse a inot b", "column 8: expected 'into', found 'inot'; did you mean 'into'?");
+  ends("\nplan kernel greedily",
+       "column 6: expected 'kernels', found 'kernel'; did you mean 'kernels'?");
+  ends("\nplan kernels greedly",
+       "expected greedily or by-time, found 'greedly'; did you mean 'greedily'?");
+  ends("\nfollow recipe loosely", "expected strictly or where-possible, found 'loosely'");
+  ends("\npack a by many", "expected a number of columns, 1 for none, found 'many'");
+}
+
+TEST(ProgramRecipe, SchedulesKnowTheirLines) {
+  ProgramRecipe recipe = ProgramRecipe::parse("\nkernel a:\n  # why\n  b: points\n\n  c: rows\n");
+  ASSERT_EQ(recipe.kernels.size(), 1u);
+  EXPECT_EQ(recipe.kernels[0].schedule, "b: points\nc: rows\n");
+  EXPECT_EQ(recipe.kernels[0].lines, (std::vector<int>{4, 6}));
 }
 
 } // namespace

@@ -185,7 +185,8 @@ TEST(LoopModel, VectorizeAndUnrollRefusals) {
 }
 
 TEST(LoopModel, ComputeAtRefusals) {
-  EXPECT_EQ(refusal("D: compute_at C i"), "'D' is a result of the program, needed as a whole");
+  EXPECT_EQ(refusal("D: compute_at C i"),
+            "'D' is needed as a whole: it is a result of the program, or is reshaped or checked");
   EXPECT_EQ(refusal("C: compute_at C i"), "a stage is not computed inside itself");
   EXPECT_EQ(refusal("C: compute_at D i\nC: compute_at D j"), "'C' is computed inside 'D' already");
   EXPECT_EQ(refusal("C: split i by 4\nC: compute_at D i"),

@@ -1,6 +1,7 @@
 // The text of recipes.
 #include "runtime/system/Error.h"
 #include "transform/recipe/Recipe.h"
+#include "transform/recipe/Suggestion.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ TEST(Recipe, MistakesAreNamedByLineAndColumn) {
   EXPECT_EQ(errorOf("C: splt i by 6"),
             "recipe, line 1, column 4: expected a step (split, tile, reorder, fuse, parallel, "
             "unroll, vectorize, cache_read, cache_write, compute_at, pack, prefetch, tensorize), "
-            "found 'splt'");
+            "found 'splt'; did you mean 'split'?");
   EXPECT_EQ(errorOf("C: split i 6"), "recipe, line 1, column 12: expected 'by', found '6'");
   EXPECT_EQ(errorOf("C: split i by six"),
             "recipe, line 1, column 15: expected a size, found 'six'");
@@ -69,6 +70,16 @@ TEST(Recipe, MistakesAreNamedByLineAndColumn) {
   EXPECT_EQ(errorOf("C: pack B j"), "recipe, line 1, column 11: expected 'at', found 'j'");
   EXPECT_EQ(errorOf("? parallel i"),
             "recipe, line 1, column 1: expected the name of a stage, found '?'");
+}
+
+TEST(Suggestion, NeighboursExchangedAreOneMistake) {
+  EXPECT_EQ(editDistance("contrcat", "contract"), 1u);
+  EXPECT_EQ(editDistance("contrcat", "concat"), 2u);
+  EXPECT_EQ(editDistance("", "pad"), 3u);
+  EXPECT_EQ(editDistance("pad", ""), 3u);
+  EXPECT_EQ(editDistance("abc", "abc"), 0u);
+  EXPECT_EQ(suggestion("contrcat", {"concat", "contract", "conv"}), "; did you mean 'contract'?");
+  EXPECT_EQ(suggestion("zebra", {"concat", "contract"}), "");
 }
 
 } // namespace

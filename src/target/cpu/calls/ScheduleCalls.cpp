@@ -80,7 +80,7 @@ private:
       CallSchedule wanted = CallSchedule::parse(text, schedule);
       std::string reason = refusalOf(wanted, call);
       if (!reason.empty())
-        return wanted.line() + "': " + reason;
+        return "'" + wanted.line() + "': " + reason;
       schedule = wanted;
       return "";
     } catch (const Error &error) {

@@ -15,6 +15,7 @@
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "transform/kernels/KernelFunction.h"
+#include "transform/recipe/RecipePlace.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -38,14 +39,15 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
     const ScheduleLine &line = lines.front();
     if (lines.size() != 1)
       return "expected one line on the kernel's schedule, found " + std::to_string(lines.size());
+    std::string step = placeInRecipe(line.line) + ", '" + line.stage + ": " + line.text() + "': ";
     if (line.stage != scheduler.stage())
-      return line.stage + ": " + line.text() + "': expected the stage '" + scheduler.stage().str() +
+      return step + "expected the stage '" + scheduler.stage().str() +
              "', which computes the kernel's result";
     CpuSchedule wanted = scheduler.propose(CpuSchedule::kindNamed(line.kind));
     wanted.take(line);
     std::string refused = scheduler.refusalOf(wanted);
     if (!refused.empty())
-      return line.stage + ": " + line.text() + "': " + refused;
+      return step + refused;
     schedule = wanted;
     return "";
   } catch (const Error &error) {
@@ -56,7 +58,9 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
 /// Why the steps cannot be carried out on the kernel's loops; empty where they can.
 std::string refusalOf(StringRef steps, func::FuncOp kernel) {
   try {
-    modelOfKernel(kernel).apply(Recipe::parse(steps));
+    std::vector<std::string> kinds(CpuSchedule::kindNames().begin(),
+                                   CpuSchedule::kindNames().end());
+    modelOfKernel(kernel).apply(Recipe::parse(steps, kinds));
     return "";
   } catch (const Error &error) {
     return error.what();

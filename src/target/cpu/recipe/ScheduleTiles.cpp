@@ -123,6 +123,9 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   all.features = loops.form.packing.features;
   if (std::string reason = all.refusalOf(schedule.columns); !reason.empty())
     return "columns: " + reason;
+  // Packed by one column, weights lie along what is summed up: a product has no tiles then.
+  if (schedule.columns == 1)
+    return "columns: expected at least 2";
   int64_t blocks = all.features / schedule.columns;
   bool isSingleRow = !row || isFeatureBlock(anchor, *row);
   if (isSingleRow && blocks % schedule.rows != 0)

@@ -21,6 +21,7 @@
 #include "transform/kernels/KernelFunction.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
+#include "transform/recipe/RecipePlace.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
@@ -32,20 +33,20 @@ namespace headrace {
 
 namespace {
 
-/// The schedules that the text gives to the kernel's operations, in program order. Throws Error
-/// where it is no recipe, or says something of operations that are not there.
-cuda::GivenSchedules givenSchedules(func::FuncOp kernel, StringRef text) {
+/// The schedules that the lines give to the kernel's operations, in program order. Throws Error if
+/// a line speaks of an operation that does not exist.
+cuda::GivenSchedules givenSchedules(func::FuncOp kernel,
+                                    const std::vector<cuda::LaunchLine> &lines) {
   cuda::GivenSchedules given;
   SmallVector<Operation *> stages = stagesOf(kernel.getBody().front());
-  std::vector<cuda::LaunchLine> lines = cuda::parseLaunches(text);
   for (Operation *op : stages)
     for (const cuda::LaunchLine &line : lines)
       if (line.stage == stageOf(op))
         given[op] = line.given;
   for (const cuda::LaunchLine &line : lines)
     if (llvm::none_of(stages, [&](Operation *op) { return stageOf(op) == line.stage; }))
-      throw Error(ErrorKind::InvalidArgument,
-                  line.stage + ": " + line.given.text() + "': nothing reads it");
+      throw Error(ErrorKind::InvalidArgument, placeInRecipe(line.line) + ", '" + line.stage + ": " +
+                                                  line.given.text() + "': nothing reads it");
   return given;
 }
 
@@ -73,10 +74,15 @@ private:
   std::string chooseAsGiven(ModuleOp module, func::FuncOp kernel) {
     auto recipe = module->getAttrOfType<StringAttr>(kRecipeAttr);
     try {
-      cuda::GivenSchedules given;
+      std::vector<cuda::LaunchLine> lines;
       if (recipe)
-        given = givenSchedules(kernel, recipe.getValue());
-      return cuda::chooseSchedules(kernel, warpgroups, given);
+        lines = cuda::parseLaunches(recipe.getValue());
+      std::string refused =
+          cuda::chooseSchedules(kernel, warpgroups, givenSchedules(kernel, lines));
+      for (const cuda::LaunchLine &line : lines)
+        if (StringRef(refused).starts_with(line.stage + ": "))
+          return placeInRecipe(line.line) + ", '" + refused;
+      return refused;
     } catch (const Error &error) {
       return error.what();
     }

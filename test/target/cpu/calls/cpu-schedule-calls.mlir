@@ -69,7 +69,7 @@ func.func @sorted(%x: tensor<40x100xf32>) -> tensor<40x5xi64>
 // What cannot be followed is refused with the reason.
 // CHECK-LABEL: func.func @refused
 // CHECK: hr.recipe = "call: openblas.sgemm rows=0 columns=0 depth=0\0A"
-// CHECK-SAME: hr.recipe_refused = "call: openblas.sgemm rows=7 columns=0 depth=0': rows: expected 0, or at least 32"
+// CHECK-SAME: hr.recipe_refused = "'call: openblas.sgemm rows=7 columns=0 depth=0': rows: expected 0, or at least 32"
 func.func @refused(%a: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hr.given_kernels = [[1, "gemm/call", "call: openblas.sgemm rows=7"]]} {
   %0 = hr.library "openblas.sgemm"(%a, %a) of ["gemm"] {name = "gemm", parameters = #singles, cost = #cost} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>

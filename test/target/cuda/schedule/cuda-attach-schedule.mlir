@@ -216,7 +216,7 @@ module @given attributes {hr.recipe = "/reduce: rows lanes=16\0A/map: points thr
 // An illegal schedule is refused with the reason, and the compiler's own choice is there instead.
 // CHECK-LABEL: module @refused
 // CHECK-SAME: hr.loops = "points threads=256 vector=4"
-// CHECK-SAME: hr.recipe_refused = "map: points vector=8': vector: expected at most 4
+// CHECK-SAME: hr.recipe_refused = "recipe, line 1, 'map: points vector=8': vector: expected at most 4
 #v = affine_map<(i) -> (i)>
 module @refused attributes {hr.recipe = "map: points vector=8"} {
   func.func @refused(%x: memref<4100xf32>, %y: memref<4100xf32>) {
