@@ -57,7 +57,10 @@ def connect(address: str, insecure: bool) -> Iterator[Cluster]:
     try:
         _join(ray, address)
     except Exception as error:  # Ray raises its own, ConnectionError, RuntimeError and ValueError
-        raise ClusterError(f"cluster '{address}': {_first_line(error)}") from error
+        raise ClusterError(
+            f"cluster '{address}': {_first_line(error)} (is it running, with the token that this "
+            "process has, and the same version of Ray?)"
+        ) from error
     try:
         yield _inspect(ray, insecure)
     finally:
