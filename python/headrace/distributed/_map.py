@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace._model import Model, load, write_package
+from headrace._load import load, write_package
+from headrace._model import Model
 from headrace.distributed._cluster import Cluster, ClusterError, cause, connect
 from headrace.distributed._inputs import Arrays, Layout, Source, sources_of
 from headrace.distributed._results import Directory
