@@ -23,7 +23,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SECONDS_FOR_ONE = 60
+SECONDS_FOR_ONE = 300  # far more than one takes, on a machine with other work, too
 
 
 @dataclass
@@ -44,13 +44,13 @@ class Outcome:
     runtime_refusals: dict[int, str] = field(default_factory=dict)
 
 
-def start_child(keeps_kernels: bool, thorough_every: int) -> Child:
+def start_child(command: list[str], keeps_kernels: bool) -> Child:
     # One thread each: the jobs share the cores.
     environment = {**os.environ, "HEADRACE_THREADS": "1", "OMP_NUM_THREADS": "1"}
     if not keeps_kernels:
         environment["HEADRACE_CACHE_DIR"] = ""
     process = subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--thorough", str(thorough_every)],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -71,9 +71,14 @@ def serve(thorough_every: int) -> None:
         print(json.dumps(dataclasses.astuple(verdict)), flush=True)
 
 
-def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, thorough_every: int = 1) -> Outcome:
-    """Keeping kernels in the cache pays where the same seeds come again. One seed in
-    `thorough_every` is also verified kernel by kernel and compared with itself rewritten."""
+def serving(thorough_every: int = 1) -> list[str]:
+    """The command of a child. One seed in `thorough_every` is also verified kernel by kernel and compared with itself
+    rewritten."""
+    return [sys.executable, __file__, "--serve", "--thorough", str(thorough_every)]
+
+
+def run_seeds(seeds, jobs: int, command: list[str], keeps_kernels: bool = False) -> Outcome:
+    """Keeping kernels in the cache pays where the same seeds come again."""
     outcome, waiting = Outcome(), iter(seeds)
     selector = selectors.DefaultSelector()
 
@@ -98,11 +103,11 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, thorough_every: int
         if kind == "wrong":
             outcome.failures[seed] = message
             print(f"seed {seed}: {message}", flush=True)
-        elif kind == "refused":
+        elif message:
             outcome.refusals[message.split(": ", 2)[-1]] += 1
 
     for _ in range(jobs):
-        give_next(start_child(keeps_kernels, thorough_every))
+        give_next(start_child(command, keeps_kernels))
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
         hung = [key.data for key in selector.get_map().values()] if not ready else []
@@ -116,7 +121,7 @@ def run_seeds(seeds, jobs: int, keeps_kernels: bool = False, thorough_every: int
             child.process.kill()
             status = child.process.wait()
             note(child.seed, "wrong", "takes too long" if hung else f"ended the process ({status})")
-            give_next(start_child(keeps_kernels, thorough_every))
+            give_next(start_child(command, keeps_kernels))
     return outcome
 
 
@@ -175,7 +180,7 @@ def main() -> int:
     if options.command:
         os.environ["HEADRACE_RANDOM_COMMAND"] = os.path.abspath(options.command)
     seeds = range(options.seed, options.seed + options.count)
-    outcome = run_seeds(seeds, options.jobs, thorough_every=options.thorough)
+    outcome = run_seeds(seeds, options.jobs, serving(options.thorough))
     if not options.no_shrink:
         for seed in list(outcome.failures)[:20]:
             path = save_small(seed, options.save)

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("headrace")
 pytest.importorskip("onnxruntime")
-from run import run_seeds  # noqa: E402
+from run import run_seeds, serving  # noqa: E402
 
 from cases.graphs.onnx_graphs import NAMES, accepted_operators, generate
 from rewrite import CHANGES, WAYS, rewrite  # noqa: E402
@@ -65,7 +65,7 @@ def test_a_seed_is_a_program() -> None:
 
 def test_random_graphs() -> None:
     outcome = run_seeds(
-        range(COUNT), jobs=os.cpu_count() or 1, keeps_kernels=True, thorough_every=THOROUGH_EVERY
+        range(COUNT), os.cpu_count() or 1, serving(THOROUGH_EVERY), keeps_kernels=True
     )
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.
