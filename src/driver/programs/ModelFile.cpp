@@ -48,9 +48,10 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
   std::string reason;
   auto read = std::make_shared<onnx::Model>(std::move(file));
   DeclaredValues declared = declaredValues(read->graph);
-  bool isInStages =
-      staged::StagedProgram::isNeededFor(*read) ||
-      (prefer == Prefer::Speed && staged::StagedProgram::isCheaperFor(*read, settings.target));
+  // What is made for one program keeps it one.
+  bool isFree = prefer == Prefer::Speed && settings.recipe.empty() && settings.accelerator.empty();
+  bool isInStages = staged::StagedProgram::isNeededFor(*read) ||
+                    (isFree && staged::StagedProgram::isCheaperFor(*read, settings.target));
   if (!isInStages)
     try {
       return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}};

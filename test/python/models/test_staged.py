@@ -294,6 +294,13 @@ def test_compress_outside_of_the_axis_is_an_error(load) -> None:
         model(x, np.array([False, False, False, True]))
 
 
+@pytest.mark.parametrize("gradient", [hr.grad, hr.vjp])
+def test_a_model_in_stages_has_no_gradient(load, gradient) -> None:
+    model = load("m (float[N] x) => (float y) { i = NonZero(x) y = Cast<to=1>(i) }")
+    with pytest.raises(hr.UnsupportedError, match="expected a model that is one program"):
+        gradient(model)(np.ones(2, np.float32))
+
+
 # Strings
 
 

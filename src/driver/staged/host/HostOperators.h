@@ -1,7 +1,7 @@
 // The operators of ONNX that are computed between compiled programs: control flow, sequences,
-// optionals, strings, pictures, results of data-dependent size, and movement by numbers that keep
-// changing. Adding one takes a function in the file of its family and a line in that family's
-// table.
+// optionals, strings, pictures, results of data-dependent size, movement by numbers that keep
+// changing, and work whose amount depends on data. Adding one takes a function in the file of its
+// family and a line in that family's table.
 #pragma once
 
 #include "driver/staged/host/HostCall.h"
