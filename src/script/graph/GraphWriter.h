@@ -5,6 +5,11 @@
 
 namespace headrace::script {
 
+/// Rows and columns of an operand.
+struct Extents {
+  double rows, cols;
+};
+
 /// Adds operations to a graph: finds equal ones, derives sizes, types and density, and refuses
 /// operands that do not fit.
 class GraphWriter {
@@ -54,7 +59,7 @@ public:
 
 private:
   // Products in another order (ProductRules.cpp)
-  std::optional<struct Extents> extentsOf(int x, bool transposed) const;
+  std::optional<Extents> extentsOf(int x, bool transposed) const;
   int negatedProduct(int left, int right);
   int reassociatedProduct(int left, int right);
   int sumOfProduct(int product);

@@ -3,12 +3,7 @@
 
 namespace headrace::script {
 
-/// Rows and columns of what a product takes for its left or right operand.
-struct Extents {
-  double rows, cols;
-};
-
-/// Nothing where a size is not known.
+/// Of the operand or its transpose; nothing where a size is not known.
 std::optional<Extents> GraphWriter::extentsOf(int x, bool transposed) const {
   const Known &known = at(x).known;
   if (!inRun() || !known.sizesKnown())

@@ -1,7 +1,7 @@
 #include "script/language/LoopDependences.h"
 
 #include "script/language/Printer.h"
-#include "script/language/SubscriptTests.h"
+#include "script/language/Subscripts.h"
 #include <algorithm>
 #include <utility>
 

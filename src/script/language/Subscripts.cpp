@@ -1,4 +1,4 @@
-#include "script/language/SubscriptTests.h"
+#include "script/language/Subscripts.h"
 
 #include <algorithm>
 #include <cmath>
