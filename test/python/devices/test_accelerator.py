@@ -43,7 +43,7 @@ def layer(tmp_path: Path) -> Path:
 def of_the_machine(model: hr.Model, **sizes: int) -> list[str]:
     """Kernels that are named after one of its operators."""
     names = [kernel["name"] for kernel in model.explain(**sizes)["kernels"]]
-    return [name for name in names if re.search(r":(MVMul|VV\w+)", name)]
+    return [name for name in names if re.search(r"_(MVMul|VV[A-Z])", name)]
 
 
 def images(batch: int) -> np.ndarray:
