@@ -70,6 +70,6 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
         for report in terminalreporter.stats.get(outcome, []):
             key = "/".join(report.nodeid.split("/")[:2]), outcome or "around"
             counts[key] += bool(outcome)
-            seconds[key] += report.duration
+            seconds[key] += getattr(report, "duration", 0)  # collecting has none
     lines = (f"{' '.join(key)} {number} {seconds[key]:.1f}\n" for key, number in counts.items())
     path.write_text("".join(lines))
