@@ -30,5 +30,7 @@ def differences(program: Program, compile: str, formats: str) -> list[str]:
         if found.shape != expected.shape:
             wrong.append(f"{name}: expected shape {expected.shape}, got {found.shape}")
         elif not np.allclose(found, expected, rtol=1e-8, atol=1e-8, equal_nan=True):
-            wrong.append(f"{name}: expected {expected}, got {found}")
+            at = np.argmax(~np.isclose(found, expected, rtol=1e-8, atol=1e-8, equal_nan=True))
+            pair = expected.ravel()[at], found.ravel()[at]
+            wrong.append(f"{name}: expected {pair[0]!r} in cell {at}, got {pair[1]!r}")
     return wrong

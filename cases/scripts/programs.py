@@ -92,7 +92,8 @@ class Programs:
     @staticmethod
     def bounded(value: Value) -> Value:
         if np.any(np.abs(value.value) > LARGEST):
-            return Value(f"sin({value.text} / 1000)", np.sin(value.value / 1000), False)
+            text = f"({value.text} / (abs({value.text}) / 1000 + 1))"
+            return Value(text, value.value / (np.abs(value.value) / 1000 + 1), False)
         return value
 
     def other(self, like: Value) -> Value:
