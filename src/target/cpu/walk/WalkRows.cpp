@@ -26,6 +26,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <thread>
+
 using namespace mlir;
 
 namespace headrace {
@@ -334,10 +336,14 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
       return;
     auto module = kernel->getParentOfType<ModuleOp>();
     std::string reason;
-    ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
-      reason = diagnostic.str();
-      return success();
-    });
+    // Other kernels are compiled at the same time.
+    ScopedDiagnosticHandler collect(&getContext(),
+                                    [&, here = std::this_thread::get_id()](Diagnostic &diagnostic) {
+                                      if (std::this_thread::get_id() != here)
+                                        return failure();
+                                      reason = diagnostic.str();
+                                      return success();
+                                    });
     FailureOr<WalkPlan> plan = WalkPlan::of(kernel);
     if (failed(plan)) {
       module->setAttr(kRecipeRefusedAttr,
