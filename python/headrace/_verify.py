@@ -21,7 +21,8 @@ class Verification(dict[str, Any]):
     """What `headrace.verify` found; true if everything agrees, and prints as lines for people.
 
     Keys: model, package, holds; cases, a list (each with values, sizes, holds, refused, outputs,
-    steps_compared, steps_left_out, why_no_steps, first_wrong, note, others); saved, saved_nodes.
+    steps_compared, steps_left_out, why_no_steps, first_wrong, first_pass, right_with, note, others);
+    saved, saved_nodes, not_saved.
     docs/verify.md describes them.
     """
 

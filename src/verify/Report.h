@@ -69,6 +69,8 @@ struct Report {
   /// for, or there is none.
   std::string saved;
   std::vector<std::string> savedNodes;
+  /// Why there is no such file although one was asked for; empty otherwise.
+  std::string notSaved;
 
   /// Whether all cases hold, and the program took at least one.
   bool holds() const;

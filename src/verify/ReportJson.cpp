@@ -79,6 +79,7 @@ std::string jsonText(const Report &report) {
     json["cases"].push_back(caseJson(each));
   json["saved"] = report.saved;
   json["saved_nodes"] = report.savedNodes;
+  json["not_saved"] = report.notSaved;
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -123,6 +123,8 @@ std::string text(const Report &report) {
     result += caseText(each);
   if (!report.saved.empty())
     result += "saved " + printable(report.saved) + ": " + joined(report.savedNodes) + "\n";
+  if (!report.notSaved.empty())
+    result += "not saved: " + printable(report.notSaved) + "\n";
   return result;
 }
 

@@ -24,10 +24,11 @@ void saveDifference(Report &report, const Model &model, const std::filesystem::p
   const Case &given = cases[static_cast<size_t>(different - report.cases.begin())];
   std::map<std::string, Tensor> inputs;
   for (size_t i = 0; i < given.inputs.size(); ++i) {
-    if (!given.inputs[i].tensor())
-      throw Error(ErrorKind::Unsupported, "input '" + model.inputs()[i].name +
-                                              "': expected a tensor of numbers to save, got " +
-                                              describe(given.inputs[i]));
+    if (!given.inputs[i].tensor()) {
+      report.notSaved = "input '" + model.inputs()[i].name +
+                        "': expected a tensor of numbers to save, got " + describe(given.inputs[i]);
+      return;
+    }
     inputs[model.inputs()[i].name] = *given.inputs[i].tensor();
   }
   onnx::Model file = onnx::readModel(path);
@@ -46,7 +47,13 @@ void saveDifference(Report &report, const Model &model, const std::filesystem::p
   std::vector<std::string> suspects;
   if (different->firstWrong)
     suspects = different->firstWrong->operators;
-  ReducedModel part = reduced(file, inputs, suspects, differs);
+  ReducedModel part;
+  try {
+    part = reduced(file, inputs, suspects, differs);
+  } catch (const Error &error) { // the difference does not show when the model runs again
+    report.notSaved = error.what();
+    return;
+  }
   onnx::Model written = part.withValues();
   written.metadata[valuesKey] = valuesText;
   onnx::writeModel(written, output);

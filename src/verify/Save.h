@@ -7,8 +7,8 @@
 namespace headrace::verify {
 
 /// Reduces the ONNX model that the report is of to nodes that show its first difference, writes
-/// them with their inputs, and notes it in the report. `options` are those of the verification.
-/// Throws Error if no part of the model differs on its own.
+/// them with their inputs, and notes in the report what was written, or why nothing was. `options`
+/// are those of the verification. Throws Error if the file cannot be written.
 void saveDifference(Report &report, const Model &model, const std::filesystem::path &path,
                     const Options &options, const std::filesystem::path &output);
 
