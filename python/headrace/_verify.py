@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headrace import _core
-from headrace._model import Model, load
+from headrace._load import load
+from headrace._model import Model
 from headrace._script import Script, script
 from headrace._values import to_any_value, to_value
 from headrace.errors import InvalidArgumentError
