@@ -80,7 +80,7 @@ class Programs:
         return self.random.choice(list(self.matrices.values()))
 
     def applied(self, operation: Operation, *operands: Value) -> Value | None:
-        """Nothing where a rounding error would decide."""
+        """None if a rounding error would decide the result."""
         exact = all(operand.exact for operand in operands)
         special = any(_has_special(operand.value) for operand in operands)
         if operation.needs_exact and (not exact or special):

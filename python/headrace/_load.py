@@ -44,7 +44,7 @@ def load(
     `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
     "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
     `plan_cache_size` bounds the versions kept for different sizes. `specialize` says when a program
-    with open sizes gets a version for exact ones, which is faster: "auto" in the background, once
+    with dynamic dimensions gets a faster version for exact sizes: "auto" in the background, once
     calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
     without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
     compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
@@ -110,8 +110,8 @@ def write_package(
 
     `processors` are levels of x86-64, or "native"; without them the package has code for all levels
     and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
-    on a CUDA device instead. `sizes` fixes open sizes. `recipe` is as in `load`, for one model, and
-    `accelerator` for all of them.
+    on a CUDA device instead. `sizes` fixes dynamic dimensions. `recipe` is as in `load`, for one
+    model, and `accelerator` for all of them.
 
     >>> hr.write_package("digits.onnx", "digits.hrpkg")
     >>> hr.load("digits.hrpkg")(images)

@@ -17,9 +17,9 @@ struct TracedValue {
   std::string node;                   // the user's operator that has this value
   /// In the declared type, and in the layout that the phase `layout` chose.
   Tensor found;
-  /// By the reference, floats in f64; and with the rounding of the declared types, or with larger
-  /// errors.
+  /// The value in the reference, floats in f64.
   Tensor exact;
+  /// The values with the rounding of the declared types, and with larger errors.
   std::vector<Tensor> rounded, disturbed;
 };
 
@@ -35,7 +35,7 @@ struct KernelTrace {
   std::vector<TracedValue> values;
   /// The outputs of the program with the traced values stored. They are not part of `values`.
   std::vector<Tensor> outputs;
-  /// By the reference, of the program after the phase `layout`; floats in f64.
+  /// The outputs of the program after the phase `layout` in the reference; floats in f64.
   std::vector<Tensor> exactOutputs;
   /// Names of kernels and routines that store no such value.
   std::vector<std::string> untraced;

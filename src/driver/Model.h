@@ -143,7 +143,7 @@ public:
   /// Runs the program, compiling it first for sizes not served yet. Any number of threads.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
   /// Like `run`, but writes the results to those `outputs` that are tensors, and makes tensors of
-  /// the others. Throws Error where a tensor does not fit, and for a model in stages.
+  /// the others. Throws Error if a tensor does not fit, and for a staged model.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);

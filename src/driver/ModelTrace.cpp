@@ -118,8 +118,8 @@ struct ValueFacts {
 
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-/// Values in wide types as numbers: integers in their types, floats in f64, those of 8 bits and
-/// less as well, which wide types hold by their bits.
+/// Values in wide types as numbers: integers in their types, floats in f64. Wide types hold the
+/// bits of 8-bit and smaller floats, which become f64, too.
 Tensor asNumbers(const Tensor &wide, DType declared) {
   if (wide.dtype() == DType::F64)
     return wide;

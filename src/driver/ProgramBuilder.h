@@ -27,10 +27,10 @@ struct NumberedBuffer {
   int buffer = 0;
   int64_t number = 0; // of the value (transform/kernels/ValueNumbers.h)
   size_t step = 0;
-  /// As the buffer has it; without a name.
+  /// The buffer's type and shape, without a name.
   TensorSpec spec;
 };
-/// Those of `buildProgram`, in the order of steps; nothing where values have no numbers.
+/// The numbered buffers of `buildProgram`, in the order of steps; empty if values have no numbers.
 std::vector<NumberedBuffer> numberedBuffers(mlir::func::FuncOp function);
 
 } // namespace headrace

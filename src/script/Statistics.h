@@ -20,7 +20,8 @@ struct Statistics {
     int64_t calls = 0;
     double seconds = 0;
   };
-  /// By operation; kernels by their file and the operations, with lines, that became one in them.
+  /// Calls and times by operation; kernels by their file and the operations, with lines, that
+  /// became one in them.
   std::map<std::string, Operator> operators;
 };
 

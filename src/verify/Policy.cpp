@@ -65,7 +65,7 @@ public:
   double operator[](int64_t i) const {
     return isFloat(type) ? values.as<double>()[i] : static_cast<double>(values.as<int64_t>()[i]);
   }
-  /// As the declared type has it: too large a value is infinite.
+  /// The element in the declared type, in which too large a value is infinite.
   double inType(int64_t i) const { return isFloat(type) ? typed.as<double>()[i] : (*this)[i]; }
   double minus(const Elements &other, int64_t i) const {
     if (isFloat(type))

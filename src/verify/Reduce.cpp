@@ -73,14 +73,14 @@ public:
         throw Error(ErrorKind::InvalidArgument,
                     part.model.graph.name + ": expected a model that differs from the reference");
     }
-    while (tries < mostTries && (keepOneOutput() || endEarlier() || cutOneValue())) {
+    while (tries < maxTries && (keepOneOutput() || endEarlier() || cutOneValue())) {
     }
     declareOutputs();
     return std::move(part);
   }
 
 private:
-  static constexpr int mostTries = 300;
+  static constexpr int maxTries = 300;
 
   bool take(const ReducedModel &candidate) {
     ++tries;
@@ -92,7 +92,7 @@ private:
     return true;
   }
 
-  // A part may be no model of its own: of a size that is not known, for example.
+  // A part may not be a valid model, for example if a size is not known.
   bool differsSafely(const ReducedModel &candidate) const {
     try {
       return differs(candidate);
@@ -245,7 +245,7 @@ private:
     Names read;
     for (const onnx::Node &node : part.model.graph.nodes)
       addReads(node, read);
-    for (size_t i = part.model.graph.nodes.size(); i-- > 0 && tries < mostTries;) {
+    for (size_t i = part.model.graph.nodes.size(); i-- > 0 && tries < maxTries;) {
       const onnx::Node &node = part.model.graph.nodes[i];
       if (std::ranges::any_of(node.outputs,
                               [&](const std::string &name) { return read.contains(name); }))
@@ -274,7 +274,7 @@ private:
     Names outputs;
     for (const onnx::ValueInfo &output : part.model.graph.outputs)
       outputs.insert(output.name);
-    for (size_t i = part.model.graph.nodes.size(); i-- > 0 && tries < mostTries;) {
+    for (size_t i = part.model.graph.nodes.size(); i-- > 0 && tries < maxTries;) {
       Names cut;
       for (const std::string &name : part.model.graph.nodes[i].outputs)
         if (!name.empty() && !outputs.contains(name))

@@ -62,7 +62,7 @@ struct Report {
   std::string model;
   /// The package whose code was compared with the model; empty if the model was compiled.
   std::string package;
-  /// By what results are judged.
+  /// The values that results are compared with.
   std::string reference = "the reference in double precision";
   std::vector<CaseReport> cases;
   /// The file with the part of the model that shows the first difference; empty if none was asked

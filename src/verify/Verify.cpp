@@ -30,7 +30,7 @@ void collect(const std::string &name, const RuntimeValue &value,
   }
 }
 
-// What is no number: equal or not.
+// Compares values that are not numeric tensors: equal or not.
 bool haveSameText(const RuntimeValue &a, const RuntimeValue &b) {
   if (a.kind() != b.kind())
     return false;
@@ -175,8 +175,8 @@ private:
     return std::nullopt;
   }
 
-  // Inputs that neither takes are no inputs of the program. What the compiler says it cannot do is
-  // no wrong answer either.
+  // Inputs that neither accepts are not inputs of the program. An error of the compiler that
+  // something is not supported is not a wrong answer either.
   void noteFailure(CaseReport &report, const std::optional<Error> &failed,
                    const std::optional<Error> &unanswered) {
     bool isRefused = failed && (unanswered || failed->kind() == ErrorKind::Unsupported);

@@ -163,7 +163,7 @@ def test_float_results_are_the_hosts_and_say_why(tmp_path: Path) -> None:
     n.output_softmax(n.dense(n.input(2, 12), 5))
     reasons = {k["name"]: k["why_not"] for k in check(n, tmp_path) if k["where"] == "cpu"}
     of_the_softmax = {why for name, why in reasons.items() if name.startswith("probabilities")}
-    assert of_the_softmax == {"its results are no integers of 8 bits"}
+    assert of_the_softmax == {"its results are not 8-bit integers"}
     assert all(reasons.values())
 
 

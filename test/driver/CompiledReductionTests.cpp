@@ -99,7 +99,7 @@ TEST(CompiledReduce, NotANumberWins) {
   p.check({}, Fill::Special);
 }
 
-/// Over open sizes, with functions before and behind, and of elements that stay as they are.
+/// Reductions over dynamic dimensions, between other functions or of the inputs themselves.
 TEST(CompiledReduce, OpenSizesAlongSeveralAxes) {
   for (Fill fill : {Fill::Uniform, Fill::Special}) {
     CompiledProgram p;

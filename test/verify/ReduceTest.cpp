@@ -18,7 +18,7 @@ onnx::ValueInfo info(const std::string &name) {
   return {name, DType::F32, std::vector<onnx::Dim>{{std::nullopt, "n"}}, onnx::ValueInfo::Tensor};
 }
 
-// y = neg(abs(x)) + w, z = relu(y), t = neg(z): one node after the other but for the weights.
+// y = neg(abs(x)) + w, z = relu(y), t = neg(z): one node after the other, except for the weights.
 onnx::Model chain() {
   onnx::Model model;
   model.irVersion = 8;

@@ -3,7 +3,7 @@
     DIR/headrace-map.json      which program and how many rows per task: what a run that resumes needs
     DIR/done.jsonl             a line for each source that is complete, with its failures
     DIR/NAME.npy               its outputs by row; NAME.OUTPUT.npy if the program has several
-    DIR/.partial/KEY/START.npz results of its tasks until all of them are there
+    DIR/.partial/KEY/START.npz results of its tasks until all of them exist
 
 Every file appears under its name when it is complete, so what is there can be trusted.
 """

@@ -121,7 +121,7 @@ void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> op
     return;
   if (functions > 0)
     errorOfResult = scale * epsilon / 2;
-  // Of a single function the operands are what they are, however steep it is there.
+  // The operands of a single function stay as they are, however steep the function is at them.
   if (functions > 1)
     errorInside = scale * epsilon / 2;
   if (summed > 0) {

@@ -24,13 +24,13 @@ public:
 private:
   /// Uniform in [-1, 1).
   double random();
-  /// The values, each with a random error of up to so many times itself.
+  /// The values, each with a random relative error of at most `most`.
   Tensor moved(const Tensor &values, double most);
 
   uint64_t state;
   double scale;
   llvm::ArrayRef<int64_t> symbols;
-  /// Of the operator under way: relative errors that rounding makes inside of it and of its result.
+  /// The relative errors that rounding makes inside of the current operator and in its result.
   double errorInside = 0, errorOfResult = 0;
 };
 

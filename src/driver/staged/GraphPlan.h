@@ -25,7 +25,7 @@ struct PlannedNode {
   std::vector<int> outputs;    // -1 for one that nobody asks for
   HostFunction host = nullptr; // null where only compiled code computes it
   std::unique_ptr<Prepared> prepared; // what `host` keeps between calls
-  bool isHostAlways = false; // else on values that are no tensors of numbers, and if `isChanging`
+  bool isHostAlways = false; // else on values that are not numeric tensors, and if `isChanging`
   std::optional<size_t> parametersFrom;                     // HostOperator's
   std::map<std::string, std::unique_ptr<GraphPlan>> bodies; // by attribute
 };

@@ -40,7 +40,7 @@ void GraphPlan::Frame::finish(size_t node) {
       values[value].reset();
 }
 
-/// Nodes that nobody reads but for outputs that are not wanted.
+/// Nodes that no requested output depends on.
 GraphPlan::Done GraphPlan::unneededNodes(const std::vector<bool> &wanted) const {
   std::vector<bool> isNeeded(names.size());
   for (size_t i = 0; i < outputs.size(); ++i)

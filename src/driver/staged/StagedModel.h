@@ -19,7 +19,7 @@ struct StagedModel {
 /// so with the rounding of their types.
 enum class Evaluation { Compiled, Reference, Rounded };
 
-/// As Model::roundedReference takes it.
+/// The parameters of Model::roundedReference.
 struct Rounding {
   uint64_t seed = 0;
   double scale = 1;

@@ -27,7 +27,7 @@ public:
   /// The same as far as they are tensors; the sizes of inputs that have names are its symbols.
   Program interface() const;
 
-  /// Throws Error where inputs are not what is declared. `wanted` as Model::runValues.
+  /// Throws Error if inputs differ from their declarations. `wanted` is as in Model::runValues.
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
                                 const std::vector<bool> &wanted = {}, Rounding rounding = {});
   /// Results and steps of one run, without predictions.

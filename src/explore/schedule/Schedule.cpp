@@ -91,7 +91,7 @@ int64_t offChipVolumeWithoutStreams(const TaskGraph &graph) {
   return offChipVolumeIf(graph, [](int) { return false; });
 }
 
-int64_t leastOffChipVolume(const TaskGraph &graph) {
+int64_t minOffChipVolume(const TaskGraph &graph) {
   return offChipVolumeIf(graph, [&](int number) {
     const Edge &edge = graph.edges()[number];
     return graph.tasks()[edge.from].computes() && graph.tasks()[edge.to].computes();

@@ -55,6 +55,6 @@ int64_t offChipVolume(const TaskGraph &graph, const Schedule &schedule);
 /// If no edge streams.
 int64_t offChipVolumeWithoutStreams(const TaskGraph &graph);
 /// If every edge between tasks that compute streams: no schedule moves less.
-int64_t leastOffChipVolume(const TaskGraph &graph);
+int64_t minOffChipVolume(const TaskGraph &graph);
 
 } // namespace headrace::explore

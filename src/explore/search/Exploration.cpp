@@ -31,7 +31,7 @@ void complete(Outcome &outcome, const ExploreOptions &options) {
   const TaskGraph &graph = outcome.graph;
   outcome.baseline = scheduleWithoutStreams(graph, outcome.processingElements()).makespan;
   outcome.baselineOffChip = offChipVolumeWithoutStreams(graph);
-  outcome.leastOffChip = leastOffChipVolume(graph);
+  outcome.minOffChip = minOffChipVolume(graph);
   outcome.criticalPath = streamingCriticalPath(graph);
   outcome.streamingRatio = double(outcome.schedule.makespan) / streamingDepth(graph);
   if (!options.simulate || totalVolume(graph) > options.simulateUpTo)
@@ -93,7 +93,7 @@ LowerBound lowerBound(const ArrayMachine &machine, const Outcome &outcome) {
   LowerBound bound{(outcome.work + elements - 1) / elements, "work"};
   if (outcome.criticalPath > bound.cycles)
     bound = {outcome.criticalPath, "critical path"};
-  if (int64_t moving = cyclesToMove(machine, outcome.leastOffChip); moving > bound.cycles)
+  if (int64_t moving = cyclesToMove(machine, outcome.minOffChip); moving > bound.cycles)
     bound = {moving, "off-chip memory"};
   return bound;
 }

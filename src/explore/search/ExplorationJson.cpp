@@ -56,7 +56,7 @@ static Json outcomeOf(const Outcome &outcome) {
           {"blocks", schedule.blocks.size()},
           {"work", outcome.work},
           {"critical_path", outcome.criticalPath},
-          {"least_off_chip", outcome.leastOffChip},
+          {"least_off_chip", outcome.minOffChip},
           {"depth", streamingDepth(outcome.graph)},
           {"off_chip", outcome.offChip},
           {"buffers", outcome.buffers},

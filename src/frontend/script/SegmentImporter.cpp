@@ -216,7 +216,7 @@ Value SegmentImporter::import(int id) {
     return build.broadcast(operand(build, node.inputs[0]), shape(id));
   case Op::Bind: {
     SmallVector<Value> parts;
-    // One column beside matrices of none is a column, too, but these are no vectors.
+    // cbind of a column and matrices without columns is flat, too, but those are not vectors.
     bool vectors = isFlat(id) && !node.columns;
     for (int input : node.inputs)
       parts.push_back(vectors ? asVector(build, input) : asMatrix(build, input));

@@ -12,8 +12,8 @@ namespace headrace::rewrite {
 struct Mapping {
   TermId start = 0; ///< the term given, written to the output
   TermId term = 0;  ///< of operators of the machine, movement, and what is left over
-  /// Of what the machine computes of the term; no other term that was found costs less than the
-  /// second.
+  /// The cost of what the machine computes of the term; no other term that was found costs less
+  /// than the second.
   double cost = 0, leastCost = 0;
   ExtractionMethod method = ExtractionMethod::Greedy;
   Saturation saturation;

@@ -60,7 +60,7 @@ size_t leftOfGroup(const fs::path &group, const GroupFiles &files) {
   return *limit - std::min(*limit, used);
 }
 
-/// Of a group and those around it.
+/// The memory left within the limits of a group and of those around it.
 size_t leftOfGroups(const fs::path &root, const fs::path &group, const GroupFiles &files) {
   size_t left = leftOfGroup(root, files);
   fs::path path = root;

@@ -76,8 +76,8 @@ int CallBuilder::seq() {
   return function(known);
 }
 
-/// Of a list alone: its matrices. Otherwise cbind, which is also append, adds entries to it, and
-/// rbind takes its matrices and the others.
+/// Binds the matrices of a list that is the only argument. Otherwise cbind, which is also append,
+/// adds entries to the list, and rbind takes its matrices and the others.
 int CallBuilder::bindLists() {
   bool columns = call->builtin->canonical == "cbind";
   if (columns && all.size() > 1)

@@ -202,7 +202,7 @@ int GraphWriter::toScalar(int x) {
   const Known &known = at(x).known;
   if (known.type.isScalar())
     return x;
-  // The type of a list's entry shows when it is there.
+  // The type of a list's entry is known once the entry exists.
   if (known.type.data == DataType::List || (inRun() && known.type.data == DataType::Unknown))
     return function("as.scalar", {x}, {});
   Node node{Op::ToScalar, {x}};

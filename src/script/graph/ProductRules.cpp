@@ -3,7 +3,7 @@
 
 namespace headrace::script {
 
-/// Of the operand or its transpose; nothing where a size is not known.
+/// The extents of the operand or its transpose; nothing if a size is not known.
 std::optional<Extents> GraphWriter::extentsOf(int x, bool transposed) const {
   const Known &known = at(x).known;
   if (!inRun() || !known.sizesKnown())
@@ -13,7 +13,7 @@ std::optional<Extents> GraphWriter::extentsOf(int x, bool transposed) const {
   return transposed ? Extents{cols, rows} : Extents{rows, cols};
 }
 
-/// (-A) %*% B  ->  -(A %*% B)    where that is no larger than A, and the same for B; else -1
+/// (-A) %*% B  ->  -(A %*% B)    if that is not larger than A, and the same for B; else -1
 int GraphWriter::negatedProduct(int left, int right) {
   auto isNegative = [&](int x) {
     return at(x).op == Op::Cell && at(x).cell == CellFunction::Negate && at(x).isMatrix();

@@ -24,7 +24,7 @@ Value make(HostCall &call) {
 
 // --- Positions ---------------------------------------------------------------------------------
 
-/// Of an entry, by its number or its name.
+/// The position of the entry with this number or name.
 size_t position(const Entries &entries, const Value &key) {
   if (auto *name = key.as<std::string>()) {
     auto found = std::ranges::find(entries, *name, &Entry::first);

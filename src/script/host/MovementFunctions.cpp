@@ -151,7 +151,7 @@ Matrix movedCells(const CsrMatrix &x, int64_t rows, int64_t cols, PlaceOf placeO
   return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowsTo, colsTo, values));
 }
 
-/// The same cells in the same order, row by row.
+/// A matrix of other sizes with the same cells in the same order, row by row.
 Matrix reshapedSparse(const CsrMatrix &x, int64_t rows, int64_t cols) {
   return movedCells(x, rows, cols, [&](int64_t row, int64_t col) {
     int64_t cell = row * x.cols() + col;

@@ -41,7 +41,7 @@ Value replace(HostCall &call) {
   return inPreferredFormat(x);
 }
 
-/// Where the last extreme of a row is, which is taken cell by cell. NaN is none beside numbers.
+/// The position of the last extreme of a row, updated cell by cell. NaN is ignored.
 struct LastExtreme {
   bool most;
   int64_t at = 0;
@@ -54,7 +54,7 @@ struct LastExtreme {
   }
 };
 
-/// Of the cells that the row does not store, the last one counts.
+/// The extreme, updated with a row. Among cells that the row does not store, the last one counts.
 LastExtreme extremeOf(const CsrMatrix &x, int64_t row, LastExtreme extreme) {
   std::span<const CsrMatrix::Column> columns = x.columnsOf(row);
   int64_t zero = x.cols() - 1;

@@ -199,7 +199,7 @@ private:
            call->arguments.size() == 1 && call->arguments[0].value->as<Variable>();
   }
 
-  /// The same in all iterations.
+  /// Whether the expression has the same value in all iterations.
   bool isFixed(const Expr &expr) const {
     if (isSizeOf(expr)) {
       const std::string &name = expr.as<Call>()->arguments[0].value->as<Variable>()->name;

@@ -56,7 +56,8 @@ bool apartByBounds(const Line &aFirst, const Line &aLast, const Line &bFirst, co
          boundsOf(bLast, iterations).most < boundsOf(aFirst, iterations).least;
 }
 
-/// The same slope: they meet in iterations of one distance alone, which may be none of the loop's.
+/// Whether lines of equal slope never meet in two iterations: these would be a fixed distance
+/// apart, which may be 0, not a multiple of the step, or longer than the loop.
 bool apartByDistance(const Line &a, const Line &b, std::optional<double> step,
                      std::optional<Bounds> iterations) {
   if (a.slope != b.slope || a.slope == 0)

@@ -54,7 +54,7 @@ static bool isBoundSparse(const Dag &dag, const Node &node, std::span<const int6
 }
 
 /// Functions of a sparse matrix whose result the host keeps in the better format, which is the same
-/// but for unusual values.
+/// except for unusual values.
 static bool keepsFormat(const Node &node) {
   static const std::set<std::string_view> names = {"index",  "assignIndex", "rev",      "replace",
                                                    "matrix", "lower.tri",   "upper.tri"};

@@ -67,7 +67,7 @@ public:
         }
       return WalkResult::interrupt();
     });
-    return reason.empty() ? "its results are no integers of 8 bits" : reason;
+    return reason.empty() ? "its results are not 8-bit integers" : reason;
   }
   std::string whyNot(StringRef routine) const override {
     return "has no routine '" + routine.str() + "'";

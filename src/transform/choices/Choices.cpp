@@ -250,7 +250,7 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
       noteWhyNot(program, step.text(), "the program has no operator that it can be said of");
     else if (!step.followed)
       refuse(step, names.isKnown(step.subject)
-                       ? "'" + step.subject + "' is no operator that it can be said of"
+                       ? "'" + step.subject + "' is not an operator that it can be said of"
                        : unknown(step.subject));
     step.followed = true;
   }

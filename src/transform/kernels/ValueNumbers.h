@@ -19,7 +19,7 @@ void keepLastNumbers(mlir::func::FuncOp function);
 std::optional<int64_t> valueNumber(mlir::OpResult result);
 
 /// The location of an operation whose results are the values of these operators, each at the
-/// location given: a result whose location has no number is none of them.
+/// location given: a result whose location has no number is not one of them.
 mlir::Location locationOfResults(llvm::ArrayRef<mlir::Location> results);
 /// The location of a result, as `locationOfResults` took it.
 mlir::Location locationOf(mlir::OpResult result);

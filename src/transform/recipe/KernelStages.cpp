@@ -67,8 +67,8 @@ std::string listOf(ArrayRef<NamedStage> stages) {
   return list.empty() ? "none" : list;
 }
 
-/// By the name in the program, else by that in reports, else by that in a kernel if only one kernel
-/// has such a stage.
+/// Finds a stage by its name in the program, else by that in reports, else by that in a kernel if
+/// only one kernel has such a stage.
 NamedStage find(func::FuncOp program, ArrayRef<NamedStage> stages, const StageLine &line) {
   std::vector<NamedStage> exact, inReports, inKernels;
   for (const NamedStage &stage : stages) {

@@ -279,7 +279,7 @@ private:
   /// A reduction along the vector: partial results side by side, combined at the end. What is left
   /// over of a size that only the run tells is combined in smaller and smaller vectors.
   void reduceVectors(const Stage &stage, TilingInterface op) {
-    constexpr int64_t kSmallest = 4, kMostBeside = 4;
+    constexpr int64_t kSmallest = 4, kMaxBeside = 4;
     const Loop &vector = stage.loops.back();
     const LoopPart &part = vector.parts.front();
     auto dim = axisDim(op, stage.axes[part.axis].name);
@@ -289,7 +289,7 @@ private:
         cast<linalg::LinalgOp>(op.getOperation()).getStaticLoopRanges()[*dim]);
     for (int64_t width = part.step * *part.extent; op; width /= 4) {
       auto [whole, rest] = splitOffRemainder(rewriter, op, *dim, width);
-      reduceSideBySide(rewriter, whole, *dim, width, kMostBeside);
+      reduceSideBySide(rewriter, whole, *dim, width, kMaxBeside);
       op = isOpen && width / 4 >= kSmallest ? rest : nullptr;
     }
   }

@@ -62,7 +62,7 @@ struct Recipe {
   bool empty() const { return steps.empty(); }
   std::string text() const;
   /// Throws `Error` (line and column, what was expected, what was found). `kinds` are the words
-  /// that could be in place of a step, for messages.
+  /// that could be used instead of a step, for messages.
   static Recipe parse(std::string_view text, const std::vector<std::string> &kinds = {});
 };
 

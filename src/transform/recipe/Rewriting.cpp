@@ -127,7 +127,7 @@ splitOffRemainder(RewriterBase &rewriter, TilingInterface op, unsigned dim, int6
 }
 
 void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, int64_t width,
-                      int64_t mostBeside) {
+                      int64_t maxBeside) {
   auto partial = dyn_cast<PartialReductionOpInterface>(op.getOperation());
   SmallVector<int64_t> sizes(op.getLoopIteratorTypes().size(), 0);
   rewriter.setInsertionPoint(op);
@@ -136,8 +136,8 @@ void reduceSideBySide(RewriterBase &rewriter, TilingInterface op, unsigned dim, 
   SmallVector<Range> domain = op.getIterationDomain(rewriter);
   for (auto [i, kind] : llvm::enumerate(op.getLoopIteratorTypes()))
     if (kind == utils::IteratorType::reduction) {
-      int64_t size = getConstantIntValue(domain[i].size).value_or(mostBeside + 1);
-      sizes[i] = size <= mostBeside ? size : 1;
+      int64_t size = getConstantIntValue(domain[i].size).value_or(maxBeside + 1);
+      sizes[i] = size <= maxBeside ? size : 1;
     }
   sizes[dim] = width;
   FailureOr<scf::SCFReductionTilingResult> tiled = scf::tileReductionUsingScf(

@@ -39,9 +39,9 @@ splitOffRemainder(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsign
 /// Reduces along `dim` into `width` partial results side by side, which are combined at the end. A
 /// size that only the run tells is a multiple of `width`.
 /// Each position of another reduced dimension has partial results of its own where there are at
-/// most `mostBeside`; more of them follow one another.
+/// most `maxBeside`; more of them follow one another.
 void reduceSideBySide(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsigned dim,
-                      int64_t width, int64_t mostBeside);
+                      int64_t width, int64_t maxBeside);
 
 /// Makes the copies that `cache_read` and `cache_write` steps ask for.
 void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const LoopModel &model);

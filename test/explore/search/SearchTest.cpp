@@ -128,7 +128,7 @@ TEST(SearchTest, NoScheduleIsBelowTheBoundsOfItsGraph) {
       int64_t least = lowerBound({}, outcome).cycles;
       EXPECT_LE(least, outcome.schedule.makespan) << outcome.implementation;
       EXPECT_LE(least, *outcome.baseline) << outcome.implementation;
-      EXPECT_LE(outcome.leastOffChip, outcome.offChip) << outcome.implementation;
+      EXPECT_LE(outcome.minOffChip, outcome.offChip) << outcome.implementation;
       EXPECT_LE(outcome.offChip, outcome.baselineOffChip) << outcome.implementation;
       EXPECT_GE(lowerBound(machine, outcome).cycles, least);
     }

@@ -135,7 +135,7 @@ def test_the_command(cluster, digits_path: Path, images: np.ndarray, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{len(images)} inputs on 3 nodes"), done.stdout
     done = command(*words, "--cluster", cluster.address, RAY_AUTH_TOKEN="wrong")
-    assert done.returncode == 0  # everything was there: no cluster is asked
+    assert done.returncode == 0  # all results exist: no cluster is asked
     np.save(tmp_path / "in.npy", images[:2])
     done = command(*words, "--cluster", cluster.address, RAY_AUTH_TOKEN="wrong")
     (ours,) = [line for line in done.stderr.splitlines() if "gcs_client" not in line]  # Ray's own

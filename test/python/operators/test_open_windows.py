@@ -1,4 +1,4 @@
-"""Windows over open sizes: pads that follow from the size, and windows that reach beyond it."""
+"""Windows over dynamic dimensions: pads that depend on the size, windows that reach beyond it."""
 
 from __future__ import annotations
 

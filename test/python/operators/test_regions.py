@@ -63,7 +63,7 @@ def test_max_roi_pool(tmp_path: Path, scale: float, opset: int, sizes: str) -> N
 def test_roi_align_in_a_package_and_in_every_type(
     tmp_path: Path, mode: str, dtype: type, element: str
 ) -> None:
-    """Regions with a number of samples of their own run on the host, but for packages."""
+    """Regions with an adaptive number of samples run on the host, except in packages."""
     text = f"""m ({element}[3,2,7,9] x, {element}[k,4] rois, int64[k] batches) => ({element} y) {{
         y = RoiAlign<mode = "{mode}", output_height = 2, output_width = 3, sampling_ratio = 0>(x, rois, batches) }}"""
     path = graph_text.write(tmp_path / "model.onnx", text, opset=16)

@@ -111,7 +111,9 @@ def test_names_of_nodes_mean_the_kernels_built_around_them(digits_path: Path) ->
     again = hr.load(digits_path, recipe=old)  # constants are numbered in each anew
     assert again.ir("schedule") == hr.load(digits_path).ir("schedule")
     twice = f"kernel {gemm}:\nkernel {gemm}/contract:\n"
-    with pytest.raises(hr.InvalidArgumentError, match="line 2.*: line 1 speaks of this kernel, too"):
+    with pytest.raises(
+        hr.InvalidArgumentError, match="line 2.*: line 1 speaks of this kernel, too"
+    ):
         kernels_of(digits_path, twice)
 
 
@@ -219,7 +221,7 @@ def test_a_gradient_keeps_what_the_recipe_says(small_models: Path) -> None:
         ("fuse /features/features.2/MaxPool into /features/features.3/Conv/conv",
          "neither of the two reads the other's result"),
         (f"pack {CONV}/conv by 7", "there are 16 columns, which is no multiple"),
-        (f"pack {CONV}/pad by 8", "is no operator that it can be said of"),
+        (f"pack {CONV}/pad by 8", "is not an operator that it can be said of"),
         ("pack /features/features.2/MaxPool by 8", "it has no constant weights that could be"),
         (f"walk {CONV}/pad along q", "expected one of the axes d0, d1, d2, d3, or nothing"),
         (f"layout {CONV}/conv sideways", "expected channels-last, channels-first, blocked8"),

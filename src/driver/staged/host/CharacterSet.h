@@ -26,7 +26,7 @@ void append(CharacterSet &set, const CharacterSet &more);
 /// Letters of both cases for each letter of either; long ranges gain those of ASCII alone.
 CharacterSet inBothCases(const CharacterSet &set);
 
-/// Of an ordered set.
+/// Whether an ordered set has the character.
 bool contains(const CharacterSet &set, uint32_t character);
 bool isWordCharacter(uint32_t character);
 

@@ -320,7 +320,7 @@ private:
     for (; count < (isBraced ? 6 : 2) && digit(); ++count, ++at)
       value = value * 16 + *digit();
     if (count == 0 || (isBraced && !take(L"}")) || value > kLastCharacter)
-      refuse("a character by number that is none");
+      refuse("an invalid character number");
     return value;
   }
 
@@ -381,7 +381,7 @@ private:
   struct ReadSet {
     size_t set, end;
   };
-  /// By where they begin, and the flags that matter.
+  /// The sets read so far, by their start in the pattern and the flags that matter.
   std::map<std::tuple<size_t, bool, bool>, ReadSet> characters;
 };
 

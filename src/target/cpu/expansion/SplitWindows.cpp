@@ -41,7 +41,7 @@ struct Part {
 struct Sliding {
   int64_t size, outputs, window, stride, dilation, low;
 
-  /// Nothing where a result reads padding alone.
+  /// Nothing if a result reads padding alone.
   std::optional<SmallVector<Part>> parts() const {
     SmallVector<Part> parts;
     for (int64_t output = 0; output < outputs; ++output) {
@@ -107,7 +107,7 @@ private:
     return Sliding{*size, *outputs, *window, op.getStrides()[dim], op.getDilations()[dim], low};
   }
 
-  /// Whether parts save enough products of an image; open sizes count once.
+  /// Whether parts save enough products of an image; dynamic dimensions count as 1.
   static bool pays(hr::ConvOp op, const Sliding &sliding, ArrayRef<Part> parts) {
     double all = 1, left = 0;
     for (AffineExpr size : op.getMovement().domain)

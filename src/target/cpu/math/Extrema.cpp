@@ -19,7 +19,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Of an accumulator and a value.
+/// The extremum of an accumulator and a value; NaN if either is NaN.
 Value extremum(OpBuilder &b, Location loc, bool isMaximum, Value acc, Value value) {
   auto wins = isMaximum ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
   Value isBeyond = b.create<arith::CmpFOp>(loc, wins, value, acc);

@@ -19,7 +19,7 @@ public:
   CpuSchedule propose(CpuSchedule::Kind kind) const;
   /// Why the kernel cannot run so; empty where it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
-  /// Why the kernel runs in plain loops; empty where it has a better schedule.
+  /// Why the kernel runs in plain loops; empty if it has a better schedule.
   std::string whyPlain() const;
   /// Whether it has a reduction among its loops, a product's or another.
   bool reduces() const {

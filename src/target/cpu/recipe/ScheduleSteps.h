@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// Of a schedule that is legal for the kernel.
+/// The recipe of a schedule that is legal for the kernel.
 Recipe writeSteps(const KernelLoops &loops, const CpuSchedule &schedule);
 
 } // namespace headrace

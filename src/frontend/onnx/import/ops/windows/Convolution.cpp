@@ -6,8 +6,8 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// A window that never fits gives no result anyone could mean. Free sizes are restricted as far as
-/// their range can say it.
+/// A window that never fits gives no meaningful result. Dynamic dimensions are restricted to sizes
+/// in which the window fits, as far as their range can say it.
 static void checkFits(NodeContext &c, const Window &window) {
   if (window.open)
     return;

@@ -8,7 +8,8 @@ namespace headrace::onnx {
 /// How a window slides; `pads` holds all low pads, then all high ones, as in ONNX.
 struct Window {
   llvm::SmallVector<int64_t> size, strides, dilations, pads;
-  /// Pads that depend on free sizes, by spatial dimension; `pads` holds the largest ones then.
+  /// Pads that depend on dynamic dimensions, by spatial dimension; `pads` holds the largest ones
+  /// then.
   struct OpenPads {
     SymbolicShape low, paddedSizes;
   };
@@ -26,8 +27,8 @@ struct ConvolutionAttributes : Window {
 /// Of a node whose image is input 0 and whose filter is input `filter`; both are checked.
 ConvolutionAttributes readConvolution(NodeContext &c, size_t filter);
 
-/// The image with pads that depend on free sizes as elements of this value, which the window no
-/// longer has then; other pads stay the window's.
+/// The image with the pads that depend on dynamic dimensions as elements of this value, which the
+/// window no longer has then; other pads stay the window's.
 mlir::Value padOpenSizes(NodeContext &c, mlir::Value image, Window &window, mlir::TypedAttr value);
 
 /// A list with one value for each feature, in a shape that broadcasts along the result's features.

@@ -48,7 +48,8 @@ static int64_t overhangOfLargeWindow(NodeContext &c, const Window &window, size_
   return missing % stride;
 }
 
-/// Free sizes are restricted to those in which the window fits, as far as their range can say it.
+/// Dynamic dimensions are restricted to sizes in which the window fits, as far as their range can
+/// say it.
 static int64_t overhangOf(NodeContext &c, const Window &window, size_t i, bool roundsUp) {
   AffineExpr size = c.shape(0)[i + 2];
   AffineExpr left = size + (window.pads[i] + window.pads[window.rank() + i] - window.extent(i));
@@ -162,7 +163,7 @@ static void importLrn(NodeContext &c) {
   }));
 }
 
-/// Sums divided by the number of elements in each window, which depends on free sizes.
+/// Sums divided by the number of elements in each window, which depends on dynamic dimensions.
 static Value averageOfElements(NodeContext &c, Value input, const PoolWindow &window) {
   Type type = elementTypeOf(input), inner = innerType(type);
   SymbolicShape image = shapeOf(input);

@@ -1,5 +1,5 @@
-// Windows whose pads make the result as large as the input divided by the stride. Over a free size
-// and a stride above 1 the pads depend on the size:
+// Windows whose pads make the result as large as the input divided by the stride. With a dynamic
+// dimension and a stride above 1 the pads depend on the size:
 //
 //   padded size = stride * ceil(size / stride) + extent - stride, low pad = (padded - size) / 2
 //
