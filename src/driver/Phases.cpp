@@ -64,6 +64,8 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createExpandOperatorsPass());
   program.addPass(createFoldConstantsPass());
   program.addPass(createSimplifyAlgebraPass());
+  // Filters that lost taps are constants again: targets take operators with constant weights.
+  program.addPass(createFoldConstantsPass());
   program.addPass(createCSEPass());
   if (!settings.accelerator.empty())
     writeMapped(manager, settings.accelerator);

@@ -71,12 +71,19 @@ def test_any_size_gives_the_results_of_the_cpu(batch: int, tmp_path: Path) -> No
 
 def test_kernels_run_where_they_can_and_values_are_copied_between() -> None:
     kernels = report(DIGITS, "--target", "toy")
-    where = {kernel["name"].rpartition("/")[2]: kernel for kernel in kernels}
+    where = {
+        kernel["operators"][0].rpartition("/")[2]: kernel
+        for kernel in kernels
+        if kernel["operators"]
+    }
     assert where["Conv"]["where"] == "cpu"
     assert where["Conv"]["why_not"] == "reduces by products alone"
     assert where["Gemm"]["where"] == "toy" and where["Gemm"]["why_not"] == ""
     copies = [kernel for kernel in kernels if kernel["kind"] == "copy"]
-    assert [copy["name"].rpartition("/")[2] for copy in copies] == ["MaxPool to toy", "Gemm to cpu"]
+    assert [copy["name"].rpartition("/")[2] for copy in copies] == [
+        "MaxPool to toy",
+        "contract to cpu",
+    ]
     assert copies[1]["bytes_read"] == copies[1]["bytes_written"] == "40*batch"
     text = good(TOY, "explain", DIGITS, "--target", "toy")
     assert "/features/features.0/Conv runs on cpu: reduces by products alone\n" in text

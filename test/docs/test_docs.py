@@ -227,7 +227,16 @@ def test_python_of_the_page_on_recipes_runs(capsys) -> None:
 
 
 # Pages whose code is complete: it runs in a directory that holds the examples and nothing else.
-COMPLETE = ("distributed", "gpu", "packages", "python", "quantization", "rewriting", "scripts", "troubleshooting")
+COMPLETE = (
+    "distributed",
+    "gpu",
+    "packages",
+    "python",
+    "quantization",
+    "rewriting",
+    "scripts",
+    "troubleshooting",
+)
 
 
 @pytest.mark.parametrize("name", COMPLETE)

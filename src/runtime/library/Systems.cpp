@@ -14,6 +14,11 @@ namespace headrace {
 
 namespace {
 
+/// The user's operator that a step computes; a step of several goes by its own name.
+const std::string &subjectOf(const Step &step) {
+  return step.operators.size() == 1 ? step.operators.front() : step.name;
+}
+
 enum class Factorization { Lu, Cholesky };
 
 Systems systemsOf(std::span<const int64_t> parameters) {
@@ -121,7 +126,7 @@ void solveAll(const Step &step, const Systems &sizes, Factorization factorizatio
   if (refused == sizes.batch)
     return;
   bool lu = factorization == Factorization::Lu;
-  throw Error(ErrorKind::InvalidArgument, "'" + step.name + "': expected " +
+  throw Error(ErrorKind::InvalidArgument, "'" + subjectOf(step) + "': expected " +
                                               (lu ? "regular" : "positive definite") +
                                               " matrices, number " + std::to_string(refused) +
                                               " is " + (lu ? "singular" : "none"));
@@ -136,7 +141,7 @@ void run(const Step &step, void *const *buffers, std::span<const int64_t> parame
   Systems sizes = systemsOf(parameters);
   if (std::max(sizes.unknowns, sizes.columns) > std::numeric_limits<int>::max())
     throw Error(ErrorKind::Unsupported,
-                "'" + step.name + "': LAPACK expects sizes up to 2^31 - 1, got " +
+                "'" + subjectOf(step) + "': LAPACK expects sizes up to 2^31 - 1, got " +
                     std::to_string(std::max(sizes.unknowns, sizes.columns)));
   if (sizes.complex)
     solveAll<std::complex<double>, Cell>(step, sizes, factorization, buffers, pool);

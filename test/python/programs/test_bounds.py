@@ -118,7 +118,9 @@ def test_results_beyond_the_machine_name_themselves(load):
     """Nothing of that size is touched: a system that promises the memory would end the process."""
     size = ("s", np.array([1, 1 << 33], np.int64))
     node = helper.make_node("Expand", ["x", "s"], ["y"], name="wide")
-    with pytest.raises(headrace.Error, match="output 'y': needs 34.4 GB for a tensor of 1x8589934592"):
+    with pytest.raises(
+        headrace.Error, match="output 'y': needs 34.4 GB for a tensor of 1x8589934592"
+    ):
         load(model([node], [1], ["y"], [size]))(np.ones(1, np.float32))
 
 

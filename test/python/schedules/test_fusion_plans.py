@@ -38,7 +38,9 @@ def test_plans_compute_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["plan kernels quickly", "plan relu1 greedily"])
 def test_other_ways_to_plan_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(hr.Error, match="line 1, column .*: expected (greedily or by-time|'kernels')"):
+    with pytest.raises(
+        hr.Error, match="line 1, column .*: expected (greedily or by-time|'kernels')"
+    ):
         hr.load(CHAIN.write(tmp_path), recipe=text).explain()
 
 
