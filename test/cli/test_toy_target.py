@@ -86,7 +86,7 @@ def test_kernels_run_where_they_can_and_values_are_copied_between() -> None:
     ]
     assert copies[1]["bytes_read"] == copies[1]["bytes_written"] == "40*batch"
     text = good(TOY, "explain", DIGITS, "--target", "toy")
-    assert "/features/features.0/Conv runs on cpu: reduces by products alone\n" in text
+    assert "/features/features.0/Conv/conv runs on cpu: reduces by products alone\n" in text
 
 
 def test_a_program_of_the_cpu_says_nothing_of_engines() -> None:

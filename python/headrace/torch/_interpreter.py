@@ -43,7 +43,8 @@ class GraphInterpreter(fx.Interpreter):
         super().__init__(module, garbage_collect_values=False)
         self.recording = recording  # autograd's mode at the current node
         self.ever_recording = recording or any(
-            node.target is torch._C._set_grad_enabled and node.args[0] for node in module.graph.nodes
+            node.target is torch._C._set_grad_enabled and node.args[0]
+            for node in module.graph.nodes
         )
         self.aliases: dict[Any, list[fx.Node]] = {}  # the nodes so far, by their memory
 
