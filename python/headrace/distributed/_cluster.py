@@ -46,7 +46,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def connect(address: str, insecure: bool) -> Iterator[Cluster]:
-    """Connects to the cluster at `address`, or with "auto" to the one that Ray finds here, else to a
+    """Connects to the cluster at `address`; with "auto" to that of RAY_ADDRESS if it is set, else to a
     new one on this machine. Disconnects at the end, which also ends a cluster it started.
     """
     ray = _import_ray()
@@ -80,11 +80,10 @@ def _import_ray() -> Any:
 
 def _join(ray: Any, address: str) -> None:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    try:
-        ray.init(address, **quiet)
-    except ConnectionError as error:
-        if address != "auto" or "Could not find" not in str(error):
-            raise
+    known = os.environ.get("RAY_ADDRESS") if address == "auto" else address
+    if known:
+        ray.init(known, **quiet)
+    else:
         ray.init("local", include_dashboard=False, **quiet)
 
 
@@ -103,7 +102,8 @@ def _inspect(ray: Any, insecure: bool) -> Cluster:
     asked = []
     for node in ray.nodes():
         if node["Alive"]:
-            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            # Soft: a node that was lost a moment ago is still listed as alive.
+            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
             asked.append(describe.options(scheduling_strategy=place).remote())
     try:
         nodes = tuple(Node(*answer) for answer in ray.get(asked, timeout=_PROBE_SECONDS))

@@ -70,7 +70,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--cluster",
         metavar="auto|ADDRESS",
         default="auto",
-        help="auto: the cluster that Ray finds, else a new one on this machine (default)",
+        help="auto: that of RAY_ADDRESS, else a new one on this machine (default)",
     )
     parser.add_argument(
         "--batch", metavar="N", type=int, help="rows computed together (default: 32)"

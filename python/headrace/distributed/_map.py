@@ -95,7 +95,7 @@ def map(
     `Result`, in the order of the inputs, or as they come if `ordered` is false; of a Dataset, a
     Dataset. An input that fails is listed, and the others go on.
 
-    `cluster` is the address of a cluster, or "auto": the one Ray finds, else a new one on this
+    `cluster` is the address of a cluster, or "auto": that of RAY_ADDRESS, else a new one on this
     machine. `batch` is how many rows are computed together. `progress` is called with the inputs
     that are done, those known so far, and the seconds since the start.
 

@@ -12,6 +12,8 @@ import pytest
 @pytest.fixture(scope="session")
 def cluster() -> Iterator:
     """A `ray.cluster_utils.Cluster` with token authentication and a core per node."""
+    if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
+        pytest.skip("./dev test-cluster runs it: clusters of two processes would find each other")
     os.environ["RAY_AUTH_MODE"] = "token"  # read when ray is imported
     os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(16)
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # listens on the loopback interface alone

@@ -160,9 +160,8 @@ OPEN_CLUSTER = """if True:
 
 
 def test_a_cluster_that_asks_for_no_token_is_refused(
-    digits_path: Path, images: np.ndarray, tmp_path: Path
+    cluster, digits_path: Path, images: np.ndarray, tmp_path: Path
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install headrace[ray]")
     np.save(tmp_path / "in.npy", images)
     done = subprocess.run(
         [sys.executable, "-c", OPEN_CLUSTER, digits_path, tmp_path / "in.npy"],
