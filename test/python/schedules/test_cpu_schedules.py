@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 from cases import graph_text
 from cases.policy import assert_close
 
+LEVEL = "cpu:x86-64-v3"
 COMMAND = os.environ["HEADRACE_BIN"]
 MODELS = ["lenet", "mlp", "softmax", "layernorm", "bert_layer"]
 
@@ -205,8 +206,10 @@ def test_panels_are_fetched_as_far_ahead_as_the_schedule_says(tmp_path: Path, pa
     inputs = inputs_of(model)
     np.testing.assert_allclose(model(*inputs), hr.load(path)(*inputs), rtol=1e-4, atol=1e-5)
     assert_replays(path, model)
-    fetched = "memref.prefetch" in model.ir("buffers")
-    assert fetched or panels == 0 or panels == 4  # as far as the cache holds them
+    # As far as the cache holds them, and that of a level of CPUs is the same on every machine.
+    level = hr.load(path, recipe=as_recipe(name, f"{stage}: tiles prefetch={panels}"), target=LEVEL)
+    fetched = "memref.prefetch" in level.ir("buffers")
+    assert fetched or panels != 2
     if panels == 0:
         assert not fetched
 
