@@ -24,7 +24,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times and error of one peer on one model; `error` is None where there is no reference."""
+    """Times and error of one peer on one model; `error` is None if there is no reference."""
 
     median_ms: float
     p95_ms: float

@@ -29,7 +29,7 @@ def numbers(array: np.ndarray, kind: str) -> np.ndarray:
 def difference(
     found: np.ndarray, expected: np.ndarray, kind: str, allowed: float | None = None
 ) -> str:
-    """The first difference, in a few words; empty where there is none. `allowed`: the tolerance."""
+    """The first difference, in a few words; empty if there is none. `allowed`: the tolerance."""
     if found.shape != expected.shape:
         return f"shape {found.shape}, expected {expected.shape}"
     found, expected = numbers(found, kind), numbers(expected, kind)

@@ -68,7 +68,7 @@ class RandomGraph:
         model = onnx.ModelProto()
         model.CopyFrom(self.program.model)
         dims = [d for value in model.graph.input for d in value.type.tensor_type.shape.dim]
-        # A package has versions for all mixtures of 0, 1 and more of at most two open sizes.
+        # A package has versions for all mixtures of 0, 1 and more of at most two dynamic dimensions.
         if len({d.dim_param for d in dims if d.dim_param}) > 2:
             for value in model.graph.input:
                 shape = self.inputs[value.name].shape if value.name in self.inputs else ()

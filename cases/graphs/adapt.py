@@ -20,7 +20,7 @@ MOST_ELEMENTS = 2048
 
 
 def adapted(b: Builder, value: Value, wanted: Requirement) -> Value | None:
-    """The value through nodes after which it fits; None where there is no way."""
+    """The value through nodes after which it fits; None if there is no way."""
     if not wanted.fits_kind(value) or value.special:
         return None
     if value.dtype not in wanted.dtypes:

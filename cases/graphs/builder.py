@@ -110,7 +110,7 @@ class Builder:
     def leaf(
         self, dtype, dims, low=-4.0, high=4.0, grid=None, special=False, constant=None
     ) -> Value:
-        """A new input or initializer; open sizes make it an input."""
+        """A new input or initializer; dynamic dimensions make it an input."""
         if any(isinstance(d, str) and d not in SYMBOLS for d in dims):
             raise Skip("only a result has such a size")
         if grid is None:

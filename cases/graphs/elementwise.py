@@ -143,7 +143,7 @@ def broadcast(b: Builder, *operands: Value) -> tuple[int | str, ...]:
     for i in range(rank):
         sizes = [v.dims[i - rank] for v in operands if i - rank >= -v.rank]
         others = [d for d in sizes if d != 1] or [1]
-        # An open size of 1 broadcasts in this run alone.
+        # A dynamic dimension of 1 broadcasts in this run alone.
         if any(d != others[0] for d in others):
             raise Skip("sizes do not fit together")
         dims.append(others[0])

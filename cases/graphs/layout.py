@@ -37,7 +37,7 @@ def reshape(b: Builder) -> Value:
         return b.node("Reshape", [x, b.integers([1, 1])], x.dtype, [1, 1], x.range)
     if x.is_fixed and x.elements:
         return reshape_fixed(b, x)
-    # Open sizes: kept by 0, taken from the shape of the input, or all but one stated.
+    # Dynamic dimensions: kept by 0, taken from the shape of the input, or all but one stated.
     kind = b.integer(0, 2)
     if kind == 0:
         return b.node("Reshape", [x, b.integers([0] * x.rank)], x.dtype, x.dims, x.range)

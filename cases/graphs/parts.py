@@ -35,7 +35,7 @@ def slice_node(b: Builder) -> Value:
             if step < 0 and b.chance(0.5):
                 end = -FAR
         else:
-            # Of an open size what is within it: all, backwards, every other, from or up to the second last.
+            # Of a dynamic dimension what is within it: all, backwards, every other, from or up to the second last.
             parts = [(0, FAR, 1), (-1, -FAR, -1), (0, FAR, 2)]
             start, end, step = b.choose(parts + ([(1, FAR, 1), (0, -1, 1)] if size > 1 else []))
         if b.opset < 10:

@@ -150,7 +150,7 @@ def top_k(b: Builder) -> Value:
     x = b.pick([*FLOATS[:3], I64, I32], ranks=(1, 2, 3), exact=True, accept=has_elements)
     axis = b.integer(0, x.rank - 1)
     if isinstance(x.dims[axis], str):
-        raise Skip("an open size may be less than k")
+        raise Skip("a dynamic dimension may be less than k")
     count = b.integer(1, x.shape[axis])
     dims = [*x.dims[:axis], count, *x.dims[axis + 1 :]]
     results = [

@@ -32,7 +32,7 @@ def ends(dtype: np.dtype) -> tuple[int, int]:
 
 
 def whole(dtype: np.dtype) -> Range:
-    """All of a type of 8 bits, said so that it is within it."""
+    """All of an 8-bit type, said so that it is within it."""
     low, high = ends(dtype)
     return Range(low + 0.5 if low else 0, high - 0.5)
 

@@ -32,7 +32,7 @@ def epsilon(dtype: np.dtype) -> float:
 class Value:
     name: str
     dtype: np.dtype
-    # Sizes as the model declares them: numbers, or names of open sizes.
+    # Sizes as the model declares them: numbers, or names of dynamic dimensions.
     dims: tuple[int | str, ...]
     shape: tuple[int, ...]
     low: float = 0.0

@@ -98,7 +98,7 @@ def constant(name: str, value: np.ndarray):
 
 
 def shape_cases() -> list[Case]:
-    """Shapes computed in the model, with free sizes."""
+    """Shapes computed in the model, with dynamic dimensions."""
     x = normal(2, 6, 4)
     free = {"x": ["batch", "time", 4]}
 

@@ -130,14 +130,14 @@ HEADRACE_API size_t headrace_package_program_count(const headrace_package *packa
 HEADRACE_API headrace_status headrace_package_program(const headrace_package *package,
                                                       const char *name,
                                                       const headrace_program **program);
-/* By position; null where there is none. */
+/* By position; null if there is none. */
 HEADRACE_API const headrace_program *headrace_package_program_at(const headrace_package *package,
                                                                  size_t index);
 
 HEADRACE_API const char *headrace_program_name(const headrace_program *program);
 HEADRACE_API size_t headrace_program_input_count(const headrace_program *program);
 HEADRACE_API size_t headrace_program_output_count(const headrace_program *program);
-/* Null where there is none of that number. */
+/* Null if there is none of that number. */
 HEADRACE_API const headrace_spec *headrace_program_input(const headrace_program *program,
                                                          size_t index);
 HEADRACE_API const headrace_spec *headrace_program_output(const headrace_program *program,
@@ -192,7 +192,7 @@ HEADRACE_API headrace_status headrace_run_script(const headrace_program *program
                                                  size_t argument_count,
                                                  const headrace_tensor *inputs, size_t input_count,
                                                  headrace_result **result);
-/* An output; null where there is none of that number. Lives as long as the result. */
+/* An output; null if there is none of that number. Lives as long as the result. */
 HEADRACE_API const headrace_tensor *headrace_result_output(const headrace_result *result,
                                                            size_t index);
 /* Null is allowed. */

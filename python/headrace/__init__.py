@@ -13,7 +13,7 @@ Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
     r = hr.axis(m)
     norm = hr.compile(hr.compute((n,), lambda i: hr.sum(X[i, r] ** 2, axis=r)))
 
-Code written for onnxruntime runs with `hr.InferenceSession` in place of its own.
+Code written for onnxruntime runs with `hr.InferenceSession` instead of its own.
 """
 
 from headrace import _functions, distributed

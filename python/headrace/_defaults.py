@@ -19,7 +19,7 @@ class Defaults:
         self._models: dict[frozenset[str], Model] = {}
 
     def model_given(self, names: Sequence[str]) -> Model | None:
-        """None where the names are not those of such inputs."""
+        """None if the names are not those of such inputs."""
         key = frozenset(names)
         if key not in self._models:
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Amount = int | str  # an expression of open sizes where it is a str
+Amount = int | str  # an expression of dynamic dimensions where it is a str
 
 
 class Explanation(dict[str, Any]):

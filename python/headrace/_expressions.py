@@ -15,6 +15,7 @@ import builtins
 import inspect
 import operator
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -209,16 +210,19 @@ class Tensor:
         return f"<headrace {kind} '{self.name}' {self.dtype}[{shape}]>"
 
 
-def var(names: str, *, least: int = 0) -> Expr | tuple[Expr, ...]:
-    """Free sizes, one for each name in `names`; calls bind them by the shapes of their arrays.
+def var(names: str, *, min: int = 0, least: int | None = None) -> Expr | tuple[Expr, ...]:
+    """Dynamic dimensions, one per name in `names`; calls bind them by the shapes of their arrays.
 
-    `least` is the smallest size the program is meant for.
+    `min` is the smallest extent that the program must support. `least` is its deprecated name.
 
     >>> n, m = hr.var("n m")
     """
-    found = [Expr(_core.expr_var(name, least)) for name in names.replace(",", " ").split()]
+    if least is not None:
+        warnings.warn("hr.var: 'least' is deprecated, use 'min'", DeprecationWarning, stacklevel=2)
+        min = least
+    found = [Expr(_core.expr_var(name, min)) for name in names.replace(",", " ").split()]
     if not found:
-        raise InvalidArgumentError("size: expected a name, found none")
+        raise InvalidArgumentError("var: expected a name, got none")
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -434,7 +438,7 @@ def to_core(value: Any) -> _core.Expr:
     if hasattr(value, "__index__"):
         number = operator.index(value)
         if not -(2**63) <= number < 2**63:
-            raise InvalidArgumentError(f"expression: expected a number of 64 bits, got {number}")
+            raise InvalidArgumentError(f"expression: expected a 64-bit number, got {number}")
         return _core.expr_integer(number)
     if isinstance(value, float) or (getattr(value, "ndim", None) == 0 and hasattr(value, "dtype")):
         return _core.expr_float(float(value))

@@ -288,7 +288,7 @@ class Model:
     def _sizes(
         self, sizes: Mapping[str, int] | None, named_sizes: Mapping[str, int]
     ) -> list[int | None]:
-        """The sizes in the order of the symbols, None where they stay open."""
+        """The sizes in the order of the symbols, None if they stay open."""
         given = {**(sizes or {}), **named_sizes}
         for symbol, size in given.items():
             if symbol not in self.symbols:

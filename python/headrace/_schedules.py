@@ -33,7 +33,7 @@ class Recipe:
         return tuple(self._core.stages)
 
     def apply(self, recipe: str) -> Self:
-        """Give the lines of a recipe: all of them, or none where one is not legal."""
+        """Give the lines of a recipe: all of them, or none if one is not legal."""
         self._core.apply_text(recipe)
         return self
 
@@ -124,7 +124,7 @@ class StageSchedule:
     def split(
         self, axis: Axis | str, factor: int, names: tuple[str, str] | None = None
     ) -> tuple[str, str]:
-        """Two loops in place of one: over parts of `factor` iterations, and inside one."""
+        """Two loops instead of one: over parts of `factor` iterations, and inside one."""
         axis = axis_name(axis)
         outer, inner = names or (f"{axis}.o", f"{axis}.i")
         self._apply("split", axes=[axis], sizes=[factor], names=[outer, inner])
@@ -145,7 +145,7 @@ class StageSchedule:
         self._apply("reorder", axes=[axis_name(axis) for axis in axes])
 
     def fuse(self, *axes: Axis | str, name: str | None = None) -> str:
-        """One loop in place of neighbours."""
+        """One loop instead of neighbours."""
         found = [axis_name(axis) for axis in axes]
         fused = name or "_".join(found)
         self._apply("fuse", axes=found, names=[fused])
@@ -187,7 +187,7 @@ class StageSchedule:
         self._apply("prefetch", target=stage_name(source), sizes=[panels])
 
     def tensorize(self, axes: Sequence[Axis | str], intrinsic: Intrinsic | str) -> None:
-        """One call of an intrinsic in place of the innermost loops, named in order of its axes.
+        """One call of an intrinsic instead of the innermost loops, named in order of its axes.
 
         Refused where the loops do not compute what the intrinsic was declared to compute.
         """

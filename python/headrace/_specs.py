@@ -14,7 +14,7 @@ class TensorSpec(NamedTuple):
 
     A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
     such names ("2*batch"). A value that is no tensor of numbers has the type "string",
-    "sequence(f32)" or "optional(f32)"; the shape is None where the rank is not known.
+    "sequence(f32)" or "optional(f32)"; the shape is None if the rank is not known.
     """
 
     name: str

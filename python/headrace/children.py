@@ -58,7 +58,7 @@ def forked(answer: Callable[[str], str]) -> Child:
 
 
 def answers(tasks: Iterable, answer: Callable[[str], str], jobs: int) -> Iterator[tuple]:
-    """Each task with the line that is its answer, as they come; in place of the line of one whose
+    """Each task with the line that is its answer, as they come; instead of the line of one whose
     child died or took too long there is None, and then why."""
     waiting = iter(tasks)
     selector = selectors.DefaultSelector()

@@ -92,7 +92,7 @@ def verdict(case) -> tuple[str, str]:
                 inputs, expected = (list(map(unpacked, part)) for part in (inputs, expected))
                 results = as_tuple(model(*inputs))
                 if len(results) != len(expected):
-                    return "wrong", f"{len(results)} outputs in place of {len(expected)}"
+                    return "wrong", f"{len(results)} outputs instead of {len(expected)}"
                 compare = difference_of_random if is_random(case) else difference
                 for found, wanted in zip(results, expected):
                     if reason := compare(case, found, wanted):
@@ -140,7 +140,7 @@ def difference(case, found, wanted) -> str:
 
 def difference_of_numbers(case, found: np.ndarray, wanted: np.ndarray) -> str:
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
-        return f"{found.dtype}{found.shape} in place of {wanted.dtype}{wanted.shape}"
+        return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
     if not is_float(wanted.dtype):
         return "" if np.array_equal(found, wanted) else "other numbers"
     if wanted.dtype.itemsize == 1:  # nothing is computed in these types, only converted
@@ -170,7 +170,7 @@ def is_random(case) -> bool:
 def difference_of_random(case, found: np.ndarray, wanted: np.ndarray) -> str:
     """Type and shape are compared, and numbers by what they can be: those that are expected, or 0."""
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
-        return f"{found.dtype}{found.shape} in place of {wanted.dtype}{wanted.shape}"
+        return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
     if "bernoulli" in case.name or wanted.dtype == bool:
         return "" if np.isin(found, (0, 1)).all() else "other numbers than 0 and 1"
     both = (found != 0) & (wanted != 0)

@@ -60,7 +60,7 @@ bool aligned(const AnyArray &array) {
 Tensor borrow(AnyArray array, DType type) {
   Shape shape(array.shape_ptr(), array.shape_ptr() + array.ndim());
   const void *data = array.data();
-  Place place;
+  MemorySpace place;
   if (array.device_type() == nb::device::cuda::value)
     place.device = array.device_id();
   // The last copy of a tensor may go away in a thread that does not hold the interpreter.
@@ -68,7 +68,7 @@ Tensor borrow(AnyArray array, DType type) {
   return Tensor::borrow(type, std::move(shape), data, std::move(owner), place);
 }
 
-// Empty where the value is no array of this type in C order, in main memory or on a CUDA device.
+// Empty if the value is no array of this type in C order, in main memory or on a CUDA device.
 Tensor tryBorrow(nb::handle value, DType type, nb::dlpack::dtype expected) {
   AnyArray array;
   if (!nb::try_cast(value, array, /*convert=*/false) || array.dtype() != expected ||

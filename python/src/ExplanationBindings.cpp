@@ -55,7 +55,7 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["recipe"] = report.recipe;
   dict["notes"] = report.notes;
   dict["where"] = report.where;
-  dict["why_not"] = report.whyNot;
+  dict["why_not"] = report.missedOptimizations;
   dict["bytes_read"] = amount(report.cost.bytesRead);
   dict["bytes_written"] = amount(report.cost.bytesWritten);
   dict["bytes_saved"] = amount(report.cost.bytesSaved);
@@ -92,7 +92,7 @@ nb::dict explanationToPython(const Explanation &explanation,
   dict["after"] = movementToPython(explanation.after, amount);
   dict["kernels"] = kernels;
   nb::list reasons;
-  for (const WhyNot &why : explanation.whyNot) {
+  for (const MissedOptimization &why : explanation.missedOptimizations) {
     nb::dict entry;
     entry["step"] = why.step;
     entry["reason"] = why.reason;

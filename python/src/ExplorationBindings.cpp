@@ -38,7 +38,7 @@ std::string exploreModel(Model &model, const Sizes &sizes, const std::vector<int
   options.processingElements = elements;
   options.tasks.convention = named<Convention>(
       "convention", convention, {"tight", Convention::Tight}, {"slide", Convention::Slide});
-  options.tasks.mostTasks = tasks;
+  options.tasks.maxTasks = tasks;
   options.evaluations = search;
   options.simulate = simulate;
   return unlocked([&] {

@@ -40,7 +40,7 @@ std::shared_ptr<Model> loadBytes(const nb::bytes &bytes, const Settings &setting
   return unlocked([&] { return Model::load(data, "model", settings); });
 }
 
-// None where the file is no package.
+// None if the file is no package.
 std::shared_ptr<const Package> openPackage(const std::filesystem::path &path) {
   return unlocked([&] { return Package::isNamedLikeOne(path) ? Package::open(path) : nullptr; });
 }
@@ -146,7 +146,7 @@ nb::tuple runProfiled(Model &model, const nb::list &values, const StopFlag *stop
   return nb::make_tuple(valuesToPython(std::move(outputs)), list);
 }
 
-// One value per declared input, None where the user gave none: its tensor stays empty, and the
+// One value per declared input, None if the user gave none: its tensor stays empty, and the
 // model says which input is missing.
 std::vector<Tensor> inputsFromPython(const Model &model, const nb::list &values,
                                      const nb::callable &convert) {
@@ -218,7 +218,7 @@ nb::list enqueueAt(Model &model, const std::vector<uintptr_t> &addresses,
   const std::vector<TensorSpec> &specs = model.inputs();
   if (addresses.size() != specs.size() || shapes.size() != specs.size())
     throw InternalError("model '" + model.name() + "': other inputs than it has");
-  Place place{devices::chosen()};
+  MemorySpace place{devices::chosen()};
   std::vector<Tensor> inputs;
   inputs.reserve(specs.size());
   for (size_t i = 0; i < specs.size(); ++i)
@@ -318,8 +318,8 @@ nb::tuple forwardAndBackward(const Model &model, std::vector<std::string> wrt,
   options.memoryBudget = memoryBudget;
   ForwardBackward pair = unlocked([&] { return model.forwardAndBackward(options); });
   nb::list kept;
-  for (const KeptTensor &tensor : pair.kept)
-    kept.append(nb::make_tuple(tensor.place == KeptTensor::Place::Input, tensor.index));
+  for (const SavedTensor &tensor : pair.kept)
+    kept.append(nb::make_tuple(tensor.place == SavedTensor::Place::Input, tensor.index));
   return nb::make_tuple(pair.forward, pair.backward, kept, pair.computedAgain);
 }
 

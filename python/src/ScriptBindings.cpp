@@ -141,7 +141,7 @@ nb::tuple verifyScript(const std::string &name, const std::string &text,
   return nb::make_tuple(verify::jsonText(report), verify::text(report));
 }
 
-// None where the package holds no script of that name.
+// None if the package holds no script of that name.
 std::unique_ptr<ScriptSession> openPackaged(const Package &package, const std::string &program,
                                             nb::callable print) {
   std::shared_ptr<const PackageScript> found = package.script(program);

@@ -67,7 +67,7 @@ struct Machine {
   }
 };
 
-/// The machine of a target of this name, as `--target` has it. Throws Error where there is none.
+/// The machine of a target of this name, as `--target` has it. Throws Error if there is none.
 const Machine &machineOfTarget(llvm::StringRef target);
 /// Says where `machineOfTarget` finds them; targets do that when the program starts.
 void provideMachines(const Machine &(*find)(llvm::StringRef target));

@@ -9,7 +9,7 @@ namespace {
 
 enum class Role { Batch, Row, Column, Sum };
 
-/// The roles of an operand's dimensions in order, each role once; nothing where dimensions of one
+/// The roles of an operand's dimensions in order, each role once; nothing if dimensions of one
 /// role are apart or in another order than the domain's.
 std::optional<std::vector<Role>> rolesOf(AffineMap map, ArrayRef<Role> roles) {
   std::vector<Role> result;

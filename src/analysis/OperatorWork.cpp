@@ -9,20 +9,20 @@ using namespace mlir;
 
 namespace headrace {
 
-NominalSizes nominalSizes(Operation *op) {
+SizeHints sizeHints(Operation *op) {
   for (; op; op = op->getParentOp())
     if (auto expected = op->getAttrOfType<DenseI64ArrayAttr>(kExpectedSizesAttr))
-      return NominalSizes({expected.asArrayRef().begin(), expected.asArrayRef().end()});
+      return SizeHints({expected.asArrayRef().begin(), expected.asArrayRef().end()});
   return {};
 }
 
-int64_t nominal(AffineExpr size, const NominalSizes &sizes) {
+int64_t nominal(AffineExpr size, const SizeHints &sizes) {
   if (auto constant = constantValue(size))
-    return std::clamp<int64_t>(*constant, 0, NominalSizes::kMost);
+    return std::clamp<int64_t>(*constant, 0, SizeHints::kMost);
   try {
     return sizes.of(toDimExpr(size));
   } catch (const std::exception &) { // a size that is too large to compute with
-    return NominalSizes::kMost;
+    return SizeHints::kMost;
   }
 }
 
@@ -30,7 +30,7 @@ static double elementBytes(Value value) {
   return std::max(1.0, cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8.0);
 }
 
-double nominalBytes(Value value, const NominalSizes &sizes) {
+double nominalBytes(Value value, const SizeHints &sizes) {
   double bytes = elementBytes(value);
   for (AffineExpr size : shapeOf(value))
     bytes *= static_cast<double>(nominal(size, sizes));
@@ -118,7 +118,7 @@ bool readsByIndex(hr::OperatorInterface op, const Movement &movement, size_t ope
 
 } // namespace
 
-AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const NominalSizes &sizes) {
+AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const SizeHints &sizes) {
   auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
   AffineExpr all = byteCount(type);
   Movement movement = op.getMovement();
@@ -129,7 +129,7 @@ AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const NominalSi
   return nominal(bytes, sizes) < nominal(all, sizes) ? bytes : all;
 }
 
-Work workOf(hr::OperatorInterface op, const NominalSizes &sizes) {
+Work workOf(hr::OperatorInterface op, const SizeHints &sizes) {
   Work work;
   Movement movement = op.getMovement();
   double points = 1, results = 1;

@@ -1,7 +1,7 @@
 // The work of operators of level 1 and of scalar functions, for cost models.
 #pragma once
 
-#include "analysis/cost/NominalSizes.h"
+#include "analysis/cost/SizeHints.h"
 #include "analysis/cost/Work.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
@@ -10,10 +10,10 @@ namespace headrace {
 
 /// The sizes that costs of the program, or the outlined kernel, around an operation are estimated
 /// with.
-NominalSizes nominalSizes(mlir::Operation *op);
+SizeHints sizeHints(mlir::Operation *op);
 /// A size, or its nominal value where it is open.
-int64_t nominal(mlir::AffineExpr size, const NominalSizes &sizes);
-double nominalBytes(mlir::Value value, const NominalSizes &sizes);
+int64_t nominal(mlir::AffineExpr size, const SizeHints &sizes);
+double nominalBytes(mlir::Value value, const SizeHints &sizes);
 
 /// Operations of a scalar function at one point, by kind.
 struct ScalarOperations {
@@ -26,10 +26,10 @@ ScalarOperations scalarOperations(mlir::Region &body,
 
 /// Bytes of an operand that the operator reads: of a table that it picks from, an element at each
 /// point at most.
-mlir::AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const NominalSizes &sizes);
+mlir::AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const SizeHints &sizes);
 
 /// An operator in a kernel of its own, its operands found among each other.
-Work workOf(hr::OperatorInterface op, const NominalSizes &sizes);
+Work workOf(hr::OperatorInterface op, const SizeHints &sizes);
 
 /// The element type as rates know it.
 DType rateType(mlir::Type type);

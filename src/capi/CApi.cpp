@@ -91,7 +91,7 @@ public:
   explicit Borrower(const headrace_program &program)
       : engine(findEngine(program.program ? program.program->engine() : hostEngine)) {}
   Tensor operator()(const headrace_tensor &tensor, Shape shape) const {
-    Place place = tensor.data ? engine.placeOf(tensor.data) : Place();
+    MemorySpace place = tensor.data ? engine.placeOf(tensor.data) : MemorySpace();
     return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
   }
 

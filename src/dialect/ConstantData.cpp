@@ -48,7 +48,7 @@ static Tensor unpackedBools(DenseElementsAttr attribute, Shape shape) {
   return tensor;
 }
 
-/// MLIR leaves open what stands above numbers of 4 bits and less.
+/// MLIR leaves open what stands above 4-bit numbers and less.
 static Tensor signExtended(Tensor tensor) {
   Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
   int bits = bitsInByte(tensor.dtype());

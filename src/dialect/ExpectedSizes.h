@@ -1,4 +1,4 @@
-// Expected values of open sizes, as front ends know them.
+// Expected values of dynamic dimensions, as front ends know them.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

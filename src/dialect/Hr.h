@@ -50,7 +50,7 @@ inline constexpr llvm::StringLiteral kAxesAttr = "hr.axes";
 /// Argument and result attribute: the user's name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
 /// Argument and result attribute: the element type the user sees, where the program holds the
-/// numbers as others (`plain-types`).
+/// numbers as others (`legalize-types`).
 inline constexpr llvm::StringLiteral kTypeAttr = "hr.type";
 
 /// The user's name of an operator, from its location; its kind where it has none.

@@ -28,7 +28,7 @@ def Hr_Dialect : Dialect {
 }
 
 def Hr_Float4E2M1Type : TypeDef<Hr_Dialect, "Float4E2M1"> {
-  let summary = "a float of 4 bits without infinity or NaN; MLIR has none";
+  let summary = "a 4-bit float without infinity or NaN; MLIR has none";
   let mnemonic = "f4E2M1";
 }
 

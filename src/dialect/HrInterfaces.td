@@ -54,7 +54,7 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
     }], "bool", "isPadded", (ins), [{}], /*defaultImplementation=*/[{ return false; }]>,
     InterfaceMethod<[{
       Whether an element of the result sums many of the operands': half precision is too little for
-      the sum, and `compute-in-single` widens it.
+      the sum, and `compute-in-f32` widens it.
     }], "bool", "addsUp", (ins), [{}], /*defaultImplementation=*/[{ return false; }]>,
     InterfaceMethod<[{
       The part it plays in the fused kernel it joins.

@@ -103,7 +103,7 @@ AffineExpr toAffineExpr(const DimExpr &size, MLIRContext *context) {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The answer; nullopt where numbers or terms get out of hand on the way to it.
+/// The answer; nullopt if numbers or terms get out of hand on the way to it.
 template <class Answer> static auto attempt(Answer answer) -> std::optional<decltype(answer())> {
   try {
     return answer();
@@ -139,19 +139,19 @@ std::optional<DimExpr::Bound> boundOfNonNegative(AffineExpr expr) {
   return attempt([&] { return toDimExpr(expr).boundOfNonNegative(); }).value_or(std::nullopt);
 }
 
-static bool isWithin(AffineExpr expr, int64_t mostAbsolute, int &budget) {
+static bool isWithin(AffineExpr expr, int64_t maxAbsolute, int &budget) {
   if (--budget < 0)
     return false;
   if (auto constant = constantValue(expr))
-    return *constant <= mostAbsolute && *constant >= -mostAbsolute;
+    return *constant <= maxAbsolute && *constant >= -maxAbsolute;
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return !binary || (isWithin(binary.getLHS(), mostAbsolute, budget) &&
-                     isWithin(binary.getRHS(), mostAbsolute, budget));
+  return !binary || (isWithin(binary.getLHS(), maxAbsolute, budget) &&
+                     isWithin(binary.getRHS(), maxAbsolute, budget));
 }
 
-bool isManageable(AffineExpr expr, int64_t mostAbsolute) {
+bool isManageable(AffineExpr expr, int64_t maxAbsolute) {
   int budget = 256;
-  return isWithin(expr, mostAbsolute, budget);
+  return isWithin(expr, maxAbsolute, budget);
 }
 
 } // namespace headrace

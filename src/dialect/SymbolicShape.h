@@ -36,7 +36,7 @@ mlir::AffineExpr byteCount(mlir::RankedTensorType type);
 /// A map of no dimensions over the symbols used.
 mlir::AffineMap symbolMap(llvm::ArrayRef<mlir::AffineExpr> exprs, mlir::MLIRContext *context);
 
-/// NumPy's broadcast of two shapes; nullopt where a pair of dimensions does not fit.
+/// NumPy's broadcast of two shapes; nullopt if a pair of dimensions does not fit.
 std::optional<SymbolicShape> broadcastShapes(llvm::ArrayRef<mlir::AffineExpr> a,
                                              llvm::ArrayRef<mlir::AffineExpr> b);
 

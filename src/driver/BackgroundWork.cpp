@@ -81,7 +81,7 @@ public:
   std::atomic<bool> unwanted{false};
 
 private:
-  /// False where the system allows no more threads: the work stays undone. Under the lock.
+  /// False if the system allows no more threads: the work stays undone. Under the lock.
   bool start() {
     // Signals are for the threads of the application.
     sigset_t all, before;

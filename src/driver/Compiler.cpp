@@ -23,7 +23,7 @@ namespace headrace {
 namespace {
 
 /// Reads, writes and work of one operator on its own.
-void addOperator(MovementReport &report, Operation &op, bool isOutput, const NominalSizes &sizes) {
+void addOperator(MovementReport &report, Operation &op, bool isOutput, const SizeHints &sizes) {
   auto candidate = dyn_cast<hr::OperatorInterface>(op);
   if (!candidate || isa<hr::ConstantOp, hr::ReshapeOp, hr::CheckOp>(op))
     return;
@@ -53,7 +53,7 @@ std::vector<std::string> reasonsElsewhere(func::FuncOp function) {
 
 MovementReport movementBefore(func::FuncOp function) {
   MovementReport report;
-  NominalSizes sizes = nominalSizes(function);
+  SizeHints sizes = sizeHints(function);
   Operation *ret = function.getBody().front().getTerminator();
   for (Operation &op : function.getBody().front()) {
     bool isOutput =
@@ -89,7 +89,7 @@ Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse u
   runPhases(program, "schedule");
   KeptByTarget kept;
   for (const Target *target : targets.all())
-    if (auto code = target->keptCode(targets.kernelsOf(program, *target), use))
+    if (auto code = target->cachedCode(targets.kernelsOf(program, *target), use))
       kept[target] = std::move(code);
   auto isKept = [&](ModuleOp kernel) {
     auto code = kept.find(&targets.of(kernel));
@@ -126,7 +126,7 @@ LoweredProgram Compiler::described(ModuleOp program) {
     ProgramNotes::StepNote &note = result.notes.steps.emplace_back();
     note.kind = step.symbol;
     if (step.kind != Step::Kind::Transfer && reason != elsewhere.end())
-      note.whyNot = *reason++;
+      note.unsupportedReason = *reason++;
     if (step.kind != Step::Kind::Kernel)
       continue;
     std::string name = names.next((*launch++).getName());
@@ -202,7 +202,7 @@ std::pair<Program, ProgramCode> Compiler::compileParts(ModuleOp program) {
   return {std::move(plan), std::move(code)};
 }
 
-LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
+LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
   KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Package);
   LoweredProgram result = described(program);
@@ -213,7 +213,7 @@ LoweredProgram Compiler::compileAhead(ModuleOp program, AheadCode &code) {
       continue;
     auto known = kept.find(target);
     PackagedKernels compiled =
-        known != kept.end() ? known->second->compileAhead(modules) : target->compileAhead(modules);
+        known != kept.end() ? known->second->compileAot(modules) : target->compileAot(modules);
     if (target->engine() != hostEngine) {
       for (DeviceImage &image : addImages(result.program, compiled.images))
         code.images.push_back(std::move(image));
@@ -242,7 +242,7 @@ Explanation Compiler::explain(ModuleOp program) {
   lowerUnknownKernels(program, CodeUse::Process);
   LoweredProgram compiled = described(program);
   compiled.notes.before = before;
-  compiled.notes.whyNot = reasonsOf(entryFunction(program));
+  compiled.notes.missedOptimizations = reasonsOf(entryFunction(program));
   compiled.notes.planning = planningOf(entryFunction(program));
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;

@@ -17,7 +17,7 @@ struct LoweredProgram {
 };
 
 /// Code for a package: objects of kernels that the host runs, images of all others.
-struct AheadCode {
+struct AotCode {
   std::vector<KernelObject> objects;
   std::vector<DeviceImage> images;
 };
@@ -28,7 +28,7 @@ public:
            std::string modelName);
 
   /// Runs the phases up to and including `last`, or all, on `program` (already imported). Throws
-  /// Error where an operator cannot be compiled, InternalError where a pass fails.
+  /// Error if an operator cannot be compiled, InternalError where a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
   /// From here on, values of level 1 after the phase `layout` have numbers
@@ -43,7 +43,7 @@ public:
 
   /// All phases, then code for a package, added to `code`. Constants may lie in the context's
   /// memory.
-  LoweredProgram compileAhead(mlir::ModuleOp program, AheadCode &code);
+  LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 
   /// Microseconds of each step by the target's cost model, on so many threads; runs the phases up
   /// to `schedule`.
@@ -54,7 +54,7 @@ public:
 
 private:
   std::vector<Phase> phases() const;
-  using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<KeptCode>, 2>;
+  using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<CachedCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
   /// The program that the phases made, with no word of the one before.

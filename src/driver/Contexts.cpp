@@ -18,8 +18,8 @@ namespace headrace {
 namespace {
 
 /// A MobileNet leaves 5 MB in its context, and nothing more the second time.
-constexpr int kMostPrograms = 32;
-constexpr size_t kMostIdle = 4;
+constexpr int kMaxPrograms = 32;
+constexpr size_t kMaxIdle = 4;
 
 struct KeptContext {
   std::string target;
@@ -52,7 +52,7 @@ std::unique_ptr<KeptContext> makeContext(const Target &target) {
   return std::make_unique<KeptContext>(target.name().str(), std::move(context), dialects);
 }
 
-/// Null where none is idle.
+/// Null if none is idle.
 std::unique_ptr<KeptContext> takeIdle(StringRef target) {
   IdleContexts &idle = idleContexts();
   std::lock_guard lock(idle.mutex);
@@ -69,13 +69,13 @@ void giveBack(KeptContext *given) {
   std::unique_ptr<KeptContext> kept(given), dropped; // destroyed outside the lock
   // Moving a program to another target loads the dialects of that one.
   bool isAsMade = kept->context->getLoadedDialects().size() == kept->dialects;
-  if (!isAsMade || kept->programs >= kMostPrograms)
+  if (!isAsMade || kept->programs >= kMaxPrograms)
     return;
   ConstantPool::of(kept->context.get()).startAgain();
   IdleContexts &idle = idleContexts();
   std::lock_guard lock(idle.mutex);
   idle.contexts.push_back(std::move(kept));
-  if (idle.contexts.size() > kMostIdle) {
+  if (idle.contexts.size() > kMaxIdle) {
     dropped = std::move(idle.contexts.front());
     idle.contexts.erase(idle.contexts.begin());
   }

@@ -209,7 +209,7 @@ SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &opti
   auto places = backward->getAttrOfType<DenseI64ArrayAttr>(kKeptAttr);
   for (auto [i, place] : llvm::enumerate(places.asArrayRef())) {
     bool isInput = place >= 0;
-    result.kept.push_back({isInput ? KeptTensor::Place::Input : KeptTensor::Place::Output,
+    result.kept.push_back({isInput ? SavedTensor::Place::Input : SavedTensor::Place::Output,
                            static_cast<size_t>(isInput ? place : -1 - place), taken[i]});
   }
   return result;

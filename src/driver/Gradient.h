@@ -12,7 +12,7 @@ LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &o
 
 struct SplitProgram {
   LevelOneProgram forward, backward;
-  std::vector<KeptTensor> kept;
+  std::vector<SavedTensor> kept;
   std::vector<std::string> computedAgain;
   /// The choices that were made before it was split, as steps of a recipe.
   std::string choices;
@@ -26,7 +26,7 @@ SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &op
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };
 
-/// The program after a phase of its gradient; nullopt where that is no such phase. `recipe` is as
+/// The program after a phase of its gradient; nullopt if that is no such phase. `recipe` is as
 /// of `splitByDirection`.
 std::optional<LevelOneProgram> afterGradientPhase(LevelOneProgram program,
                                                   const GradientOptions &options,

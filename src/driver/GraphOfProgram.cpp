@@ -23,7 +23,7 @@ class GraphBuilder {
 public:
   GraphBuilder(ModuleOp program, const Targets &targets, bool predictsKernels)
       : program(program), entry(entryFunction(program)), targets(targets),
-        names(entry.getBody().front()), sizes(nominalSizes(entry)) {
+        names(entry.getBody().front()), sizes(sizeHints(entry)) {
     if (predictsKernels)
       predictKernels();
   }
@@ -185,7 +185,7 @@ private:
   func::FuncOp entry;
   const Targets &targets;
   OperatorNames names;
-  NominalSizes sizes;
+  SizeHints sizes;
   ProgramGraph graph;
   llvm::DenseMap<Value, std::string> ids;
   llvm::DenseMap<Operation *, double> microseconds;

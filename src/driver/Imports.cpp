@@ -65,13 +65,13 @@ std::shared_ptr<ImportedProgram> Imports::importFor(const Sizes &sizes) {
 }
 
 /// One program for all sizes on the other side of the guards. What is imported there may be guarded
-/// in turn: so the ranges become narrower until these sizes are inside. Null where that does not
+/// in turn: so the ranges become narrower until these sizes are inside. Null if that does not
 /// come about.
 std::shared_ptr<ImportedProgram> Imports::importRanges(const Sizes &sizes) {
-  constexpr int mostAttempts = 8;
+  constexpr int maxAttempts = 8;
   std::vector<SizeRange> ranges(sizes.size());
   std::shared_ptr<ImportedProgram> last = imported;
-  for (int attempt = 0; attempt < mostAttempts && !last->serves(sizes); ++attempt) {
+  for (int attempt = 0; attempt < maxAttempts && !last->serves(sizes); ++attempt) {
     for (size_t i = 0; i < sizes.size(); ++i)
       if (sizes[i])
         ranges[i].moveBeside(last->ranges[i], *sizes[i]);
@@ -84,7 +84,7 @@ std::shared_ptr<ImportedProgram> Imports::importRanges(const Sizes &sizes) {
   return last->serves(sizes) ? last : nullptr;
 }
 
-/// A program for the very sizes: of those that the first one does not serve, or all. Null where
+/// A program for the very sizes: of those that the first one does not serve, or all. Null if
 /// others may still help.
 std::shared_ptr<ImportedProgram> Imports::importNumbers(const Sizes &sizes, bool all) {
   std::vector<SizeRange> ranges(sizes.size());

@@ -40,7 +40,7 @@ public:
   /// Whether sizes that the first one does not serve may be served.
   bool canImportAgain() const { return imported->program.importFor != nullptr; }
 
-  /// The program for these sizes; null where it has to be imported.
+  /// The program for these sizes; null if it has to be imported.
   std::shared_ptr<ImportedProgram> find(const Sizes &sizes);
   /// Imports it, under the lock of the program's context. Throws Error, which names a node, where
   /// the model cannot have these sizes.

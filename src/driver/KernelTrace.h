@@ -40,7 +40,7 @@ struct KernelTrace {
   /// Names of kernels and routines that store no such value.
   std::vector<std::string> untraced;
   /// Why there is nothing of all this; empty otherwise.
-  std::string whyNot;
+  std::string unsupportedReason;
 };
 
 } // namespace headrace

@@ -78,7 +78,7 @@ Model::Model(LevelOneProgram program, const Settings &settings)
   bool isAsWritten = settings.recipe.empty() && settings.accelerator.empty();
   if (settings.specialize == "auto" && settings.planCacheSize > 0 && !impl->symbols.empty() &&
       isAsWritten && engine() == hostEngine)
-    impl->fixed = std::make_unique<FixedVersions>(
+    impl->fixed = std::make_unique<ShapeSpecializations>(
         settings.planCacheSize,
         [made = impl.get()](const Sizes &key) { return made->compileFixed(key); });
 }

@@ -41,7 +41,7 @@ struct ValueSpec {
   std::string name;
   /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where it is not known.
   std::string type;
-  /// A size is a number, or the name of an open one ("" where it has none); nullopt where the rank
+  /// A size is a number, or the name of an open one ("" where it has none); nullopt if the rank
   /// is not known, or there is none.
   std::optional<std::vector<std::variant<int64_t, std::string>>> shape;
 };
@@ -58,13 +58,13 @@ struct GradientOptions {
   std::vector<std::string> wrt;
   /// Whether the program's own outputs stand before the gradients.
   bool values = true;
-  /// Forward and backward: most bytes kept between them beyond inputs and outputs (open sizes count
-  /// as what they are expected to be, see NominalSizes.h); nullopt: what is fastest.
+  /// Forward and backward: most bytes kept between them beyond inputs and outputs (dynamic
+  /// dimensions count as what they are expected to be, see SizeHints.h); nullopt: what is fastest.
   std::optional<int64_t> memoryBudget;
 };
 
 /// A tensor that a backward program takes, and where the forward program has it.
-struct KeptTensor {
+struct SavedTensor {
   enum class Place { Input, Output };
   Place place;
   size_t index;
@@ -172,12 +172,12 @@ public:
                            const Model *package = nullptr);
 
   /// The IR after a phase, for programs whose symbolic sizes have these values (nullopt: open).
-  /// Throws Error where there is no such phase.
+  /// Throws Error if there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The program after a phase as data. Throws Error where there is no such phase.
+  /// The program after a phase as data. Throws Error if there is no such phase.
   ProgramGraph graph(const std::string &phase,
                      const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The program as operators with the volumes that they move, for exploration. Throws Error where
+  /// The program as operators with the volumes that they move, for exploration. Throws Error if
   /// a symbolic size has no value, or a value is empty.
   explore::OperatorGraph operators(explore::Granularity granularity,
                                    const std::vector<std::optional<int64_t>> &sizes = {});
@@ -196,7 +196,7 @@ public:
   std::vector<double> predict(std::span<const Tensor> inputs, int threads);
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
-  /// for every other of floating-point type there is one more input, NAME.grad. Throws Error where
+  /// for every other of floating-point type there is one more input, NAME.grad. Throws Error if
   /// an operator has no gradient.
   std::shared_ptr<Model> withGradient(const GradientOptions &options = {}) const;
   /// The same as two programs. The first has further outputs, which the second takes; see there.
@@ -207,7 +207,7 @@ public:
   /// The same program compiled for another target ("cuda").
   std::shared_ptr<Model> to(const std::string &target) const;
 
-  /// The values of the symbols for these inputs. Throws Error where an input does not fit.
+  /// The values of the symbols for these inputs. Throws Error if an input does not fit.
   std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
   /// How many versions are compiled now.
   size_t compiledVersions() const;
@@ -226,7 +226,7 @@ private:
 /// outputs of floating-point type, and yields the gradients asked for.
 struct ForwardBackward {
   std::shared_ptr<Model> forward, backward;
-  std::vector<KeptTensor> kept;
+  std::vector<SavedTensor> kept;
   /// Operators of the forward program whose results the backward one computes again.
   std::vector<std::string> computedAgain;
   /// Choices made before the program was split, as steps of a recipe (GradientRecipe::split).

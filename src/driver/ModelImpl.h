@@ -1,10 +1,10 @@
 // The parts of a model, for the files that implement it.
 #pragma once
 
-#include "driver/FixedVersions.h"
 #include "driver/Imports.h"
 #include "driver/Model.h"
 #include "driver/PlanCache.h"
+#include "driver/ShapeSpecializations.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "driver/staged/StagedProgram.h"
 #include "package/Package.h"
@@ -15,7 +15,7 @@ namespace headrace {
 struct Model::Impl {
   std::string name;
   Settings settings;
-  /// The program to compile; null where it is out of a package.
+  /// The program to compile; null if it is out of a package.
   std::unique_ptr<Imports> imports;
   /// Of a program with gradients: its text after a phase on the way to it.
   std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
@@ -35,7 +35,7 @@ struct Model::Impl {
   std::shared_ptr<LongLock> compileLock;
   /// Where sizes that are used a lot get versions of their own; the last member, because its
   /// destructor waits for a compilation that uses the others.
-  std::unique_ptr<FixedVersions> fixed;
+  std::unique_ptr<ShapeSpecializations> fixed;
 
   explicit Impl(std::string givenName)
       : name(std::move(givenName)),
@@ -85,7 +85,7 @@ struct Model::Impl {
   std::shared_ptr<const Executable> compileFixed(const Sizes &sizes);
   void requirePhase(const std::string &phase, bool hasGradient) const;
   /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it
-  /// readable under the lock; nothing where the phase comes after those.
+  /// readable under the lock; nothing if the phase comes after those.
   template <class Shown>
   std::optional<Shown> afterGradientPhase(const std::string &phase, const GradientOptions &options,
                                           Shown (*shown)(const Impl &, LevelOneProgram));

@@ -198,7 +198,7 @@ void addReferences(KernelTrace &trace, func::FuncOp levelOne, ArrayRef<Tensor> i
     wanted.insert(value.buffer.number);
   }
   if (std::string step = unknownStep(levelOne, found); !step.empty()) {
-    trace.whyNot = "the reference cannot compute '" + step + "' apart from the program";
+    trace.unsupportedReason = "the reference cannot compute '" + step + "' apart from the program";
     return;
   }
   auto evaluate = [&](RoundedArithmetic *rounding) {
@@ -326,9 +326,9 @@ std::vector<Tensor> Model::roundedReference(std::span<const Tensor> inputs, uint
   OwningOpRef<ModuleOp> finer = source->program.module->clone();
   // Coarse operators round where the finer ones do that they consist of.
   PassManager manager(finer->getContext(), ModuleOp::getOperationName());
-  ComputeInSinglePassOptions single;
+  ComputeInF32PassOptions single;
   single.products = false;
-  manager.addNestedPass<func::FuncOp>(createComputeInSinglePass(single));
+  manager.addNestedPass<func::FuncOp>(createComputeInF32Pass(single));
   manager.addNestedPass<func::FuncOp>(createExpandOperatorsPass());
   runPasses(manager, *finer, impl->name, "the reference");
   RoundedArithmetic rounding(seed, scale, symbols);
@@ -373,7 +373,7 @@ KernelTrace Model::traceKernels(std::span<const Tensor> inputs, const RoundedRun
       break;
   }
   if (!made.executable) {
-    trace.whyNot = "the package has other kernels than the model has for any processor";
+    trace.unsupportedReason = "the package has other kernels than the model has for any processor";
     return trace;
   }
   std::vector<int64_t> open = made.executable->bind(inputs).value();

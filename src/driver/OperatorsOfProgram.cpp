@@ -23,7 +23,7 @@ using Access = Operator::Access;
 int64_t sizeOf(AffineExpr expr) {
   std::optional<int64_t> value = constantValue(expr);
   if (!value)
-    throw InternalError("an operator to explore has an open size");
+    throw InternalError("an operator to explore has a dynamic dimension");
   return *value;
 }
 

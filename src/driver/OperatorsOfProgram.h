@@ -9,7 +9,7 @@
 namespace headrace {
 
 /// All sizes must be numbers. With `target`, operators have the kernels that it would put them
-/// into. Throws Error where a value has no elements.
+/// into. Throws Error if a value has no elements.
 explore::OperatorGraph operatorsOf(mlir::ModuleOp program, const std::string &name,
                                    const Target *target);
 

@@ -45,12 +45,12 @@ void writeMapped(OpPassManager &manager, const std::string &accelerator) {
 void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
               const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  ComputeInSinglePassOptions single;
+  ComputeInF32PassOptions single;
   single.products = !target.machine().policy.narrowProducts;
   if (shapesLoops(module)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
     chooseAttention(program, target, "generated");
-    program.addPass(createComputeInSinglePass(single));
+    program.addPass(createComputeInF32Pass(single));
     program.addPass(createExpandOperatorsPass());
     return;
   }
@@ -59,7 +59,7 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createRecognizeAttentionPass());
   chooseAttention(program, target, settings.expansion);
   // Half precision is decided here, for every front end.
-  program.addPass(createComputeInSinglePass(single));
+  program.addPass(createComputeInF32Pass(single));
   // Coarse operators become maps and reductions, which fuse with their neighbours.
   program.addPass(createExpandOperatorsPass());
   program.addPass(createFoldConstantsPass());
@@ -96,7 +96,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
              const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   // From here on numbers are what processors compute with.
-  program.addPass(createPlainTypesPass());
+  program.addPass(createLegalizeTypesPass());
   ChooseExpansionsPassOptions choice;
   choice.prefer = shapesLoops(module) ? "generated" : settings.expansion;
   choice.target = target.name().str();
@@ -108,7 +108,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
     program.addPass(createReadNarrowPass());
   // Kernels of rows copy slices where they are joined.
   if (target.machine().policy.walksRows && !shapesLoops(module))
-    program.addPass(createSliceRunsPass());
+    program.addPass(createGatherToSlicesPass());
   FormKernelsPassOptions options;
   options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;
@@ -164,9 +164,9 @@ void merge(OpPassManager &manager, ModuleOp) {
   ExpandOperatorsPassOptions attention;
   attention.only = hr::AttentionOp::getOperationName().str();
   program.addPass(createExpandOperatorsPass(attention));
-  ComputeInSinglePassOptions single;
+  ComputeInF32PassOptions single;
   single.products = false;
-  program.addPass(createComputeInSinglePass(single));
+  program.addPass(createComputeInF32Pass(single));
   program.addPass(createSimplifyAlgebraPass());
   program.addPass(createMergeMapsPass());
   program.addPass(createCSEPass());

@@ -17,7 +17,7 @@ struct GraphNode {
   std::string kind;
   /// The user's nodes that it comes from.
   std::vector<std::string> operators = {};
-  /// The kernel that it is a stage of; empty where it is none.
+  /// The kernel that it is a stage of; empty if it is none.
   std::string inside = {};
   DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
   /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
@@ -31,7 +31,7 @@ struct GraphNode {
 struct GraphEdge {
   std::string from, to;
   std::string type;           // "f32"
-  std::vector<DimExpr> shape; // empty, and no bytes, inside kernels of open sizes
+  std::vector<DimExpr> shape; // empty, and no bytes, inside kernels of dynamic dimensions
   DimExpr bytes = DimExpr::constant(0);
 };
 

@@ -85,7 +85,7 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
   } catch (const Error &error) {
     if (!followsWherePossible(entry))
       throw;
-    noteWhyNot(entry, "lines on stages", error.what());
+    noteMissedOptimization(entry, "lines on stages", error.what());
   }
 }
 
@@ -98,7 +98,7 @@ static void refuseSchedule(func::FuncOp entry, const std::string &kernel, String
                                  namesKernel ? "" : "kernel '" + kernel + "': ");
   if (!followsWherePossible(entry))
     throw Error(ErrorKind::InvalidArgument, placed);
-  noteWhyNot(entry, "kernel " + kernel, placed);
+  noteMissedOptimization(entry, "kernel " + kernel, placed);
 }
 
 /// A refused schedule of a device's kernel, with the stage's name in the program: "recipe, line 1,

@@ -19,13 +19,13 @@ bool shapesLoops(mlir::ModuleOp program);
 void setRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
 /// The same for a program that is going to be split into a forward and a backward one.
 void giveSplitRecipe(mlir::ModuleOp program, const std::string &recipe);
-/// Before kernels are formed: throws Error where a step on the author's stages is illegal.
+/// Before kernels are formed: throws Error if a step on the author's stages is illegal.
 void checkRecipe(mlir::ModuleOp program);
 /// Before kernels are scheduled: tells them what is said of their stages.
 void attachRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// After that: throws Error where a kernel refused what it says.
+/// After that: throws Error if a kernel refused what it says.
 void requireRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// After every phase: throws Error where a pass refused a step.
+/// After every phase: throws Error if a pass refused a step.
 void requireChoices(mlir::ModuleOp program);
 
 /// The recipe of a program that is scheduled: every choice, every kernel.

@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Throws Error where an operator is refused, InternalError where a pass fails; `stage` says in
+/// Throws Error if an operator is refused, InternalError where a pass fails; `stage` says in
 /// which part of the compiler that was.
 void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
                const std::string &stage);
@@ -20,7 +20,7 @@ mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
 /// The program as text, without large constants.
 std::string printed(mlir::ModuleOp program);
 
-/// A text on a kernel's module; empty where it has none.
+/// A text on a kernel's module; empty if it has none.
 std::string textAttribute(mlir::ModuleOp module, llvm::StringRef name);
 
 } // namespace headrace

@@ -31,14 +31,14 @@ struct Settings {
   int64_t sharedVectorBytes = 0;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;
-  /// When a program with open sizes gets versions for exact ones: "auto" once calls of some sizes
-  /// have taken as long as compiling did, in the background; "always" for each call's, before it
-  /// runs; "never".
+  /// When a program with dynamic dimensions gets versions for exact ones: "auto" once calls of some
+  /// sizes have taken as long as compiling did, in the background; "always" for each call's, before
+  /// it runs; "never".
   std::string specialize = "auto";
   /// How often the time of compiling that is, with "auto".
   double specializeAfter = 1;
-  /// How often bodies of a model's loops may run in one call; 0: HEADRACE_MOST_ITERATIONS, or 10^8.
-  int64_t mostIterations = 0;
+  /// How often bodies of a model's loops may run in one call; 0: HEADRACE_MAX_ITERATIONS, or 10^8.
+  int64_t maxIterations = 0;
   /// Inputs of an ONNX model that have defaults, initializers of their names, and are given
   /// instead.
   std::vector<std::string> givenInputs;

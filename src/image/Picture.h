@@ -18,13 +18,13 @@ struct Picture {
   int64_t height = 0, width = 0;
   std::vector<uint8_t> rgb;
 
-  /// All black. Throws Error where it has more than `kMostPixels`.
+  /// All black. Throws Error if it has more than `kMaxPixels`.
   Picture(int64_t height, int64_t width);
 };
 
-inline constexpr int64_t kMostPixels = int64_t(1) << 27;
+inline constexpr int64_t kMaxPixels = int64_t(1) << 27;
 
-/// Nothing where the bytes are in no known format, or damaged. Throws Error where the picture is
+/// Nothing if the bytes are in no known format, or damaged. Throws Error if the picture is
 /// too large, or the library for its format is not on this system.
 std::optional<Picture> decode(Bytes file);
 

@@ -26,7 +26,7 @@ std::string describe(const ProcessorNeeds &needs) {
     text += "+" + feature;
   const Engine *engine = lookUpEngine(engineOf(needs));
   if (engine && engine->name() != hostEngine)
-    text += " (" + engine->whyNot(needs) + ")";
+    text += " (" + engine->unsupportedReason(needs) + ")";
   return text;
 }
 

@@ -27,13 +27,13 @@ public:
 
   /// Whether all its kernels are functions of the process.
   bool isLoaded() const { return !hasImages; }
-  /// The code that the program's steps need. Throws Error where some is missing.
+  /// The code that the program's steps need. Throws Error if some is missing.
   ProgramCode codeFor(const Program &program, const std::string &source) const;
 
 private:
   Code() = default;
   void readTable(const CodeTable &table, const std::string &source);
-  /// Null where there is none of that name.
+  /// Null if there is none of that name.
   KernelFn find(const std::string &kernel) const;
 
   void *handle = nullptr;

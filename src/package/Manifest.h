@@ -28,7 +28,7 @@ struct PackageParts {
   std::vector<Bytes> weights;
 };
 
-/// The manifest and weights of these contents; equal weights are kept once. `code` is empty where
+/// The manifest and weights of these contents; equal weights are kept once. `code` is empty if
 /// the code is linked into a program, else as long as `contents.code`; `hostCode` is that of
 /// `contents.hostCode`. `contents` and the result must live until the parts are written.
 PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
@@ -42,7 +42,7 @@ struct Manifest {
   size_t chosen = 0;                   // the code to use
 };
 
-/// Chooses the best of the code that runs here; throws Error where there is none.
+/// Chooses the best of the code that runs here; throws Error if there is none.
 using ChooseCode = std::function<size_t(const std::vector<ProcessorNeeds> &)>;
 
 /// Reads and checks the manifest; weights are checked and used in place, kept alive by `owner`.

@@ -22,9 +22,9 @@ public:
   /// Name, symbols, inputs and outputs.
   const Program &interface() const { return declared; }
 
-  /// The values of the symbols for these inputs. Throws Error where they do not fit the program.
+  /// The values of the symbols for these inputs. Throws Error if they do not fit the program.
   std::vector<int64_t> bind(std::span<const Tensor> inputs) const;
-  /// The version that serves inputs of these sizes. Throws Error where they do not fit the program,
+  /// The version that serves inputs of these sizes. Throws Error if they do not fit the program,
   /// or the package has no version for them.
   std::shared_ptr<const Executable> find(std::span<const Tensor> inputs) const;
   /// Like `find`, but the program is as `change` makes it, with the same steps; another buffer may
@@ -62,7 +62,7 @@ public:
   const std::vector<std::pair<std::string, std::string>> &files() const { return contents.files; }
   const std::vector<std::string> &scriptPath() const { return contents.scriptPath; }
   size_t segmentCount() const { return segments.size(); }
-  /// The program for a segment of that key; null where there is none.
+  /// The program for a segment of that key; null if there is none.
   std::shared_ptr<const PackageProgram> find(const std::string &key) const;
 
 private:
@@ -73,7 +73,7 @@ private:
 
 class Package {
 public:
-  /// Throws Error where the file is no package, is damaged, or does not run on this machine.
+  /// Throws Error if the file is no package, is damaged, or does not run on this machine.
   static std::shared_ptr<const Package> open(const std::filesystem::path &path);
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);
@@ -84,9 +84,9 @@ public:
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }
   const std::vector<std::shared_ptr<const PackageScript>> &scripts() const { return allScripts; }
-  /// The program of that name; of an empty name the only one. Throws Error where there is none.
+  /// The program of that name; of an empty name the only one. Throws Error if there is none.
   std::shared_ptr<const PackageProgram> program(const std::string &name = "") const;
-  /// The script of that name; of an empty name the only one, if it is the only program. Null where
+  /// The script of that name; of an empty name the only one, if it is the only program. Null if
   /// there is none.
   std::shared_ptr<const PackageScript> script(const std::string &name = "") const;
 

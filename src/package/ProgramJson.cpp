@@ -313,8 +313,8 @@ Json notesToJson(const ProgramNotes &notes) {
   Json steps = Json::array();
   for (const ProgramNotes::StepNote &note : notes.steps) {
     Json &step = steps.emplace_back(Json{note.kind, note.schedule, note.recipe, note.notes});
-    if (!note.whyNot.empty())
-      step.push_back(note.whyNot);
+    if (!note.unsupportedReason.empty())
+      step.push_back(note.unsupportedReason);
   }
   return {{"operators", notes.before.kernels},
           {"bytes_moved", toJson(notes.before.bytesMoved)},

@@ -9,7 +9,7 @@
 namespace headrace {
 
 /// `objects` are shared objects or the images of another engine, one for each of `contents.code`,
-/// `hostObjects` shared objects for `contents.hostCode`. Throws Error where the file cannot be
+/// `hostObjects` shared objects for `contents.hostCode`. Throws Error if the file cannot be
 /// written.
 void writePackage(const std::filesystem::path &path, const PackageContents &contents,
                   std::span<const Bytes> objects, const std::map<size_t, Bytes> &hostObjects = {});

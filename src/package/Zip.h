@@ -17,14 +17,14 @@ using Bytes = std::span<const std::byte>;
 inline constexpr size_t maxZipFiles = 1024;
 inline constexpr uint64_t maxZipBytes = UINT32_MAX;
 
-/// The files of an archive in memory, by name. `source` names it in messages. Throws Error where it
+/// The files of an archive in memory, by name. `source` names it in messages. Throws Error if it
 /// is damaged, or holds what packages never do: compressed or encrypted files, files outside the
 /// archive or over each other, names that leave the folder they would be unpacked to.
 class ZipReader {
 public:
   ZipReader(Bytes archive, const std::string &source);
 
-  /// Throws Error where there is none of that name.
+  /// Throws Error if there is none of that name.
   Bytes file(const std::string &name) const;
   /// A copy of it whose CRC-32 is right.
   std::vector<std::byte> checkedFile(const std::string &name) const;
@@ -46,7 +46,7 @@ public:
   /// The file is these pieces, one after the other.
   void add(std::string name, std::vector<Bytes> pieces);
 
-  /// Throws Error where it cannot be written or would exceed maxZipBytes; leaves nothing behind.
+  /// Throws Error if it cannot be written or would exceed maxZipBytes; leaves nothing behind.
   void write(const std::filesystem::path &path) const;
 
 private:

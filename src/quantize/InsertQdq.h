@@ -9,9 +9,9 @@ namespace headrace::quantize {
 /// A graph with pairs of them, and what its reports need.
 struct QdqGraph {
   onnx::Graph graph;
-  /// Floats that integers stand for: the name of the float in place of a value.
+  /// Floats that integers stand for: the name of the float instead of a value.
   std::map<std::string, std::string> dequantized;
-  /// Of each unit; none where it has no weight.
+  /// Of each unit; none if it has no weight.
   std::vector<std::vector<float>> weightScales;
 };
 

@@ -12,7 +12,7 @@ namespace headrace::quantize {
 /// The first operator set with QuantizeLinear.
 static constexpr int64_t kFirstOpset = 10;
 /// The format of files that goes with operator set 13, initializers need not be inputs in it.
-static constexpr int64_t kLeastIrVersion = 7;
+static constexpr int64_t kMinIrVersion = 7;
 
 static void sortNodes(onnx::Graph &graph) {
   std::vector<onnx::Node> sorted;
@@ -66,7 +66,7 @@ void prepare(onnx::Model &model) {
   removeUnusedConstants(model.graph);
   // Declared types and shapes of inner values are not kept up to date.
   model.graph.valueInfo.clear();
-  model.irVersion = std::max(model.irVersion, kLeastIrVersion);
+  model.irVersion = std::max(model.irVersion, kMinIrVersion);
 }
 
 } // namespace headrace::quantize

@@ -6,7 +6,7 @@
 
 namespace headrace::quantize {
 
-/// Throws Error where the model cannot be quantized as a whole.
+/// Throws Error if the model cannot be quantized as a whole.
 void prepare(onnx::Model &model);
 
 /// Half-precision numbers become single ones: constants, and what nodes cast to. Inputs and outputs

@@ -178,7 +178,7 @@ void Quantizer::reportOperators(const QdqGraph &qdq, const std::map<std::string,
 Result Quantizer::run(const GivenSamples &given) {
   Calibration calibration = calibrationOf(model.graph, given);
   report.weightBytesBefore = constantBytes(model.graph);
-  modelOf(model, name); // throws where nodes have not the inputs that they need
+  modelOf(model, name); // throws if nodes have not the inputs that they need
   prepare(model);
   checkOpset();
   choosePlan();

@@ -11,7 +11,7 @@ struct ActivationScale {
   double least = 0, greatest = 0; // in the samples
 };
 
-/// One for each group of the plan. Throws Error where a value is infinite or NaN.
+/// One for each group of the plan. Throws Error if a value is infinite or NaN.
 std::vector<ActivationScale> calibrate(const Plan &plan, const onnx::GraphView &view, Probe &probe,
                                        const Samples &samples, const Options &options);
 

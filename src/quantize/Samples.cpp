@@ -8,8 +8,8 @@
 namespace headrace::quantize {
 
 /// Of one run where the model leaves it open: beyond, values of large models fill the memory.
-static constexpr int64_t kMostSamples = 64;
-static constexpr int64_t kMostBytes = int64_t{4} << 20;
+static constexpr int64_t kMaxSamples = 64;
+static constexpr int64_t kMaxBytes = int64_t{4} << 20;
 
 static std::string specText(const TensorSpec &spec, const std::vector<std::string> &symbols) {
   std::string text(nameOf(spec.dtype));
@@ -73,7 +73,7 @@ static int64_t evenly(int64_t count, int64_t most) {
 }
 
 Samples::Samples(const Model &model, const Calibration &calibration) {
-  int64_t atOnce = kMostSamples;
+  int64_t atOnce = kMaxSamples;
   bool isFixed = false;
   for (const TensorSpec &spec : model.inputs()) {
     auto found = calibration.find(spec.name);
@@ -95,7 +95,7 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
       isFixed = true;
     } else if (!isFixed) {
       int64_t bytes = static_cast<int64_t>(array.tensor.bytes()) / array.tensor.shape()[0];
-      atOnce = std::clamp<int64_t>(kMostBytes / std::max<int64_t>(bytes, 1), 1, atOnce);
+      atOnce = std::clamp<int64_t>(kMaxBytes / std::max<int64_t>(bytes, 1), 1, atOnce);
     }
   }
   if (arrays.empty())

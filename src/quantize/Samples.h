@@ -19,7 +19,7 @@ using GivenSamples = std::vector<std::pair<std::string, Tensor>>;
 /// The inputs of a model: of those in its file, the ones that are no constants.
 std::vector<std::string> inputNames(const onnx::Graph &graph);
 
-/// Throws Error where the model has no such input, or not as many.
+/// Throws Error if the model has no such input, or not as many.
 Calibration calibrationOf(const onnx::Graph &graph, const GivenSamples &given);
 
 /// Samples in runs that a model takes. An array has an input's rank and is cut along its first
@@ -27,7 +27,7 @@ Calibration calibrationOf(const onnx::Graph &graph, const GivenSamples &given);
 /// element of that is a run.
 class Samples {
 public:
-  /// Throws Error where arrays are missing, empty or do not fit.
+  /// Throws Error if arrays are missing, empty or do not fit.
   Samples(const Model &model, const Calibration &calibration);
 
   size_t runs() const { return starts.size(); }

@@ -6,12 +6,12 @@
 namespace headrace::quantize {
 
 /// The shares of the largest magnitude at which numbers may be clipped.
-static constexpr int kShares = 100, kLeastShare = 40;
+static constexpr int kShares = 100, kMinShare = 40;
 /// By how many powers of two the range may be cut.
-static constexpr int kMostCuts = 4;
+static constexpr int kMaxCuts = 4;
 
 /// Below it, products of two scales leave the range of single precision.
-static constexpr float kLeastScale = 0x1p-60f;
+static constexpr float kMinScale = 0x1p-60f;
 
 static double square(double x) { return x * x; }
 
@@ -49,7 +49,7 @@ double Histogram::squaredError(double scale) const {
     if (counts[bin] == 0)
       continue;
     double number = middleOf(bin);
-    double rounded = std::min<double>(std::nearbyint(number / scale), kMostInteger) * scale;
+    double rounded = std::min<double>(std::nearbyint(number / scale), kMaxInteger) * scale;
     sum += static_cast<double>(counts[bin]) * square(number - rounded);
   }
   return sum;
@@ -72,14 +72,14 @@ template <class Error> static float bestScale(double largest, ScaleKind kind, Er
     }
   };
   if (kind == ScaleKind::PowerOfTwo) {
-    float whole = powerOfTwo(largest / kMostInteger);
-    for (int cut = 0; cut <= kMostCuts; ++cut)
+    float whole = powerOfTwo(largest / kMaxInteger);
+    for (int cut = 0; cut <= kMaxCuts; ++cut)
       consider(std::ldexp(whole, -cut));
   } else {
-    for (int share = kShares; share >= kLeastShare; share -= 2)
-      consider(static_cast<float>(largest * share / (kShares * kMostInteger)));
+    for (int share = kShares; share >= kMinShare; share -= 2)
+      consider(static_cast<float>(largest * share / (kShares * kMaxInteger)));
   }
-  return std::max(best, kLeastScale);
+  return std::max(best, kMinScale);
 }
 
 float scaleOf(const Histogram &histogram, const Options &options) {
@@ -91,9 +91,9 @@ float scaleOf(const Histogram &histogram, const Options &options) {
                      [&](float scale) { return histogram.squaredError(scale); });
   if (options.ranges == RangeMethod::Percentile)
     largest = histogram.percentile(options.percentile);
-  double scale = largest / kMostInteger;
-  return std::max(kLeastScale, options.scales == ScaleKind::PowerOfTwo ? powerOfTwo(scale)
-                                                                       : static_cast<float>(scale));
+  double scale = largest / kMaxInteger;
+  return std::max(kMinScale, options.scales == ScaleKind::PowerOfTwo ? powerOfTwo(scale)
+                                                                     : static_cast<float>(scale));
 }
 
 float scaleOfWeights(std::span<const float> weights, ScaleKind kind) {
@@ -106,7 +106,7 @@ float scaleOfWeights(std::span<const float> weights, ScaleKind kind) {
     double sum = 0;
     for (float weight : weights) {
       float rounded = std::nearbyint(weight / scale);
-      rounded = std::clamp<float>(rounded, -kMostInteger, kMostInteger) * scale;
+      rounded = std::clamp<float>(rounded, -kMaxInteger, kMaxInteger) * scale;
       sum += square(static_cast<double>(weight) - rounded);
     }
     return sum;

@@ -9,7 +9,7 @@
 
 namespace headrace::quantize {
 
-inline constexpr int kMostInteger = 127;
+inline constexpr int kMaxInteger = 127;
 
 /// How often magnitudes occur, in bins of equal width from 0 to the largest.
 class Histogram {
@@ -44,6 +44,6 @@ float powerOfTwo(double scale);
 
 /// The integer that stands for a number: rounded, halves to even, and clipped to plus and minus
 /// `most`.
-int32_t quantized(float number, float scale, int32_t most = kMostInteger);
+int32_t quantized(float number, float scale, int32_t most = kMaxInteger);
 
 } // namespace headrace::quantize

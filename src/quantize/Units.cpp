@@ -12,7 +12,7 @@ namespace headrace::quantize {
 using Found = std::variant<Unit, std::string>;
 
 /// Sums of more products of bytes, and a bias, may leave 32 bits.
-static constexpr int64_t kMostTerms = int64_t{1} << 16;
+static constexpr int64_t kMaxTerms = int64_t{1} << 16;
 
 static bool has(const onnx::Node &node, size_t input) {
   return node.inputs.size() > input && !node.inputs[input].empty();
@@ -71,8 +71,8 @@ static Found convolution(size_t at, const onnx::Node &node, const onnx::GraphVie
   checkFinite(unit.weight->numbers, node, node.inputs[1]);
   if (weight->shape().size() < 3)
     return "weights of the shape " + shapeString(weight->shape());
-  if (weight->elements() / weight->shape()[0] > kMostTerms)
-    return "sums of more than " + std::to_string(kMostTerms) + " products leave 32 bits";
+  if (weight->elements() / weight->shape()[0] > kMaxTerms)
+    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
   if (std::string reason = readBias(unit, node, view, 1); !reason.empty())
     return reason;
   return unit;
@@ -93,8 +93,8 @@ static Found gemm(size_t at, const onnx::Node &node, const onnx::GraphView &view
   Unit unit{
       {at}, {node.inputs[0]}, Weight{node.inputs[1], 1, axis, singles(*weight, alpha)}, {}, {}};
   checkFinite(unit.weight->numbers, node, node.inputs[1]);
-  if (weight->shape()[1 - axis] > kMostTerms)
-    return "sums of more than " + std::to_string(kMostTerms) + " products leave 32 bits";
+  if (weight->shape()[1 - axis] > kMaxTerms)
+    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
   if (std::string reason = readBias(unit, node, view, beta); !reason.empty())
     return reason;
   return unit;
@@ -140,8 +140,8 @@ static Found matrixProduct(size_t at, const onnx::Node &node, const onnx::GraphV
             {},
             {}};
   checkFinite(unit.weight->numbers, node, node.inputs[input]);
-  if (weight.shape()[input == 1 ? rank - 2 : rank - 1] > kMostTerms)
-    return "sums of more than " + std::to_string(kMostTerms) + " products leave 32 bits";
+  if (weight.shape()[input == 1 ? rank - 2 : rank - 1] > kMaxTerms)
+    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
   return unit;
 }
 

@@ -7,7 +7,7 @@
 namespace headrace::quantize {
 
 /// Leaves room for the sum of products beside it.
-static constexpr int32_t kMostBias = 1 << 30;
+static constexpr int32_t kMaxBias = 1 << 30;
 /// Steps that the largest bias has where weights tell nothing about a scale.
 static constexpr double kBiasSteps = 1 << 20;
 
@@ -45,7 +45,7 @@ static void fitBias(std::vector<float> &scales, const std::optional<Bias> &bias,
   for (size_t i = 0; i < scales.size(); ++i) {
     if (scales[i] == 0)
       scales[i] = known;
-    double least = biases[i] / inputScale / kMostBias;
+    double least = biases[i] / inputScale / kMaxBias;
     if (scales[i] < least)
       scales[i] = rounded(least, kind);
   }
@@ -82,7 +82,7 @@ QuantizedBias quantizedBias(const Bias &bias, const QuantizedWeight &weight, flo
   result.integers = Tensor::allocate(DType::I32, bias.numbers.shape());
   for (int64_t i = 0; i < bias.numbers.elements(); ++i) {
     float scale = result.scales[result.scales.size() == 1 ? 0 : static_cast<size_t>(i)];
-    result.integers.as<int32_t>()[i] = quantized(bias.numbers.as<float>()[i], scale, kMostBias);
+    result.integers.as<int32_t>()[i] = quantized(bias.numbers.as<float>()[i], scale, kMaxBias);
   }
   return result;
 }

@@ -42,7 +42,7 @@ bool Interpreter::condition(const Operand &operand, const Environment &variables
 
 void Interpreter::run(const Block &block, Environment &variables) {
   pollInterruption();
-  if (auto *straight = block.as<StraightBlock>()) {
+  if (auto *straight = block.as<BasicBlock>()) {
     runner.run(*straight, variables, *context);
   } else if (auto *choice = block.as<IfBlock>()) {
     run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
@@ -93,14 +93,14 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
 }
 
 [[noreturn]] static void failKind(const Value &value, const TypedName &declared,
-                                  const std::string &function, Place place) {
+                                  const std::string &function, SourceLocation place) {
   fail(place,
        "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
            ", found " + describe(value),
        ErrorKind::TypeMismatch);
 }
 
-/// A scalar as the declared type wants it, text read as what it says; none where it says nothing of
+/// A scalar as the declared type wants it, text read as what it says; none if it says nothing of
 /// the kind. A variable declared a string may be any scalar.
 static std::optional<Value> converted(const Value &value, ValueType type) {
   const std::string *text = value.as<std::string>();
@@ -125,7 +125,7 @@ static std::optional<Value> converted(const Value &value, ValueType type) {
 }
 
 static Value passed(Value value, const TypedName &declared, const std::string &function,
-                    Place place) {
+                    SourceLocation place) {
   Type found = value.type();
   bool scalar = declared.type.isScalar() && declared.type.value != ValueType::Unknown;
   if ((declared.type.isMatrix() && !found.isMatrix()) || (scalar && !found.isScalar()))
@@ -141,13 +141,13 @@ static Value passed(Value value, const TypedName &declared, const std::string &f
 /// As `passed`, but a fraction is never lost: a result declared an integer that is a double stays
 /// one. (Where it can be told before the run, it is refused.)
 static Value returned(Value value, const TypedName &declared, const std::string &function,
-                      Place place) {
+                      SourceLocation place) {
   if (declared.type == Type::scalar(ValueType::Integer) && value.as<double>())
     return value;
   return passed(std::move(value), declared, function, place);
 }
 
-void Interpreter::call(const CallBlock &call, Place place, Environment &variables) {
+void Interpreter::call(const CallBlock &call, SourceLocation place, Environment &variables) {
   const FunctionDefinition &definition = *call.callee->definition;
   if (definition.external)
     failNotExecuted(place, definition.name);

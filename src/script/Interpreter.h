@@ -16,7 +16,7 @@ public:
 private:
   void run(const BlockList &blocks, Environment &variables);
   void run(const Block &block, Environment &variables);
-  void call(const CallBlock &call, Place place, Environment &variables);
+  void call(const CallBlock &call, SourceLocation place, Environment &variables);
   void runFor(const ForBlock &loop, Environment &variables);
   Value value(const Operand &operand, const Environment &variables) const;
   bool condition(const Operand &operand, const Environment &variables) const;

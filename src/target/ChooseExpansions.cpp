@@ -60,9 +60,9 @@ private:
     };
     for (const Expansion *candidate : candidates)
       if (candidate != &chosen)
-        choices.whyNot("expand", op, candidate->name(),
-                       "an estimated " + time(*candidate) + ", " + time(chosen) + " as " +
-                           chosen.name());
+        choices.noteMissed("expand", op, candidate->name(),
+                           "an estimated " + time(*candidate) + ", " + time(chosen) + " as " +
+                               chosen.name());
   }
 
   /// As the program's recipe says, or the chooser.

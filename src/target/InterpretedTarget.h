@@ -19,8 +19,8 @@ public:
     return work;
   }
 
-  using Target::whyNot;
-  std::string whyNot(llvm::StringRef routine) const override {
+  using Target::unsupportedReason;
+  std::string unsupportedReason(llvm::StringRef routine) const override {
     return "has no routine '" + routine.str() + "'";
   }
 
@@ -34,7 +34,7 @@ public:
   CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const override {
     return {{}, images(kernels), nullptr};
   }
-  PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const override {
+  PackagedKernels compileAot(llvm::ArrayRef<mlir::ModuleOp> kernels) const override {
     return {{}, images(kernels)};
   }
 

@@ -62,7 +62,7 @@ bool hasProduct(ModuleOp kernel) {
 class Placer {
 public:
   Placer(ModuleOp program, func::FuncOp entry, const Targets &targets)
-      : program(program), entry(entry), targets(targets), sizes(nominalSizes(entry)) {}
+      : program(program), entry(entry), targets(targets), sizes(sizeHints(entry)) {}
 
   void run() {
     entry->setAttr(kEngineAttr, StringAttr::get(program.getContext(), targets.wanted.engine()));
@@ -93,11 +93,11 @@ private:
           continue;
         auto [refusal, isNew] = known.try_emplace(launch.getKernel());
         if (isNew)
-          refusal->second = targets.wanted.whyNot(kernel);
+          refusal->second = targets.wanted.unsupportedReason(kernel);
         step.refusal = refusal->second;
         step.gain = gainOf(launch, kernel);
       } else {
-        step.refusal = targets.wanted.whyNot(routineOf(op));
+        step.refusal = targets.wanted.unsupportedReason(routineOf(op));
       }
     }
   }
@@ -216,7 +216,7 @@ private:
   ModuleOp program;
   func::FuncOp entry;
   const Targets &targets;
-  NominalSizes sizes;
+  SizeHints sizes;
   std::vector<Placed> steps;
   llvm::DenseMap<Operation *, ModuleOp> copies;
 };

@@ -56,14 +56,14 @@ enum class CodeUse { Process, Package };
 
 /// Code of scheduled kernels, for one use, that earlier compilations left: they need not be lowered
 /// any more.
-class KeptCode {
+class CachedCode {
 public:
-  virtual ~KeptCode() = default;
+  virtual ~CachedCode() = default;
   virtual bool has(llvm::StringRef kernel) const = 0;
-  /// As Target::compile or Target::compileAhead gives it, of kernels that it has and of others,
+  /// As Target::compile or Target::compileAot gives it, of kernels that it has and of others,
   /// which were lowered since and are kept from now on.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-  virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+  virtual PackagedKernels compileAot(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
 };
 
 class Target {
@@ -90,12 +90,13 @@ public:
 
   /// Why it cannot run an outlined kernel, or a step that calls this routine of a library; empty
   /// where it can. Another target does that then (PlaceKernels.cpp).
-  virtual std::string whyNot(mlir::ModuleOp kernel) const = 0;
-  virtual std::string whyNot(llvm::StringRef routine) const = 0;
+  virtual std::string unsupportedReason(mlir::ModuleOp kernel) const = 0;
+  virtual std::string unsupportedReason(llvm::StringRef routine) const = 0;
 
-  /// Level 1, simplified: the target's own rewriting of it. A target that computes several operators
-  /// as one thing of its own takes them here, before kernels are formed of the others. What it takes are launches of kernels that
-  /// name it as their target (Placement.h), whose modules are for it alone to read.
+  /// Level 1, simplified: the target's own rewriting of it. A target that computes several
+  /// operators as one thing of its own takes them here, before kernels are formed of the others.
+  /// What it takes are launches of kernels that name it as their target (Placement.h), whose
+  /// modules are for it alone to read.
   virtual void addProgramPasses(mlir::OpPassManager &program) const { (void)program; }
 
   /// Level 1, where operators have become calls of libraries: how those are made.
@@ -106,7 +107,7 @@ public:
     return {};
   }
 
-  /// Gives kernels what a user's recipe says of their stages. Throws Error where the text is no
+  /// Gives kernels what a user's recipe says of their stages. Throws Error if the text is no
   /// recipe, or speaks of stages that are not there.
   virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;
   /// Level 2 -> 3: a schedule and its recipe for each kernel module.
@@ -123,14 +124,14 @@ public:
   virtual std::string engine() const = 0;
   /// The processor or device that its code needs.
   virtual ProcessorNeeds needs() const = 0;
-  /// Code of these kernel modules, for this process. Throws Error where this machine cannot run it.
+  /// Code of these kernel modules, for this process. Throws Error if this machine cannot run it.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The same for a package.
-  virtual PackagedKernels compileAhead(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
+  virtual PackagedKernels compileAot(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The code kept of scheduled kernels. Kernels that it has get the notes that lowering makes.
-  /// Null where nothing is ever kept.
-  virtual std::unique_ptr<KeptCode> keptCode(llvm::ArrayRef<mlir::ModuleOp> scheduled,
-                                             CodeUse use) const {
+  /// Null if nothing is ever kept.
+  virtual std::unique_ptr<CachedCode> cachedCode(llvm::ArrayRef<mlir::ModuleOp> scheduled,
+                                                 CodeUse use) const {
     (void)scheduled, (void)use;
     return nullptr;
   }

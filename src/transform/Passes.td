@@ -32,15 +32,15 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "evaluates operators of constants";
 }
 
-def ComputeInSinglePass : Pass<"compute-in-single", "::mlir::func::FuncOp"> {
+def ComputeInF32Pass : Pass<"compute-in-f32", "::mlir::func::FuncOp"> {
   let summary = "computes half precision in single, and rounds each operator's result once";
   let options = [
     Option<"products", "products", "bool", "true", "contractions and convolutions, too">
   ];
 }
 
-def PlainTypesPass : Pass<"plain-types", "::mlir::func::FuncOp"> {
-  let summary = "unsigned numbers, float8 and numbers of 4 bits become the integers that store them";
+def LegalizeTypesPass : Pass<"legalize-types", "::mlir::func::FuncOp"> {
+  let summary = "unsigned numbers, float8 and 4-bit numbers become the integers that store them";
 }
 
 def RecognizeAttentionPass : Pass<"recognize-attention", "::mlir::func::FuncOp"> {
@@ -76,8 +76,8 @@ def SeparatePaddingPass : Pass<"separate-padding", "::mlir::func::FuncOp"> {
   let summary = "makes padding an operator of its own, and averages sums";
 }
 
-def SliceRunsPass : Pass<"slice-runs", "::mlir::func::FuncOp"> {
-  let summary = "slices in place of elements that are picked by known numbers, run after run";
+def GatherToSlicesPass : Pass<"gather-to-slices", "::mlir::func::FuncOp"> {
+  let summary = "slices instead of elements that are picked by known numbers, run after run";
 }
 
 def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {

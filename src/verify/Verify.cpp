@@ -202,14 +202,14 @@ private:
     }
     std::vector<Tensor> inputs = asTensors(given.inputs);
     KernelTrace trace = model.traceKernels(inputs, {roundedRuns, 0, disturbance}, package);
-    report.whyNoSteps = trace.whyNot;
+    report.whyNoSteps = trace.unsupportedReason;
     report.stepsLeftOut = trace.untraced;
     report.stepsCompared = trace.values.size();
     report.firstWrong = firstWrong(trace);
     if (report.firstWrong) // unless the program is steep there
       report.firstWrong = firstWrong(
           model.traceKernels(inputs, {roundedRuns, disturbedRuns, disturbance}, package));
-    if (!report.holds() && !report.firstWrong && trace.whyNot.empty())
+    if (!report.holds() && !report.firstWrong && trace.unsupportedReason.empty())
       report.note = withoutWrongStep(trace);
   }
 

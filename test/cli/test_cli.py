@@ -63,7 +63,7 @@ def save(path: Path, nodes, inputs, outputs) -> Path:
 
 @pytest.fixture
 def add(tmp_path: Path) -> Path:
-    """sum = a + b, of an open size."""
+    """sum = a + b, of a dynamic dimension."""
     values = [(name, TensorProto.FLOAT, ["n", 4]) for name in ("a", "b", "sum")]
     node = helper.make_node("Add", ["a", "b"], ["sum"], name="add")
     return save(tmp_path / "add.onnx", [node], values[:2], values[2:])

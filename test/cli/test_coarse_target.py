@@ -314,6 +314,6 @@ def test_mistakes_are_explained(tmp_path):
         done = run("run", model, "--random", 1, "--target", target)
         assert done.returncode == 1 and message in done.stderr
     done = run("rewrite", model, "--accelerator", file, "--size", "rows=3")
-    assert done.returncode == 1 and "the model has no open size 'rows'" in done.stderr
+    assert done.returncode == 1 and "the model has no dynamic dimension 'rows'" in done.stderr
     done = run("rewrite", tmp_path / "nowhere.onnx", "--accelerator", file)
     assert done.returncode == 1 and "nowhere.onnx: cannot open the file" in done.stderr

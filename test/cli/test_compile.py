@@ -146,7 +146,7 @@ def test_code_needs_no_library_and_no_symbol(package, tmp_path) -> None:
 def test_wrong_usage(tmp_path) -> None:
     assert "expected a model" in bad(2, "compile")
     assert "unknown processor 'i486'" in bad(1, "compile", MODEL, "--target-cpu", "i486")
-    assert "there is no open size 'b'" in bad(
+    assert "there is no dynamic dimension 'b'" in bad(
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
     assert "unknown target 'tpu'" in bad(1, "compile", MODEL, "--target", "tpu")

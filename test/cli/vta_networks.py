@@ -72,7 +72,7 @@ class Network:
     def quantize(
         self, sums: np.ndarray, exponent: int, name: str, shift: int | None = None
     ) -> Value:
-        """Floats of the model, integers here: to integers of 8 bits, of a scale that uses them well."""
+        """Floats of the model, integers here: to 8-bit integers, of a scale that uses them well."""
         if shift is None:
             spread = max(float(np.abs(sums).mean()) * 3, 1)
             shift = max(0, int(np.ceil(np.log2(spread / 127))))

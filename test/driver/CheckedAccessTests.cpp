@@ -33,7 +33,7 @@ TEST_F(CheckedAccesses, AKernelThatReadsBehindABufferIsReported) {
   }
 }
 
-/// An open size takes the path of loops that end with single elements.
+/// A dynamic dimension takes the path of loops that end with single elements.
 TEST_F(CheckedAccesses, AKernelOfAnOpenSizeIsReported) {
   CompiledProgram p;
   p.output(p.exp(p.symbolicInput({p.symbol("n")})));

@@ -38,7 +38,7 @@ void expectRight(Model &model, int64_t batch, const std::string &what) {
     expectClose(actual[i], expected[i], what + ", batch " + std::to_string(batch));
 }
 
-TEST(FixedVersions, SizesThatAreUsedGetOneInTheBackground) {
+TEST(ShapeSpecializations, SizesThatAreUsedGetOneInTheBackground) {
   auto model = digits("auto");
   for (int call = 0; call < 2; ++call)
     expectRight(*model, 5, "open");
@@ -58,7 +58,7 @@ TEST(FixedVersions, SizesThatAreUsedGetOneInTheBackground) {
   EXPECT_EQ(model->compiledVersions(), 2u);
 }
 
-TEST(FixedVersions, PredictionsAreOfTheVersionThatRuns) {
+TEST(ShapeSpecializations, PredictionsAreOfTheVersionThatRuns) {
   auto model = digits("auto");
   std::vector<Tensor> inputs = images(*model, 6);
   for (int call = 0; call < 3; ++call)
@@ -67,7 +67,7 @@ TEST(FixedVersions, PredictionsAreOfTheVersionThatRuns) {
   EXPECT_EQ(model->predict(inputs, 1).size(), model->compile(inputs)->program().steps.size());
 }
 
-TEST(FixedVersions, CallsThatTookLessThanCompilingMakeNone) {
+TEST(ShapeSpecializations, CallsThatTookLessThanCompilingMakeNone) {
   auto model = digits("auto", /*after=*/1e9);
   for (int call = 0; call < 10; ++call)
     model->run(images(*model, 5));
@@ -75,7 +75,7 @@ TEST(FixedVersions, CallsThatTookLessThanCompilingMakeNone) {
   EXPECT_EQ(model->compiledVersions(), 1u);
 }
 
-TEST(FixedVersions, NeverAndAlwaysAreTakenAtTheirWord) {
+TEST(ShapeSpecializations, NeverAndAlwaysAreTakenAtTheirWord) {
   auto never = digits("never");
   for (int call = 0; call < 10; ++call)
     never->run(images(*never, 5));
@@ -89,9 +89,9 @@ TEST(FixedVersions, NeverAndAlwaysAreTakenAtTheirWord) {
   EXPECT_TRUE(always->compile(images(*always, 7))->program().symbols.empty());
 }
 
-TEST(FixedVersions, AnUnknownSettingIsRefused) { EXPECT_THROW(digits("sometimes"), Error); }
+TEST(ShapeSpecializations, AnUnknownSettingIsRefused) { EXPECT_THROW(digits("sometimes"), Error); }
 
-TEST(FixedVersions, FewAreKept) {
+TEST(ShapeSpecializations, FewAreKept) {
   auto model = digits("auto");
   for (int64_t batch = 2; batch < 14; ++batch) {
     for (int call = 0; call < 3; ++call)
@@ -103,7 +103,7 @@ TEST(FixedVersions, FewAreKept) {
     expectRight(*model, batch, "some exact");
 }
 
-TEST(FixedVersions, ThreadsMayCallWhileTheyAreMade) {
+TEST(ShapeSpecializations, ThreadsMayCallWhileTheyAreMade) {
   auto model = digits("auto");
   const std::vector<int64_t> batches{3, 4, 5};
   std::vector<std::vector<Tensor>> inputs;
@@ -126,7 +126,7 @@ TEST(FixedVersions, ThreadsMayCallWhileTheyAreMade) {
   EXPECT_LE(model->compiledVersions(), 1u + batches.size());
 }
 
-TEST(FixedVersions, ACallThatNeedsTheCompilerIsServedMeanwhile) {
+TEST(ShapeSpecializations, ACallThatNeedsTheCompilerIsServedMeanwhile) {
   auto model = digits("auto");
   for (int call = 0; call < 3; ++call)
     model->run(images(*model, 9));
@@ -134,7 +134,7 @@ TEST(FixedVersions, ACallThatNeedsTheCompilerIsServedMeanwhile) {
   expectRight(*model, 9, "open or exact");
 }
 
-TEST(FixedVersions, AModelMayGoWhileOneIsMade) {
+TEST(ShapeSpecializations, AModelMayGoWhileOneIsMade) {
   for (int i = 0; i < 3; ++i) {
     auto model = digits("auto");
     for (int call = 0; call < 3; ++call)
@@ -142,7 +142,7 @@ TEST(FixedVersions, AModelMayGoWhileOneIsMade) {
   }
 }
 
-TEST(FixedVersions, AForkedChildCanCompile) {
+TEST(ShapeSpecializations, AForkedChildCanCompile) {
   auto model = digits("auto");
   for (int call = 0; call < 3; ++call)
     model->run(images(*model, 20));

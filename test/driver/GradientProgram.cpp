@@ -120,8 +120,9 @@ void GradientProgram::checkSplit(const Sizes &sizes) {
   std::vector<Tensor> forward =
       evaluateFunction(entryFunction(*split.forward.module), own, sizes, true);
   std::vector<Tensor> taken;
-  for (const KeptTensor &kept : split.kept)
-    taken.push_back(kept.place == KeptTensor::Place::Input ? own[kept.index] : forward[kept.index]);
+  for (const SavedTensor &kept : split.kept)
+    taken.push_back(kept.place == SavedTensor::Place::Input ? own[kept.index]
+                                                            : forward[kept.index]);
   // The program of both knows that the gradient of a scalar is 1.
   size_t next = 0;
   for (Type type : entryFunction(module()).getResultTypes()) {

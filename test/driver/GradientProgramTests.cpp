@@ -126,8 +126,8 @@ SplitProgram splitOf(GradientProgram &p) {
 
 int64_t keptBytes(const SplitProgram &split, size_t outputs) {
   int64_t bytes = 0;
-  for (const KeptTensor &kept : split.kept)
-    if (kept.place == KeptTensor::Place::Output && kept.index >= outputs) {
+  for (const SavedTensor &kept : split.kept)
+    if (kept.place == SavedTensor::Place::Output && kept.index >= outputs) {
       int64_t size = static_cast<int64_t>(sizeOf(kept.spec.dtype));
       for (const DimExpr &dim : kept.spec.dims)
         size *= dim.evaluate({});
@@ -173,7 +173,7 @@ TEST(ForwardBackward, OfAChainOfMapsKeepsItsInputOnly) {
   }));
   SplitProgram split = splitOf(p);
   ASSERT_EQ(split.kept.size(), 1u);
-  EXPECT_EQ(split.kept[0].place, KeptTensor::Place::Input);
+  EXPECT_EQ(split.kept[0].place, SavedTensor::Place::Input);
   for (LevelOneProgram *program : {&split.forward, &split.backward}) {
     auto maps = entryFunction(*program->module).getOps<hr::MapOp>();
     EXPECT_EQ(std::distance(maps.begin(), maps.end()), 1);

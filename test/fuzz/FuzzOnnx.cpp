@@ -75,7 +75,7 @@ bool isSmall(mlir::ModuleOp program) {
 
 void runBounded(onnx::Model file) {
   Settings settings;
-  settings.mostIterations = 20;
+  settings.maxIterations = 20;
   ModelFile made = programOf(std::move(file), "fuzz.onnx", settings);
   if (made.program && !isSmall(*made.program->module))
     return;

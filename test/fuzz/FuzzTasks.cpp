@@ -12,7 +12,7 @@ using namespace headrace::explore;
 
 namespace {
 
-constexpr int64_t mostVolume = 1 << 16; // what is tried out in no time
+constexpr int64_t maxVolume = 1 << 16; // what is tried out in no time
 
 void require(bool holds) {
   if (!holds)
@@ -20,7 +20,7 @@ void require(bool holds) {
 }
 
 void tryOut(const TaskGraph &graph) {
-  if (graph.size() > 256 || totalVolume(graph) > mostVolume)
+  if (graph.size() > 256 || totalVolume(graph) > maxVolume)
     return;
   Outcome outcome = evaluate("", graph, 1 + graph.size() % 7, {});
   require(outcome.deadlock.empty());
@@ -31,11 +31,11 @@ void tryOut(const TaskGraph &graph) {
 
 void tryOut(const OperatorGraph &program) {
   for (const Operator &op : program.operators)
-    if (op.points > mostVolume || op.output > mostVolume || op.contraction.k > mostVolume)
+    if (op.points > maxVolume || op.output > maxVolume || op.contraction.k > maxVolume)
       return;
   for (Form form : {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector}) {
     std::vector<Form> forms(program.operators.size(), form);
-    TaskGraph graph = taskGraphOf(program, forms, {Convention::Tight, /*mostTasks=*/16});
+    TaskGraph graph = taskGraphOf(program, forms, {Convention::Tight, /*maxTasks=*/16});
     int64_t points = 0;
     for (const Task &task : graph.tasks())
       points += task.points;

@@ -4,9 +4,9 @@ namespace headrace {
 
 namespace {
 
-constexpr int64_t kLargestSize = 16, kMostElements = 4096;
+constexpr int64_t kLargestSize = 16, kMaxElements = 4096;
 
-/// Open sizes are 1, 2 or 3, by their names.
+/// Dynamic dimensions are 1, 2 or 3, by their names.
 int64_t sizeOf(const std::variant<int64_t, std::string> &size) {
   if (const auto *number = std::get_if<int64_t>(&size))
     return *number;
@@ -22,7 +22,7 @@ std::optional<Shape> shapeOf(const ValueSpec &spec) {
   for (const auto &size : *spec.shape) {
     shape.push_back(sizeOf(size));
     if (shape.back() < 0 || shape.back() > kLargestSize ||
-        (elements *= shape.back()) > kMostElements)
+        (elements *= shape.back()) > kMaxElements)
       return std::nullopt;
   }
   return shape;
@@ -36,7 +36,7 @@ Tensor counting(DType type, const Shape &shape) {
   return numbers.converted(type);
 }
 
-/// "f32" of "sequence(f32)"; nothing where it is no such type.
+/// "f32" of "sequence(f32)"; nothing if it is no such type.
 std::optional<std::string> inside(const std::string &type, const std::string &outer) {
   if (!type.starts_with(outer + "(") || !type.ends_with(")"))
     return std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// One value for each input. Nothing where one must be large, or is of a type without values here.
+/// One value for each input. Nothing if one must be large, or is of a type without values here.
 std::optional<std::vector<RuntimeValue>> tinyInputs(const std::vector<ValueSpec> &specs);
 
 } // namespace headrace

@@ -25,9 +25,8 @@ TEST(Picture, TheBeginAloneIsNoPicture) {
 
 TEST(Picture, MoreThanTheMostPixelsAreRefusedWithTheirNumber) {
   EXPECT_NO_THROW(Picture(1, 1000));
-  for (auto [height, width] : {std::pair<int64_t, int64_t>{1 << 20, 1 << 20},
-                               {INT64_MAX, INT64_MAX},
-                               {1, kMostPixels + 1}})
+  for (auto [height, width] :
+       {std::pair<int64_t, int64_t>{1 << 20, 1 << 20}, {INT64_MAX, INT64_MAX}, {1, kMaxPixels + 1}})
     EXPECT_THROW(Picture(height, width), Error);
   try {
     Picture picture(1 << 20, 1 << 10);

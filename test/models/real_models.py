@@ -236,7 +236,7 @@ def open_session(path: Path, threads: int = 0):
 
 def open_openvino(path: Path, threads: int, feeds: Feeds) -> Callable[[Feeds], object] | None:
     """A call of OpenVINO, in single precision as the others and made for the sizes of these inputs where it can be: with
-    open sizes it is up to twice slower. None where it is missing, or does not take the model or the inputs."""
+    dynamic dimensions it is up to twice slower. None if it is missing, or does not take the model or the inputs."""
     if importlib.util.find_spec("openvino") is None:
         return None
     import openvino

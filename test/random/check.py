@@ -85,7 +85,7 @@ def attribute(node: onnx.NodeProto, name: str, otherwise):
 
 
 @dataclass
-class Verdict:
+class FusionDecision:
     """`kind`: same, refused (the compiler says that it cannot) or wrong."""
 
     kind: str
@@ -107,7 +107,7 @@ def difference(
     unit: float = 0.0,
     spread: Spread | None = None,
 ) -> str:
-    """The first difference, in a few words; empty where there is none. `error` counts units of
+    """The first difference, in a few words; empty if there is none. `error` counts units of
     rounding: of the type, or `unit` where that is coarser. What lies in the `spread` is right, too."""
     if found.dtype != expected.dtype:
         return f"type {found.dtype}, expected {expected.dtype}"
@@ -201,7 +201,7 @@ def engine_for(path: Path) -> Engine:
     return Command(command, path) if command else Package(path)
 
 
-def check(program: Program, thorough: bool = True) -> Verdict:
+def check(program: Program, thorough: bool = True) -> FusionDecision:
     """If `thorough`, every kernel is within the numeric policy, and an equivalent model gives the same results."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -210,26 +210,26 @@ def check(program: Program, thorough: bool = True) -> Verdict:
             engine = engine_for(path)
             compiled = engine.compiled(program.feeds)
         except Refused as error:
-            return Verdict("refused", str(error))
+            return FusionDecision("refused", str(error))
         except Exception as error:  # noqa: BLE001
-            return Verdict("wrong", f"{type(error).__name__}: {error}")
+            return FusionDecision("wrong", f"{type(error).__name__}: {error}")
         try:
             reference = engine.reference(program.feeds)
         except Exception as error:  # noqa: BLE001
-            return Verdict("wrong", f"reference: {type(error).__name__}: {error}")
+            return FusionDecision("wrong", f"reference: {type(error).__name__}: {error}")
     comparison = Comparison(program, reference)
     if wrong := comparison.difference(compiled, reference):
-        return Verdict("wrong", f"compiled against reference: {wrong}")
+        return FusionDecision("wrong", f"compiled against reference: {wrong}")
     if thorough and isinstance(engine, Package) and (wrong := engine.violation(program.feeds)):
-        return Verdict("wrong", f"beyond the numeric policy: {wrong}")
+        return FusionDecision("wrong", f"beyond the numeric policy: {wrong}")
     if thorough and (wrong := difference_when_rewritten(comparison, compiled)):
-        return Verdict("wrong", wrong)
+        return FusionDecision("wrong", wrong)
     answer = by_runtime(program)
     if answer.results is not None and (wrong := compare_with_runtime(comparison, compiled, answer)):
-        return Verdict("wrong", f"compiled against ONNX Runtime: {wrong}", answer.kind)
+        return FusionDecision("wrong", f"compiled against ONNX Runtime: {wrong}", answer.kind)
     if answer.kind == "refused" and known_differences(program)[0]:
         answer.kind = "limited"  # what follows a result of the wrong shape does not fit together
-    return Verdict("same", "", answer.kind, answer.message)
+    return FusionDecision("same", "", answer.kind, answer.message)
 
 
 def difference_when_rewritten(comparison: Comparison, compiled: dict) -> str:

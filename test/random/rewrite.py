@@ -61,7 +61,7 @@ class Rewriting:
             node.input[i] = new
 
 
-# Each changes the model, or says False where it cannot.
+# Each changes the model, or says False if it cannot.
 
 
 def detour(r: Rewriting) -> bool:
@@ -194,7 +194,7 @@ CHANGES = [detour, detour, detour, swap, constant_as_input, input_as_constant, f
 
 
 def rewrite(program: Program) -> tuple[Program, str]:
-    """And what was done, in order; nothing where nothing could be."""
+    """And what was done, in order; nothing if nothing could be."""
     r = Rewriting(program, program.seed)
     for _ in range(r.random.randint(1, 5)):
         r.random.choice(CHANGES)(r)

@@ -6,7 +6,7 @@ ONNX Runtime.
 
 Every program runs in a child process, so that a crash costs one seed and is reported as that seed's.
 Failing programs are made small and saved as .onnx with their inputs beside them (--save).
-With --command a built command computes them in place of the Python package: build/asan/bin/headrace, say.
+With --command a built command computes them instead of the Python package: build/asan/bin/headrace, say.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ public:
   std::unordered_map<std::string, double> costs;
 };
 
-/// The message of the Error that `run` throws; empty where it does not.
+/// The message of the Error that `run` throws; empty if it does not.
 template <typename Run> std::string errorOf(Run run) {
   try {
     run();

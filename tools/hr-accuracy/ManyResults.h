@@ -17,7 +17,7 @@ struct ManyResults {
                           double units, int64_t *suspects);
 };
 
-/// Nothing where this processor or its C library computes one at a time.
+/// Nothing if this processor or its C library computes one at a time.
 std::optional<ManyResults> manyResults(std::string_view function);
 
 } // namespace headrace::accuracy

@@ -22,7 +22,7 @@ std::vector<Worst> measureAll(const Function &function, std::span<const Evaluate
 
 /// As compiled for this processor.
 Evaluate onProcessor(std::string_view function, size_t operands, DType type);
-/// As device code has it, compiled for the host; empty where the device has no function of its own.
+/// As device code has it, compiled for the host; empty if the device has no function of its own.
 Evaluate onDevice(std::string_view function, DType type);
 
 } // namespace headrace::accuracy

@@ -11,7 +11,7 @@ namespace headrace::accuracy {
 /// Gives tensors of arguments one after the other.
 using Visit = std::function<void(const Tensor &)>;
 
-/// All numbers of a type of 16 bits; of f32 and f64 both signs of every exponent with its first,
+/// All numbers of a 16-bit type; of f32 and f64 both signs of every exponent with its first,
 /// last and many random mantissas, and a dense sample of what is common.
 void visitPoints(DType type, const Visit &visit);
 

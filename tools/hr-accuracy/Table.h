@@ -22,7 +22,7 @@ std::string textOf(const Table &table);
 /// The table that stands in a file.
 Table readTable(const std::filesystem::path &file);
 
-/// Puts the table in place of the one in the file.
+/// Puts the table instead of the one in the file.
 void writeTable(const std::filesystem::path &file, const Table &table);
 
 } // namespace headrace::accuracy

@@ -16,7 +16,7 @@ constexpr const char *kUsage =
     R"(hr-accuracy [--all] [--only NAME,...] [--type TYPE,...] [--check FILE | --write FILE]
 Errors of elementary functions, in units of the last place: compiled for this processor, and the
 functions of device code compiled for the host.
-  --all          every number of f32 in place of a sample (about a minute a function)
+  --all          every number of f32 instead of a sample (about a minute a function)
   --only, --type these functions and types
   --check FILE   fail where an error is larger than the table in FILE says
   --write FILE   put the table into FILE (errors that were not measured stay)

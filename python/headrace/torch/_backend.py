@@ -83,7 +83,7 @@ def check_settings(settings: tuple[tuple[str, Any], ...]) -> None:
 
 
 def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Program:
-    """Where open sizes are in the way, all but batches take the values they have now.
+    """Where dynamic dimensions are in the way, all but batches take the values they have now.
 
     PyTorch then asks for another graph when they change.
     """
@@ -96,7 +96,7 @@ def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Pro
 
 
 def settle_sizes(captured: Capture) -> bool:
-    """Fixes every open size that is not the first dimension of an input; whether there were any."""
+    """Fixes every dynamic dimension that is not the first dimension of an input; whether there were any."""
     shapes = [
         node.meta["val"].shape
         for node in captured.graph.nodes

@@ -77,7 +77,7 @@ def capture(module: fx.GraphModule) -> Capture:
             with state_restored():
                 traced = trace()
         except RuntimeError:
-            # Some of PyTorch's operators in place know open sizes in Python alone, which takes
+            # Some of PyTorch's operators in place know dynamic dimensions in Python alone, which takes
             # others apart further than need be.
             with enable_python_dispatcher(), state_restored():
                 traced = trace()

@@ -101,7 +101,7 @@ def overhang(
     for open_size, result, w, s, d, p in zip(sizes, results, window, strides, dilations, pads):
         size = fixed(open_size)
         if size is None:
-            raise Unsupported("ceil_mode over a free size")
+            raise Unsupported("ceil_mode over a dynamic dimension")
         extra.append(max((fixed(result) - 1) * s + (w - 1) * d + 1 - (size + 2 * p), 0))
     return extra
 

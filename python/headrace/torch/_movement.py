@@ -208,7 +208,7 @@ def fill(c: Context, x: Tensor, value: Any) -> Tensor:
 @aten("arange")
 def arange(c: Context, *args: Any, **options: Any) -> Tensor:
     if fixed(c.value.shape[0]) is None:
-        raise Unsupported("arange of a free size")
+        raise Unsupported("arange of a dynamic dimension")
     numbers = [int(each) if isinstance(each, torch.SymInt) else each for each in args]
     return c.constant(torch.arange(*numbers, dtype=c.value.dtype))
 
@@ -217,7 +217,7 @@ def arange(c: Context, *args: Any, **options: Any) -> Tensor:
 def eye(c: Context, *_: Any, **__: Any) -> Tensor:
     rows, columns = map(fixed, c.value.shape)
     if rows is None or columns is None:
-        raise Unsupported("eye of a free size")
+        raise Unsupported("eye of a dynamic dimension")
     return c.constant(torch.eye(rows, columns, dtype=c.value.dtype))
 
 
@@ -225,7 +225,7 @@ def eye(c: Context, *_: Any, **__: Any) -> Tensor:
 def triangle(c: Context, x: Tensor, diagonal: int = 0) -> Tensor:
     rows, columns = map(fixed, c.value.shape[-2:])
     if rows is None or columns is None:
-        raise Unsupported("a triangle of a free size")
+        raise Unsupported("a triangle of a dynamic dimension")
     keep = getattr(torch, c.node.target.overloadpacket.__name__)
     mask = keep(torch.ones(rows, columns, dtype=torch.bool), diagonal)
     return c.select(c.constant(mask), x, 0, dtype_name(c.value.dtype))

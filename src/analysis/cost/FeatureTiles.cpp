@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-int64_t FeatureTiles::mostRows(int64_t registers, int64_t lanes, int64_t columns) {
+int64_t FeatureTiles::maxRows(int64_t registers, int64_t lanes, int64_t columns) {
   int64_t vectors = (columns + lanes - 1) / lanes;
   // Of whole vectors and a rest, the code generator keeps more than one pair at hand.
   int64_t others = columns > lanes && columns % lanes != 0 ? 3 : 1;
@@ -17,7 +17,7 @@ double FeatureTiles::efficiencyOf(int64_t columns) const {
   // A single row is computed for several tiles of columns at once.
   int64_t sharing = rows == 1 ? features / columns : rows;
   RegisterTile tile;
-  tile.rows = static_cast<double>(std::min(mostRows(registers, lanes, columns), sharing));
+  tile.rows = static_cast<double>(std::min(maxRows(registers, lanes, columns), sharing));
   tile.width = static_cast<double>(columns);
   tile.lanes = static_cast<double>(lanes);
   return tile.efficiency();
@@ -46,7 +46,7 @@ int64_t FeatureTiles::propose() const {
 bool FeatureTiles::restPays() const {
   int64_t tile = propose(), whole = 2 * lanes;
   // Few rows wait for their sums unless they are computed for several tiles at once.
-  if (features <= whole || rows < mostRows(registers, lanes, whole) / 2)
+  if (features <= whole || rows < maxRows(registers, lanes, whole) / 2)
     return false;
   auto vectors = [&](int64_t columns) { return (columns + lanes - 1) / lanes; };
   return tile == 0 ||

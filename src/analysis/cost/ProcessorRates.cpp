@@ -76,8 +76,8 @@ Rates derivedRates(const ProcessorDescription &processor) {
   // Cores have their own caches; about three of them use up what the memory gives.
   double cores = processor.threads, shared = std::min(cores, 3.0);
   // A cache for all cores of a large processor is others' too, where this machine has a few.
-  constexpr double mostOfThread = 16 << 20;
-  double sharedBytes = std::min(processor.sharedBytes, cores * mostOfThread);
+  constexpr double maxOfThread = 16 << 20;
+  double sharedBytes = std::min(processor.sharedBytes, cores * maxOfThread);
   rates.memory = {{processor.nearBytes, 100, 100 * cores},
                   {processor.coreBytes, 50, 50 * cores},
                   {std::max(sharedBytes / 2, 2 * processor.coreBytes), 15, 15 * cores},

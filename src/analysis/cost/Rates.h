@@ -52,7 +52,7 @@ struct Rates {
   struct LibrarySpeed {
     double side, speed;
   };
-  /// Ascending; empty where there is no library.
+  /// Ascending; empty if there is no library.
   std::vector<LibrarySpeed> libraryF32, libraryF64;
 
   /// Microseconds that a kernel takes to begin, on one thread; what sharing it among threads adds;

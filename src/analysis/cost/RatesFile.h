@@ -11,7 +11,7 @@ namespace headrace {
 std::string ratesToText(const Rates &rates);
 Rates ratesFromText(std::string_view text, const std::string &what);
 
-/// The rates stored for a machine of this name, with so many threads; nothing where there are none
+/// The rates stored for a machine of this name, with so many threads; nothing if there are none
 /// or where the file is damaged or another machine's, of which `warning` tells.
 std::optional<Rates> storedRates(const std::string &machine, int threads,
                                  std::string *warning = nullptr);
@@ -19,7 +19,7 @@ std::optional<Rates> storedRates(const std::string &machine, int threads,
 /// both with the rates in the file it names, or is `derived`, which leaves stored ones aside. Read
 /// once; throws Error if that file is not one.
 const Rates &hostRates();
-/// Keeps them; false where there is no cache to keep them in.
+/// Keeps them; false if there is no cache to keep them in.
 bool storeRates(const Rates &rates);
 
 } // namespace headrace

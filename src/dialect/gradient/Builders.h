@@ -10,7 +10,7 @@ namespace headrace::gradient {
 
 using Gradients = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
-/// The gradients of the operands, in order; null where an operand has none.
+/// The gradients of the operands, in order; null if an operand has none.
 inline Gradients gradientsOf(std::initializer_list<mlir::Value> values) {
   return llvm::SmallVector<mlir::Value>(values);
 }

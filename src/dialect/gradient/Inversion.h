@@ -21,12 +21,12 @@ public:
   llvm::ArrayRef<mlir::AffineExpr> getSizes() const { return sizes; }
   int64_t walkedDims() const { return static_cast<int64_t>(walked.size()); }
 
-  /// Another access along the inverted domain; null where it is not affine or may leave its
+  /// Another access along the inverted domain; null if it is not affine or may leave its
   /// operand.
   mlir::AffineMap inverted(mlir::AffineMap operand) const;
 
   /// Writes, in the body of a compute over the inverted domain, the position along every dimension
-  /// of the domain; `valid` says whether there is such a point, and is null where there always is.
+  /// of the domain; `valid` says whether there is such a point, and is null if there always is.
   llvm::SmallVector<mlir::Value> write(mlir::OpBuilder &b, mlir::Location loc,
                                        mlir::Value &valid) const;
 

@@ -43,7 +43,7 @@ struct NamedFormula {
   bool divides = false;
 };
 
-/// Null where there is no such function.
+/// Null if there is no such function.
 const NamedFormula *findFormula(llvm::StringRef name);
 
 } // namespace headrace

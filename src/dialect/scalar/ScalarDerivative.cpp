@@ -51,7 +51,7 @@ public:
 
   void seed(Value argument) { derivatives[argument] = constant(argument, 1); }
 
-  /// The derivative of a value so far; null where it is zero.
+  /// The derivative of a value so far; null if it is zero.
   Value of(Value value) const { return derivatives.lookup(value); }
 
   /// Adds the derivative of the operation's result; failure where it has none.

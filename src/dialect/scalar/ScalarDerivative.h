@@ -12,7 +12,7 @@ bool dependsOn(mlir::Block &body, unsigned index);
 /// respect to its argument `index`, of the yielded type. In terms of the yielded value `result`
 /// alone where that is possible (exp, tanh, relu, ...): whoever has it need not keep the arguments;
 /// null: never.
-/// Null where the body holds an operation without a derivative, which an error names. The body must
+/// Null if the body holds an operation without a derivative, which an error names. The body must
 /// depend on the argument.
 mlir::Value buildDerivative(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
                             mlir::ValueRange scalars, mlir::Value result, unsigned index);

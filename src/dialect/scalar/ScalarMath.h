@@ -63,7 +63,7 @@ public:
     return op<mlir::arith::SelectOp>(condition, yes, no);
   }
 
-  /// The value in another element type. To nearest even between floats; what a float of 8 bits
+  /// The value in another element type. To nearest even between floats; what an 8-bit float
   /// cannot hold becomes the largest number where that `saturates`, else infinity or NaN. Floats
   /// become integers as `Tensor::converted` says.
   Value convert(Value a, mlir::Type type, bool saturates = true);

@@ -1,5 +1,5 @@
 // Element types that nothing computes with as they are: unsigned integers, whose sign scalar
-// arithmetic keeps in its operations, and numbers of 8 bits and less that are only stored.
+// arithmetic keeps in its operations, and 8-bit numbers and less that are only stored.
 #pragma once
 
 #include "mlir/IR/TypeUtilities.h"

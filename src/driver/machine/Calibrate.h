@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// The rates that the compiler uses for a target; throws Error where there is no such target.
+/// The rates that the compiler uses for a target; throws Error if there is no such target.
 Rates ratesOf(const Settings &settings);
 
 /// Times small programs that the compiler makes, and a library's routines, on one thread and on

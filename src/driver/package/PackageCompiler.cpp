@@ -37,7 +37,7 @@ Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
                                 [&, &wanted = name](const Symbol &s) { return s.name == wanted; });
     if (symbol == interface.symbols.end())
       throw Error(ErrorKind::InvalidArgument,
-                  interface.name + ": there is no open size '" + name + "'");
+                  interface.name + ": there is no dynamic dimension '" + name + "'");
     if (value < 0)
       throw Error(ErrorKind::InvalidArgument,
                   interface.name + ": size '" + name + "' cannot be " + std::to_string(value));
@@ -92,7 +92,7 @@ std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed) {
 struct CompiledPackage::Impl {
   struct Code {
     Settings settings;
-    AheadCode code; // distinct
+    AotCode code; // distinct
     llvm::StringSet<> known;
   };
 
@@ -192,10 +192,10 @@ struct CompiledPackage::Impl {
                   const Sizes &sizes, bool isGeneral, const Settings &settings) {
     CompiledConstants constants(source.context.get());
     OwningOpRef<ModuleOp> module = specializeProgram(*source.module, sizes);
-    AheadCode added;
+    AotCode added;
     LoweredProgram compiled;
     try {
-      compiled = Compiler(source.context, settings, source.name).compileAhead(*module, added);
+      compiled = Compiler(source.context, settings, source.name).compileAot(*module, added);
     } catch (const Error &) {
       if (isGeneral)
         throw;

@@ -24,7 +24,7 @@ struct PackageSettings {
   /// As Settings::recipe, for a single model. It speaks of sizes of 2 or more: the versions for 0
   /// and 1 are the compiler's own where they have other stages.
   std::string recipe;
-  /// Open sizes that get a value once and for all.
+  /// Dynamic dimensions that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;
   /// Arguments and inputs that scripts among the models are tried with.
   script::ScriptSample sample;
@@ -35,8 +35,8 @@ struct PackageSettings {
 };
 
 /// Versions of a program that a package holds: sizes of 2 or more, and 0 and 1, which are programs
-/// of their own. All combinations for up to two open sizes; for more, one of them 0 or 1 at a time,
-/// and all 1. `fixed` has the values chosen beforehand.
+/// of their own. All combinations for up to two dynamic dimensions; for more, one of them 0 or 1 at
+/// a time, and all 1. `fixed` has the values chosen beforehand.
 std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
 
 /// Models compiled for every processor; written as a package, or as parts of a program.

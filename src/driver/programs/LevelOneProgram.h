@@ -27,7 +27,7 @@ struct LevelOneProgram {
   /// The files that its constants lie in.
   std::vector<std::shared_ptr<const MappedFile>> files = {};
   /// The program for some sizes, in the same context: another one where this one is guarded against
-  /// them. Throws Error where there is none. Null where its front end wrote it once and for all, or
+  /// them. Throws Error if there is none. Null if its front end wrote it once and for all, or
   /// for any sizes.
   std::function<LevelOneProgram(const SizeRanges &)> importFor = {};
 
@@ -42,7 +42,7 @@ LevelOneProgram importModel(const std::shared_ptr<const onnx::Model> &file, cons
 /// Reads and imports a file that is one program. Throws Error.
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings);
 
-/// Throws Error where a setting has no meaning.
+/// Throws Error if a setting has no meaning.
 void checkSettings(const Settings &settings);
 
 } // namespace headrace

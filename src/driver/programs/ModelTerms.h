@@ -29,7 +29,7 @@ struct ModelMapping {
 using SizesFor =
     std::function<std::vector<std::optional<int64_t>>(const std::vector<std::string> &)>;
 
-/// The model's program after `simplify` as terms, and each of them mapped. Throws Error where the
+/// The model's program after `simplify` as terms, and each of them mapped. Throws Error if the
 /// file is no single program.
 ModelMapping mapModel(const std::filesystem::path &path, const SizesFor &sizesFor,
                       rewrite::Terms &terms, const rewrite::Accelerator &machine,

@@ -11,7 +11,7 @@ namespace headrace {
 
 class LaunchSchedule {
 public:
-  /// No line yet. Throws Error where the expressions are no program, or the target is no device.
+  /// No line yet. Throws Error if the expressions are no program, or the target is no device.
   LaunchSchedule(std::vector<expr::Stage> outputs, std::string target);
 
   /// Lines as text: all of them, or none; throws Error naming the line and the reason where one is
@@ -23,8 +23,8 @@ public:
   const std::string &target() const { return targetName; }
   /// The names of all stages, launched or not.
   const std::vector<std::string> &stages() const { return names; }
-  /// How the stage is launched, as a line of a recipe says it; empty where it is computed where it
-  /// is read. Throws Error where there is no such stage.
+  /// How the stage is launched, as a line of a recipe says it; empty if it is computed where it
+  /// is read. Throws Error if there is no such stage.
   std::string launchOf(const std::string &stage) const;
 
 private:

@@ -9,7 +9,7 @@ namespace headrace {
 
 class ProgramSchedule {
 public:
-  /// No step yet. Throws Error where the expressions are no program.
+  /// No step yet. Throws Error if the expressions are no program.
   explicit ProgramSchedule(const std::vector<expr::Stage> &outputs);
 
   /// Throws Error naming the step and the reason where it is not legal; then nothing has changed.

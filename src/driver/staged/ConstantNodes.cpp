@@ -1,6 +1,6 @@
 // Nodes that only move constants, as exporters write them for the weights of recurrent layers
 // (Slice, Concat), are computed once, when the plan is made. What reads them then has constants,
-// which are packed, in place of values that every run copies anew.
+// which are packed, instead of values that every run copies anew.
 #include "driver/staged/GraphPlan.h"
 #include "driver/staged/StageBuilder.h"
 

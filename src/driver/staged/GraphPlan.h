@@ -23,7 +23,7 @@ struct PlannedNode {
   std::vector<int> inputs;     // values by number, -1 for an omitted one
   std::vector<int> reads;      // inputs, and what graphs inside take from this one; each once
   std::vector<int> outputs;    // -1 for one that nobody asks for
-  HostFunction host = nullptr; // null where only compiled code computes it
+  HostFunction host = nullptr; // null if only compiled code computes it
   std::unique_ptr<Prepared> prepared; // what `host` keeps between calls
   bool isHostAlways = false; // else on values that are not numeric tensors, and if `isChanging`
   std::optional<size_t> parametersFrom;                     // HostOperator's
@@ -32,7 +32,7 @@ struct PlannedNode {
 
 class GraphPlan {
 public:
-  /// `outer` is the graph around, null for the model's. Throws Error where an operator is not
+  /// `outer` is the graph around, null for the model's. Throws Error if an operator is not
   /// supported or a value is not defined.
   GraphPlan(const onnx::Graph &graph, const StagedModel &model, const GraphPlan *outer);
   GraphPlan(const GraphPlan &) = delete;
@@ -80,7 +80,7 @@ private:
   const GraphPlan *outer;
   std::vector<std::string> names; // of values, by number
   std::unordered_map<std::string, int> ids;
-  std::vector<RuntimeValue> constants; // by value; nothing where it is none
+  std::vector<RuntimeValue> constants; // by value; nothing if it is none
   std::vector<int> inputs, outputs, captures;
   std::vector<PlannedNode> nodes; // in an order in which they can run
   std::vector<int> useCounts;     // by value
@@ -103,7 +103,7 @@ struct GraphPlan::Frame {
   Done unneeded = {};
   std::vector<bool> skipped = {};
 
-  /// Null where it is not computed yet.
+  /// Null if it is not computed yet.
   const RuntimeValue *at(int value) const {
     if (values[value])
       return &*values[value];
@@ -117,7 +117,7 @@ struct GraphPlan::Frame {
   }
   /// The inputs of a stage; all of them must be computed.
   std::vector<Tensor> inputsOf(const Stage &stage) const;
-  /// Null where nothing of that name is computed, here or around.
+  /// Null if nothing of that name is computed, here or around.
   const RuntimeValue *find(const std::string &name) const;
   void finish(size_t node);
   /// Whether the host need not run a node that could run now, or that reads what was skipped.

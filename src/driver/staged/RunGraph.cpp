@@ -203,7 +203,7 @@ static bool fits(const NeededValue &needed, const Tensor &found) {
   return true;
 }
 
-/// The tensors for the stage's inputs, null for what comes without one; nothing where types or
+/// The tensors for the stage's inputs, null for what comes without one; nothing if types or
 /// ranks are others than when it was made.
 static std::optional<std::vector<const Tensor *>> inputsLike(const Stage &stage,
                                                              const GraphPlan::Frame &frame) {
@@ -237,7 +237,7 @@ static bool fits(const Stage &stage, const GraphPlan::Frame &frame) {
     stage.model->bind(frame.inputsOf(stage));
     return true;
   } catch (const Error &) {
-    return false; // open sizes that are not equal here, or outside of its range
+    return false; // dynamic dimensions that are not equal here, or outside of its range
   }
 }
 
@@ -294,7 +294,7 @@ bool GraphPlan::moveToHost(const Frame &frame, const Stage &last) {
   return isAny;
 }
 
-/// Null where nodes went to the host, which have to run first.
+/// Null if nodes went to the host, which have to run first.
 std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
   if (auto known = findStage(frame))
     return known;
@@ -311,8 +311,8 @@ std::shared_ptr<const Stage> GraphPlan::stageFor(const Frame &frame) {
     for (const std::shared_ptr<const Stage> &stage : known)
       if (!similar && isSimilar(*stage, frame, whateverValues))
         similar = stage;
-  constexpr size_t mostVersions = 3;
-  if (known.size() >= mostVersions && moveToHost(frame, *known.front()))
+  constexpr size_t maxVersions = 3;
+  if (known.size() >= maxVersions && moveToHost(frame, *known.front()))
     return nullptr;
   std::shared_ptr<const Stage> made = StageBuilder(*this, frame, similar.get()).build();
   decltype(known) dropped; // outside of the lock

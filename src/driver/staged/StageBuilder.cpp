@@ -37,12 +37,12 @@ std::shared_ptr<const Stage> StageBuilder::build() {
   return import(Opening::None);
 }
 
-/// Null where operators need their sizes, or these sizes are outside of what they take.
+/// Null if operators need their sizes, or these sizes are outside of what they take.
 std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
-  constexpr int mostAttempts = 8;
+  constexpr int maxAttempts = 8;
   try {
     SizeRanges sizes;
-    for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+    for (int attempt = 0; attempt < maxAttempts; ++attempt) {
       std::shared_ptr<Stage> open = import(opening, sizes);
       if (!moveBesideGuards(sizes))
         return open;
@@ -54,7 +54,7 @@ std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
 }
 
 /// Whether sizes of this run are outside of what the stage was imported for, which are narrowed to
-/// their side then (see Imports.h). Throws Error where its inputs do not fit.
+/// their side then (see Imports.h). Throws Error if its inputs do not fit.
 bool StageBuilder::moveBesideGuards(SizeRanges &sizes) const {
   std::vector<int64_t> symbols;
   if (bindInputs(interface, frame.inputsOf(*stage), symbols))

@@ -53,21 +53,26 @@ bool StagedProgram::isNeededFor(const onnx::Model &file) {
 }
 
 /// Far more than any model's loops take, and still an end.
-static constexpr int64_t kMostIterations = 100'000'000;
+static constexpr int64_t kMaxIterations = 100'000'000;
 
-static int64_t mostIterations(const Settings &settings) {
-  if (settings.mostIterations > 0)
-    return settings.mostIterations;
-  const char *text = std::getenv("HEADRACE_MOST_ITERATIONS");
+static int64_t maxIterations(const Settings &settings) {
+  if (settings.maxIterations > 0)
+    return settings.maxIterations;
+  const char *name = "HEADRACE_MAX_ITERATIONS";
+  const char *text = std::getenv(name);
+  if (!text || !*text) {
+    // Deprecated name of the variable.
+    name = "HEADRACE_MOST_ITERATIONS";
+    text = std::getenv(name);
+  }
   if (!text || !*text)
-    return kMostIterations;
+    return kMaxIterations;
   int64_t number = 0;
   std::string_view given(text);
   auto [end, failure] = std::from_chars(given.begin(), given.end(), number);
   if (failure != std::errc() || end != given.end() || number < 1)
     throw Error(ErrorKind::InvalidArgument,
-                "HEADRACE_MOST_ITERATIONS: expected a number of 1 or more, found " +
-                    inQuotes(given));
+                std::string(name) + ": expected an integer of 1 or more, got " + inQuotes(given));
   return number;
 }
 
@@ -243,7 +248,7 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
 
 std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
                                              const std::vector<bool> &wanted, Rounding rounding) {
-  return run(inputs, Call{how, mostIterations(model.settings), nullptr, rounding}, wanted);
+  return run(inputs, Call{how, maxIterations(model.settings), nullptr, rounding}, wanted);
 }
 
 std::vector<RuntimeValue> StagedProgram::runProfiled(std::span<const RuntimeValue> inputs,
@@ -251,7 +256,7 @@ std::vector<RuntimeValue> StagedProgram::runProfiled(std::span<const RuntimeValu
   StageProfile profile(/*predicts=*/false);
   profile.beginCall();
   std::vector<RuntimeValue> results =
-      run(inputs, Call{Evaluation::Compiled, mostIterations(model.settings), &profile}, {});
+      run(inputs, Call{Evaluation::Compiled, maxIterations(model.settings), &profile}, {});
   steps = profile.steps();
   return results;
 }
@@ -260,7 +265,7 @@ std::vector<StageStep> StagedProgram::profile(std::span<const RuntimeValue> inpu
   StageProfile profile(/*predicts=*/true);
   for (int i = 0; i < std::max(calls, 1); ++i) {
     profile.beginCall();
-    run(inputs, Call{Evaluation::Compiled, mostIterations(model.settings), &profile}, {});
+    run(inputs, Call{Evaluation::Compiled, maxIterations(model.settings), &profile}, {});
   }
   return profile.steps();
 }

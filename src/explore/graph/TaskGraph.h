@@ -26,7 +26,7 @@ struct Task {
   /// The program's operators that the task computes, and where the user wrote them.
   std::vector<std::string> operators;
   std::string place;
-  /// Points of the operators' iteration domains that it computes; none where it only moves elements
+  /// Points of the operators' iteration domains that it computes; none if it only moves elements
   /// or adds up what others computed.
   int64_t points = 0;
   /// How many of the program's inputs the edge from the source stands for.

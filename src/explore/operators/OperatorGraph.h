@@ -48,7 +48,7 @@ struct Operator {
   std::string name;
   Kind kind = Kind::Map;
   int64_t output = 0;              ///< elements of the result
-  int64_t points = 0;              ///< of its iteration domain; none where it only moves elements
+  int64_t points = 0;              ///< of its iteration domain; none if it only moves elements
   std::vector<Operand> operands{}; ///< weights and other constants are none
   /// Of contractions, convolutions and systems of equations.
   ContractionSizes contraction{1, 1, 1};

@@ -7,7 +7,7 @@
 
 namespace headrace::explore {
 
-/// The forms that an operator can take; none where there is only one way to compute it.
+/// The forms that an operator can take; none if there is only one way to compute it.
 std::vector<Form> formsOf(const Operator &op);
 
 /// Points of the program's iteration domains, which the tasks of its graph have in all. Those of

@@ -49,7 +49,7 @@ Cut cutOf(const ContractionSizes &s, Form form, const TaskOptions &options) {
   bool tight = options.convention == Convention::Tight;
   int64_t whole = s.batch * s.m * s.n;
   auto cut = [&](const char *task, int64_t pieces, int64_t reads, int64_t writes) -> Cut {
-    int64_t share = shareOf(pieces, options.mostTasks);
+    int64_t share = shareOf(pieces, options.maxTasks);
     return {task, pieces / share, share * reads, tight ? share * writes : whole, share * reads};
   };
   switch (form) {
@@ -58,7 +58,7 @@ Cut cutOf(const ContractionSizes &s, Form form, const TaskOptions &options) {
   case Form::LeftMatrixVector:
     return cut("row", s.batch * s.m, s.k * s.n, s.n);
   case Form::OuterProduct: {
-    int64_t share = shareOf(s.k, options.mostTasks / s.batch), count = s.k / share;
+    int64_t share = shareOf(s.k, options.maxTasks / s.batch), count = s.k / share;
     int64_t points = share * s.m * s.n;
     return {"product", count, tight && share == 1 ? std::max(s.m, s.n) : points,
             tight ? s.m * s.n : count * whole, points};
@@ -95,7 +95,7 @@ Stream writeDirect(GraphWriter &writer, const std::vector<Stream> &operands,
   std::vector<Stream> held;
   for (const Stream &operand : operands)
     held.push_back(writer.buffer(held.empty() ? "image" : "filters", {operand}, s.n));
-  int64_t filters = s.batch * s.m, share = shareOf(s.k, options.mostTasks / filters);
+  int64_t filters = s.batch * s.m, share = shareOf(s.k, options.maxTasks / filters);
   std::vector<Stream> results;
   for (int64_t filter = 0; filter < filters; ++filter) {
     std::string name = std::to_string(filter);
@@ -179,7 +179,7 @@ int64_t systemPoints(const SystemSizes &s, Form form) {
 Stream writeSystems(GraphWriter &writer, const std::vector<Stream> &operands,
                     const SystemSizes &sizes, Form form, const TaskOptions &options,
                     int64_t fusedPoints) {
-  int64_t share = shareOf(sizes.batch, options.mostTasks), n = sizes.unknowns;
+  int64_t share = shareOf(sizes.batch, options.maxTasks), n = sizes.unknowns;
   int64_t scale = sizes.scale * sizes.scale;
   bool lu = form == Form::Lu;
   int64_t triangle = n * (n + 1) / 2;

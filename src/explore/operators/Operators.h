@@ -31,7 +31,7 @@ struct TaskOptions {
   Convention convention = Convention::Tight;
   /// Tasks that one operator is cut into, beside those that move its elements: where its axis is
   /// longer, a task takes an equal share of it.
-  int64_t mostTasks = 4096;
+  int64_t maxTasks = 4096;
 };
 
 /// `operands` are B, or A and B; one that is not there is weights, which every task has. Points of

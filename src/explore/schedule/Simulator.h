@@ -39,7 +39,7 @@ struct Simulation {
   std::vector<Wait> deadlock;
 };
 
-/// Throws Error where the graph moves more than `maxElements` elements.
+/// Throws Error if the graph moves more than `maxElements` elements.
 Simulation simulate(const TaskGraph &graph, const Schedule &schedule,
                     int64_t maxElements = int64_t{1} << 33);
 

@@ -27,7 +27,7 @@ struct Outcome {
   /// The least work of all implementations that it is compared with; its own where there are none.
   int64_t comparedWork = 0;
   double streamingRatio = 0;        ///< makespan over the streaming depth (SSLR)
-  std::optional<int64_t> simulated; ///< none where it was not asked for or would take too long
+  std::optional<int64_t> simulated; ///< none if it was not asked for or would take too long
   std::string deadlock;
   /// No other implementation on as many processing elements is as good in off-chip volume, makespan
   /// and buffers, and better in one.

@@ -56,7 +56,7 @@ public:
   explicit Plot(const std::vector<Outcome> &outcomes) : outcomes(outcomes) {
     for (const Outcome &outcome : outcomes) {
       colourOf.try_emplace(outcome.processingElements(), "");
-      mostBuffers = std::max(mostBuffers, outcome.buffers);
+      maxBuffers = std::max(maxBuffers, outcome.buffers);
     }
     size_t number = 0;
     for (auto &[elements, colour] : colourOf)
@@ -121,7 +121,7 @@ private:
   }
 
   void drawOutcome(SvgPicture &svg, const Outcome &outcome) {
-    double share = mostBuffers > 0 ? double(outcome.buffers) / double(mostBuffers) : 0;
+    double share = maxBuffers > 0 ? double(outcome.buffers) / double(maxBuffers) : 0;
     const std::string &colour = colourOf[outcome.processingElements()];
     std::string note = outcome.implementation + ", " +
                        std::to_string(outcome.processingElements()) +
@@ -168,7 +168,7 @@ private:
 
   const std::vector<Outcome> &outcomes;
   std::map<int, std::string> colourOf;
-  int64_t mostBuffers = 0;
+  int64_t maxBuffers = 0;
   std::vector<Label> labels;
   LogarithmicAxis across = axis([](const Outcome &o) { return o.offChip; }, left, right);
   LogarithmicAxis up = axis([](const Outcome &o) { return o.schedule.makespan; }, bottom, top);

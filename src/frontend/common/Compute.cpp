@@ -51,10 +51,10 @@ SmallVector<AffineExpr> dimensions(OperatorBuilder &b, unsigned begin, unsigned 
 
 /// A computation without operands is a constant.
 static Value evaluated(OperatorBuilder &b, hr::ComputeOp op) {
-  constexpr int64_t kMostElements = 1 << 20;
+  constexpr int64_t kMaxElements = 1 << 20;
   auto type = cast<RankedTensorType>(op.getType());
   bool isKnown = op->getNumOperands() == 0 && op.getDomain().isConstant() &&
-                 type.getNumElements() <= kMostElements;
+                 type.getNumElements() <= kMaxElements;
   op->walk([&](hr::SizeOp size) { isKnown &= size.getExpr().isConstant(); });
   if (!isKnown)
     return op.getResult();

@@ -10,8 +10,8 @@ using namespace mlir;
 namespace headrace {
 
 // Beyond any machine; a bound for what a file can ask for.
-static constexpr int64_t kMostRank = 32;
-static constexpr int64_t kMostBytes = int64_t(1) << 42;
+static constexpr int64_t kMaxRank = 32;
+static constexpr int64_t kMaxBytes = int64_t(1) << 42;
 
 Value createSizeAsData(OpBuilder &builder, Location loc, AffineExpr size, Type elementType) {
   Tensor zero = Tensor::allocate(DType::I8, {});
@@ -187,18 +187,18 @@ void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
     auto size = constantValue(expr);
     if (symbols.isNegative(expr))
       fail(ErrorKind::ShapeMismatch, "expected sizes of 0 or more, found {0}", text(dims));
-    if (!isManageable(expr, kMostBytes))
+    if (!isManageable(expr, kMaxBytes))
       fail(ErrorKind::Unsupported, "a size is too large or depends on the inputs in too many ways");
     if (!size && !isNonNegative(expr))
       (void)symbols.requireNonNegative(expr); // where it is no range, a call with such sizes fails
-    if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMostBytes))
+    if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMaxBytes))
       fail(ErrorKind::Unsupported, "a result of {0} elements is too large", text(dims));
   }
 }
 
 RankedTensorType OperatorBuilder::checkedType(ArrayRef<AffineExpr> dims, Type type) const {
-  if (static_cast<int64_t>(dims.size()) > kMostRank)
-    fail(ErrorKind::Unsupported, "expected a result of rank {0} or less, found {1}", kMostRank,
+  if (static_cast<int64_t>(dims.size()) > kMaxRank)
+    fail(ErrorKind::Unsupported, "expected a result of rank {0} or less, found {1}", kMaxRank,
          dims.size());
   checkSizes(dims, type);
   return tensorType(dims, type);

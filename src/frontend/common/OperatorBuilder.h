@@ -67,7 +67,8 @@ public:
   mlir::AffineExpr dim(int64_t size) const { return constantDim(size, context); }
   /// Number of elements of these dimensions.
   mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> dims) const;
-  /// Restricts free sizes so that the expression is not negative; fails where that is impossible.
+  /// Restricts dynamic dimensions so that the expression is not negative; fails where that is
+  /// impossible.
   void requireNonNegative(mlir::AffineExpr expr, const char *what);
   bool tryRequireNonNegative(mlir::AffineExpr expr);
   /// Whether the expression is negative for all sizes that the program is meant for.

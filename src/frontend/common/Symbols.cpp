@@ -1,6 +1,6 @@
 #include "frontend/common/Symbols.h"
 
-#include "analysis/cost/NominalSizes.h"
+#include "analysis/cost/SizeHints.h"
 #include "runtime/system/Text.h"
 
 using namespace mlir;
@@ -20,8 +20,8 @@ AffineExpr Symbols::get(const std::string &name) {
     symbolNames.push_back(name);
     least.push_back(range.least);
     most.push_back(range.most);
-    int64_t expected = NominalSizes::fromName(name);
-    bool isTooLarge = (expected > 0 ? expected : NominalSizes::kDefault) > range.most;
+    int64_t expected = SizeHints::fromName(name);
+    bool isTooLarge = (expected > 0 ? expected : SizeHints::kDefault) > range.most;
     expectedSizes.push_back(isTooLarge ? range.most : expected);
   }
   return getAffineSymbolExpr(position, context);

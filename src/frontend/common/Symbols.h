@@ -1,4 +1,4 @@
-// The free sizes of a program: their names and the range of values for which it is meant.
+// The dynamic dimensions of a program: their names and the range of values for which it is meant.
 #pragma once
 
 #include "dialect/SymbolicShape.h"
@@ -31,7 +31,7 @@ public:
   /// Whether the expression is negative for all sizes that the program is meant for.
   bool isNegative(mlir::AffineExpr expr) const;
   /// Whether the expression is not negative. Where sizes differ in that, the program is restricted
-  /// to those for which it is not, unless these are 0 and 1 at most; nullopt where no range of one
+  /// to those for which it is not, unless these are 0 and 1 at most; nullopt if no range of one
   /// size tells them apart.
   std::optional<bool> decideNonNegative(mlir::AffineExpr expr);
 

@@ -14,9 +14,9 @@ namespace headrace::expr {
 namespace {
 
 /// More would be a copy of mostly nothing.
-constexpr int64_t kMostPadding = 256;
+constexpr int64_t kMaxPadding = 256;
 /// Expressions share their parts; walked under every condition, they can be endless.
-constexpr size_t kMostVisits = 200000;
+constexpr size_t kMaxVisits = 200000;
 
 /// A linear index into one dimension of a tensor, and how far it leaves it.
 struct DimIndex {
@@ -40,7 +40,7 @@ public:
 
 private:
   void walk(const Expr &expr, const Conditions &conditions) {
-    if (++visits > kMostVisits)
+    if (++visits > kMaxVisits)
       fail(ErrorKind::Unsupported, "expected a smaller expression; use several stages");
     if (conditions.isEmpty() && !visitedAlways.insert(expr.get()).second)
       return;
@@ -90,7 +90,7 @@ private:
       }
   }
 
-  /// How far the index leaves its dimension; false where that is no number, or sizes for which
+  /// How far the index leaves its dimension; false if that is no number, or sizes for which
   /// nothing is computed would leave it.
   bool measure(const Expr &read, size_t i, DimIndex &dim, const Conditions &conditions) {
     Range range = domain.range(dim.index);
@@ -116,7 +116,7 @@ private:
                       symbols.text({range.high}) + " of",
                   dim.size);
       auto leaves = constantValue(reach);
-      if (leaves && *leaves >= -kMostPadding)
+      if (leaves && *leaves >= -kMaxPadding)
         *amount = -*leaves;
       else
         inside = false;
@@ -152,7 +152,7 @@ private:
     }
   }
 
-  /// The part that is walked, before padding; nullopt where dimensions count in both directions.
+  /// The part that is walked, before padding; nullopt if dimensions count in both directions.
   std::optional<DimAccess> walked(const DimIndex &dim) const {
     MLIRContext *context = domain.getContext();
     SmallVector<unsigned> dims;

@@ -36,7 +36,7 @@ struct Accesses {
   std::map<const StageInfo *, Padding> padding;
 };
 
-/// All reads of the expression. Throws Error where one can leave its tensor with no condition that
+/// All reads of the expression. Throws Error if one can leave its tensor with no condition that
 /// prevents it; `subject` names the stage.
 Accesses findAccesses(const Expr &value, const Domain &domain, SizeTable &sizes,
                       const Symbols &symbols, const std::string &subject);

@@ -147,7 +147,7 @@ std::optional<LinearIndex> Domain::linear(const Expr &index) const {
     return result;
   }
   case Op::Cast:
-    // Positions and sizes are whole numbers of 64 bits already.
+    // Positions and sizes are whole 64-bit numbers already.
     return index.dtype() == DType::I64 ? linear(operands[0]) : std::nullopt;
   default:
     if (auto size = sizeTable.tryConvert(index)) {

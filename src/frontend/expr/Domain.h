@@ -15,7 +15,7 @@ public:
   explicit SizeTable(Symbols &symbols, mlir::MLIRContext *context)
       : symbols(symbols), context(context) {}
 
-  /// The expression; nullopt where it is made of anything but numbers and sizes.
+  /// The expression; nullopt if it is made of anything but numbers and sizes.
   std::optional<mlir::AffineExpr> tryConvert(const Expr &size);
   /// The same, of an expression that is a size.
   mlir::AffineExpr convert(const Expr &size);
@@ -56,11 +56,11 @@ public:
   llvm::SmallVector<std::string> axisNames() const;
   mlir::MLIRContext *getContext() const { return context; }
 
-  /// The index as a linear function of the dimensions; nullopt where it is none.
+  /// The index as a linear function of the dimensions; nullopt if it is none.
   std::optional<LinearIndex> linear(const Expr &index) const;
   /// The least and greatest value over the domain.
   Range range(const LinearIndex &index) const;
-  /// Whether the index lies in 0 to size - 1 all over the domain; nullopt where it depends on data
+  /// Whether the index lies in 0 to size - 1 all over the domain; nullopt if it depends on data
   /// or is not understood.
   std::optional<bool> staysInside(const Expr &index, mlir::AffineExpr size) const;
 

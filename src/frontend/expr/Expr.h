@@ -22,7 +22,7 @@ namespace headrace::expr {
 enum class Op : uint8_t {
   // Leaves
   Number,
-  Size,     // a free size of the program
+  Size,     // a dynamic dimension of the program
   Position, // along an axis
   Argument, // of a user's way to combine two values
   // One operand
@@ -109,10 +109,10 @@ struct SizeInfo {
   int64_t least;
 };
 
-/// A free size of the program, of `least` or more.
+/// A dynamic dimension of the program, of `least` or more.
 Expr var(const std::string &name, int64_t least = 0);
 
-/// Any operator of one operand but Cast, of two, or Select; throws Error where types do not fit.
+/// Any operator of one operand but Cast, of two, or Select; throws Error if types do not fit.
 Expr apply(Op op, std::vector<Expr> operands);
 Expr cast(const Expr &value, DType type);
 
@@ -143,7 +143,7 @@ Expr any(const std::vector<Expr> &conditions);
 bool isFloat(DType type);
 bool isInteger(DType type);
 
-/// A node whose depth follows from its operands; throws Error where an expression gets too deep.
+/// A node whose depth follows from its operands; throws Error if an expression gets too deep.
 Expr makeNode(Node node);
 
 /// "sin", "//": the name of an operator as the user writes it.

@@ -9,14 +9,14 @@ namespace headrace::expr {
 struct FlatStage {
   std::shared_ptr<const StageInfo> info;
   std::string name;
-  /// Null where nothing is reduced.
+  /// Null if nothing is reduced.
   std::shared_ptr<const Reduction> reduction;
   /// The value at a point, free of reductions.
   Expr value;
 };
 
 /// The stage, preceded by those made of reductions inside it, which are named after it. Throws
-/// Error where an axis is used outside its reduction.
+/// Error if an axis is used outside its reduction.
 std::vector<FlatStage> flattened(const std::shared_ptr<const StageInfo> &stage,
                                  const std::string &name);
 

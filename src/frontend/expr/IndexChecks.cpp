@@ -12,7 +12,7 @@ namespace headrace::expr {
 namespace {
 
 /// A bound on the path conditions of an index: the expression that checks it is of that size.
-constexpr size_t kMostWays = 64;
+constexpr size_t kMaxWays = 64;
 
 /// Walks the expression and notes under which conditions each index is needed.
 class IndexFinder {
@@ -75,7 +75,7 @@ private:
     found.always |= conditions.empty();
     if (!found.always)
       found.ways.push_back(all(conditions));
-    if (found.ways.size() > kMostWays)
+    if (found.ways.size() > kMaxWays)
       throw Error(ErrorKind::Unsupported,
                   "expected fewer conditions that lead to " + read.text() + "; use several stages");
   }

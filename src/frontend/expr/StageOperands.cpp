@@ -112,7 +112,7 @@ void StageOperands::listReads(const Expr &expr, std::vector<const Node *> &order
       listReads(operand, order, seen);
 }
 
-/// A table is never empty where it is read, whatever the free sizes are: an index is brought
+/// A table is never empty if it is read, whatever the dynamic dimensions are: an index is brought
 /// inside. Sizes 0 and 1 of a symbol are compiled for themselves and know.
 void StageOperands::requireElements(Value tensor) {
   SymbolicShape shape = shapeOf(tensor);

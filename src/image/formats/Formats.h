@@ -1,4 +1,4 @@
-// One function for each format: nothing where the file is damaged.
+// One function for each format: nothing if the file is damaged.
 #pragma once
 
 #include "image/Picture.h"

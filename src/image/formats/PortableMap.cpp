@@ -18,7 +18,7 @@ public:
     int64_t result = -1;
     for (; at < file.size() && isDigit(file[at]); ++at) {
       result = (result < 0 ? 0 : result) * 10 + (file[at] - '0');
-      if (result > kMostPixels)
+      if (result > kMaxPixels)
         return -1;
     }
     return result;

@@ -10,7 +10,7 @@ public:
   /// is not there.
   SystemLibrary(const char *format, const char *file, const char *package);
 
-  /// Sets a pointer to the function of that name; throws Error where the library has none.
+  /// Sets a pointer to the function of that name; throws Error if the library has none.
   template <class Function> void find(Function *&function, const char *name) const {
     function = reinterpret_cast<Function *>(address(name));
   }

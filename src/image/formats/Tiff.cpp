@@ -72,7 +72,7 @@ std::optional<Picture> decodeTiff(Bytes file) {
                                                                             tiff.freeOptions);
   if (!options)
     return std::nullopt;
-  tiff.limitMemory(options.get(), 4 * kMostPixels);
+  tiff.limitMemory(options.get(), 4 * kMaxPixels);
   tiff.onError(options.get(), ignore, nullptr);
   tiff.onWarning(options.get(), ignore, nullptr);
   Reader reader{file};

@@ -35,7 +35,7 @@ struct Accelerator {
   static Accelerator read(const std::filesystem::path &path);
   static Accelerator parse(std::string_view json, const std::string &source);
 
-  /// Null where it has none of that size.
+  /// Null if it has none of that size.
   const MachineOperator *find(std::string_view name, std::span<const int64_t> sizes) const;
   /// Whether one of its operators applies this function of scalars.
   bool computes(std::string_view function) const;

@@ -21,7 +21,7 @@ std::span<const TensorOperator> hardwareOperators();
 /// for scalars; nothing for what is no operator of a machine.
 std::optional<size_t> resultRank(std::string_view name);
 
-/// The function of scalars that it applies to all elements ("add" of VVAdd); empty where it is
+/// The function of scalars that it applies to all elements ("add" of VVAdd); empty if it is
 /// none.
 std::string_view functionOf(std::string_view name);
 

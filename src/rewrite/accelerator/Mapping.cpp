@@ -108,7 +108,7 @@ void countOperations(Mapping &mapping, const Terms &terms, const Accelerator &ma
     // What the machine does not compute has no cost there: the search only shuns it.
     double shunned = leftOverCost + static_cast<double>(bytes);
     mapping.cost -= shunned;
-    mapping.leastCost = std::max(0.0, mapping.leastCost - shunned);
+    mapping.minCost = std::max(0.0, mapping.minCost - shunned);
   }
 }
 
@@ -157,7 +157,7 @@ Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, cons
   Extraction best = extract(graph, root, MachineCost(facts, machine), terms, limits);
   mapping.term = best.term;
   mapping.cost = best.cost;
-  mapping.leastCost = best.least;
+  mapping.minCost = best.least;
   mapping.method = best.method;
   countOperations(mapping, terms, machine);
   if (options.derives) {

@@ -14,7 +14,7 @@ struct Mapping {
   TermId term = 0;  ///< of operators of the machine, movement, and what is left over
   /// The cost of what the machine computes of the term; no other term that was found costs less
   /// than the second.
-  double cost = 0, leastCost = 0;
+  double cost = 0, minCost = 0;
   ExtractionMethod method = ExtractionMethod::Greedy;
   Saturation saturation;
   size_t classes = 0, nodes = 0;
@@ -34,7 +34,7 @@ struct MappingOptions {
   bool derives = false; ///< keeps a proof, and gives the derivation
 };
 
-/// Throws Error where the term or a rule is wrong. Limits end the search with the best found.
+/// Throws Error if the term or a rule is wrong. Limits end the search with the best found.
 Mapping mapToMachine(Terms &terms, TermId term, const Accelerator &machine, const RuleSet &rules,
                      const MappingOptions &options = {});
 

@@ -34,7 +34,7 @@ double largestOf(Kind kind) {
   return 0;
 }
 
-double leastOf(Kind kind) { return kind == Kind::Int32 ? -0x1p31 : -largestOf(kind); }
+double minOf(Kind kind) { return kind == Kind::Int32 ? -0x1p31 : -largestOf(kind); }
 
 // Three bits after the point; the smallest exponent is -6, below which numbers are 2^-9 apart.
 double roundToFloat8(double value) {
@@ -61,11 +61,11 @@ double roundToInt32(double value) {
 double NumberFormat::bounded(double value) const {
   if (!std::isinf(value) || kind == Kind::Float32 || kind == Kind::Float16)
     return value;
-  return value > 0 ? largestOf(kind) : leastOf(kind);
+  return value > 0 ? largestOf(kind) : minOf(kind);
 }
 
 double NumberFormat::round(double value) const {
-  double least = leastOf(kind);
+  double least = minOf(kind);
   if (saturates && value > largestOf(kind))
     return largestOf(kind);
   if (saturates && value < least)

@@ -37,7 +37,7 @@ public:
     ++live;
   }
 
-  /// Does nothing where the node is not there.
+  /// Does nothing if the node is not there.
   void erase(uint64_t hash, uint32_t node) {
     if (slots.empty())
       return;

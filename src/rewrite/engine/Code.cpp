@@ -9,7 +9,7 @@ namespace headrace::rewrite {
 
 namespace {
 
-constexpr size_t mostSymbols = 64;
+constexpr size_t maxSymbols = 64;
 constexpr const char *what = "code of coarse operators";
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -50,12 +50,12 @@ CoarseCode fromText(std::string_view given, Terms &terms) {
   Json json = parseJson(given, what);
   CoarseCode code;
   code.machine = member(json, "machine").dump();
-  code.batch = DimExpr::parse(text(json, "batch"), mostSymbols);
+  code.batch = DimExpr::parse(text(json, "batch"), maxSymbols);
   for (const Json &item : list(json, "inputs")) {
     CoarseInput &input = code.inputs.emplace_back();
     input.name = text(item, "name");
     for (const Json &size : list(item, "shape"))
-      input.shape.push_back(integerOf(size, 0, mostElements));
+      input.shape.push_back(integerOf(size, 0, maxElements));
     if (auto number = item.find("number"); number != item.end())
       input.number = numberFrom(*number);
     else

@@ -28,7 +28,7 @@ struct CoarseCode {
 };
 
 std::string toText(const CoarseCode &code, const Terms &terms);
-/// Throws JsonFault, and Error where the machine is none.
+/// Throws JsonFault, and Error if the machine is none.
 CoarseCode fromText(std::string_view text, Terms &terms);
 
 } // namespace headrace::rewrite

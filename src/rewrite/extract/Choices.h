@@ -30,12 +30,12 @@ inline constexpr uint32_t undecided = UINT32_MAX;
 double costOf(const Choices &choices, const Selection &selection);
 
 /// No term of the root costs less, given that one costs `best`.
-double leastCost(const Choices &choices, double best);
+double minCost(const Choices &choices, double best);
 
 /// Cheapest trees, then shared parts paid once, then single changes as long as they pay.
 Selection selectGreedily(const Choices &choices, size_t steps);
 
-/// Improves a selection to the best there is; false where the steps did not suffice to know.
+/// Improves a selection to the best there is; false if the steps did not suffice to know.
 bool selectExactly(const Choices &choices, Selection &best, size_t steps);
 
 } // namespace headrace::rewrite

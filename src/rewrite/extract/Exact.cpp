@@ -33,7 +33,7 @@ public:
 private:
   void findLeastCosts() {
     for (const std::vector<Option> &options : choices.classes)
-      leastCost.push_back(std::ranges::min(options, {}, &Option::cost).cost);
+      minCost.push_back(std::ranges::min(options, {}, &Option::cost).cost);
   }
 
   // The greatest solution of: a class needs itself and what all of its options need in common.
@@ -97,7 +97,7 @@ private:
     double sum = 0;
     for (uint32_t id = 0; id < choices.classes.size(); ++id)
       if (has(all, id) && selection[id] == undecided)
-        sum += leastCost[id];
+        sum += minCost[id];
     return sum;
   }
 
@@ -164,7 +164,7 @@ private:
   size_t steps;
   double bestCost;
   Selection selection;
-  std::vector<double> leastCost;
+  std::vector<double> minCost;
   std::vector<Bits> needs;
   std::vector<std::vector<uint32_t>> orders; // options by class, the dominated left out
 };

@@ -67,7 +67,7 @@ Extraction extract(const EGraph &graph, ClassId root, const CostModel &cost, Ter
   Selection selection = selectGreedily(choices, limits.greedySteps);
   Extraction result;
   result.cost = rewrite::costOf(choices, selection);
-  result.least = leastCost(choices, result.cost);
+  result.least = minCost(choices, result.cost);
   if (result.cost - result.least <= limits.tolerance) {
     result.method = ExtractionMethod::Exact;
   } else if (choices.classes.size() <= limits.exactClasses) {

@@ -35,7 +35,7 @@ struct Extraction {
   std::unordered_map<ClassId, NodeId> chosen; ///< by root, the classes of the term alone
 };
 
-/// Throws Error where every term has infinite cost. The graph is rebuilt.
+/// Throws Error if every term has infinite cost. The graph is rebuilt.
 Extraction extract(const EGraph &graph, ClassId root, const CostModel &cost, Terms &into,
                    const ExtractionLimits &limits = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Sets take memory in proportion to classes times the size of a term.
-constexpr size_t mostClassesWithSets = 20'000;
+constexpr size_t maxClassesWithSets = 20'000;
 
 struct Needs {
   double cost = infinity;
@@ -29,7 +29,7 @@ public:
 
   /// Whether the option costs its class less than `limit`; `found` is what it needs then.
   bool isCheaper(const Option &option, uint32_t owner, double limit) {
-    double least = leastCost(option);
+    double least = minCost(option);
     if (least > limit || least == infinity)
       return false;
     auto byClass = [](const auto &a, const auto &b) { return a.first < b.first; };
@@ -51,7 +51,7 @@ public:
   Needs found;
 
 private:
-  double leastCost(const Option &option) const {
+  double minCost(const Option &option) const {
     constexpr double rounding = 1 - 1e-9; // sums of one set in another order
     double most = 0;
     for (uint32_t operand : option.operands)
@@ -140,7 +140,7 @@ void improveBySingleChanges(const Choices &choices, Selection &selection, size_t
 
 Selection selectGreedily(const Choices &choices, size_t steps) {
   Selection best = choices.cheapestTree;
-  if (choices.classes.size() <= mostClassesWithSets)
+  if (choices.classes.size() <= maxClassesWithSets)
     if (Selection other = selectBySets(choices); costOf(choices, other) < costOf(choices, best))
       best = std::move(other);
   // A step walks the term: longer terms get fewer of them.

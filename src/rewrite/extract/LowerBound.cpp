@@ -16,12 +16,12 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// The leaves of further parts are taken as one, and so are sets of more leaves.
-constexpr uint32_t mostParts = 64;
-constexpr size_t mostLeaves = 64;
+constexpr uint32_t maxParts = 64;
+constexpr size_t maxLeaves = 64;
 constexpr uint32_t manyLeaves = UINT32_MAX;
 /// How often a class is visited, on average, before the bound is given up.
-constexpr size_t mostVisits = 100;
-constexpr int mostEliminations = 20;
+constexpr size_t maxVisits = 100;
+constexpr int maxEliminations = 20;
 
 using Leaves = std::vector<uint32_t>;
 
@@ -60,7 +60,7 @@ private:
       for (uint32_t operand : operandsOf(id)) {
         Leaves both;
         std::ranges::set_union(found[id], found[operand], std::back_inserter(both));
-        bool areMany = both.size() > mostLeaves || (!both.empty() && both.back() == manyLeaves);
+        bool areMany = both.size() > maxLeaves || (!both.empty() && both.back() == manyLeaves);
         found[id] = areMany ? Leaves{manyLeaves} : std::move(both);
       }
     }
@@ -74,7 +74,7 @@ private:
 /// Classes to visit, each once until it is, first come first served.
 class WorkList {
 public:
-  explicit WorkList(size_t classes) : isOpen(classes), visits(classes * mostVisits) {}
+  explicit WorkList(size_t classes) : isOpen(classes), visits(classes * maxVisits) {}
 
   void add(uint32_t id) {
     if (!isOpen[id])
@@ -107,7 +107,7 @@ public:
   /// Options of terms that are no better are left out as long as that tells more.
   double bound() {
     double least = 0;
-    for (int round = 0; round < mostEliminations; ++round) {
+    for (int round = 0; round < maxEliminations; ++round) {
       findWays();
       double next = sumOf(root);
       if (next >= best || next <= least)
@@ -126,7 +126,7 @@ private:
     std::map<Leaves, uint32_t> known;
     std::vector<uint32_t> result;
     for (uint32_t id = 0; id < choices.classes.size(); ++id) {
-      auto next = std::min(static_cast<uint32_t>(known.size()), mostParts - 1);
+      auto next = std::min(static_cast<uint32_t>(known.size()), maxParts - 1);
       result.push_back(known.emplace(leaves[id], next).first->second);
       partCount = std::max(partCount, result.back() + 1);
     }
@@ -224,7 +224,7 @@ private:
 
 } // namespace
 
-double leastCost(const Choices &choices, double best) {
+double minCost(const Choices &choices, double best) {
   return std::min(best, Remaining(choices, best).bound());
 }
 

@@ -65,7 +65,7 @@ std::optional<Attribute> evaluateBinary(const Expression &expression, const Bind
 
 std::optional<Attribute> evaluateCall(const Expression &expression, const Bindings &bindings,
                                       const Facts &facts) {
-  std::array<Facts::Argument, Facts::mostArguments> arguments;
+  std::array<Facts::Argument, Facts::maxArguments> arguments;
   size_t count = 0;
   for (const Expression &operand : expression.operands) {
     Facts::Argument &argument = arguments.at(count++);

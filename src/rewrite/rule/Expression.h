@@ -39,20 +39,20 @@ struct Expression {
   Name function = 0;
   Binary binary = Binary::Add;
   std::vector<Expression> operands;
-  Place place;
+  SourceLocation place;
 };
 
 /// Functions of subjects that expressions may call, as `size(?x, 1)`.
 class Facts {
 public:
-  static constexpr size_t mostArguments = 4;
+  static constexpr size_t maxArguments = 4;
   struct Argument {
     std::optional<uint32_t> subject;
     Attribute value; ///< where it is no subject
   };
 
   virtual ~Facts() = default;
-  /// Nothing where the subject has no such fact: the rule then does not apply.
+  /// Nothing if the subject has no such fact: the rule then does not apply.
   virtual std::optional<int64_t> call(Name function, std::span<const Argument> arguments) const = 0;
 };
 
@@ -62,7 +62,7 @@ public:
   std::optional<int64_t> call(Name, std::span<const Argument>) const override { return {}; }
 };
 
-/// Nothing where a function has no value, a number leaves 64 bits, or a divisor is not positive.
+/// Nothing if a function has no value, a number leaves 64 bits, or a divisor is not positive.
 std::optional<Attribute> evaluate(const Expression &expression, const Bindings &bindings,
                                   const Facts &facts);
 

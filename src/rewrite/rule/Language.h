@@ -26,7 +26,7 @@ public:
   virtual std::optional<FunctionSignature> functionNamed(std::string_view name) const = 0;
   /// Names that attributes may have.
   virtual bool hasName(std::string_view name) const = 0;
-  /// The operator whose sizes `for` goes through: how many numbers a size is. Nothing where `for`
+  /// The operator whose sizes `for` goes through: how many numbers a size is. Nothing if `for`
   /// cannot go through it.
   virtual std::optional<size_t> sizesOf(std::string_view name) const = 0;
 };

@@ -189,7 +189,7 @@ TermId parseTerm(const std::shared_ptr<const Source> &source, Terms &terms,
                  const Language *language) {
   TokenStream tokens(source);
   PatternParser parser(tokens, terms.vocabulary(), language);
-  Place start = tokens.place();
+  SourceLocation start = tokens.place();
   Pattern pattern = parser.pattern(PatternParser::Side::Left);
   if (tokens.peek().kind != TokenKind::End)
     tokens.failHere("expected the end of the term, found " + nameOf(tokens.peek()));

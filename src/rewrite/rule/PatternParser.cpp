@@ -277,8 +277,8 @@ Expression PatternParser::call(const Token &name) {
 
 void PatternParser::checkCall(const Expression &call, const Token &name) const {
   std::string shown = inQuotes(name.text);
-  if (call.operands.size() > Facts::mostArguments)
-    fail(call.place, shown + ": expected at most " + std::to_string(Facts::mostArguments) +
+  if (call.operands.size() > Facts::maxArguments)
+    fail(call.place, shown + ": expected at most " + std::to_string(Facts::maxArguments) +
                          " arguments, found " + std::to_string(call.operands.size()));
   if (!language)
     return;

@@ -21,7 +21,7 @@ struct Pattern {
   Name name = 0;
   std::vector<Expression> attributes;
   std::vector<Pattern> operands;
-  Place place;
+  SourceLocation place;
 };
 
 /// A clause after `where`: a condition, or a value with a name.
@@ -38,7 +38,7 @@ std::string_view nameOf(Level level);
 struct Rule {
   std::string name;
   Level level = Level::Algorithm;
-  Place place;
+  SourceLocation place;
   std::optional<Name> family; ///< the operator of whose sizes it speaks
   size_t parameterCount = 0;  ///< the first values: one per size
   Pattern left, right;
@@ -58,7 +58,7 @@ struct RuleInstance {
 /// Tries the clauses in order; defines values on the way. Whether all conditions hold.
 bool clausesHold(const Rule &rule, Bindings &bindings, const Facts &facts);
 
-/// The operators of the right side in pre-order, variables left out; nothing where an attribute
+/// The operators of the right side in pre-order, variables left out; nothing if an attribute
 /// has no value.
 std::optional<std::vector<OperatorId>> rightOperators(const Rule &rule, const Bindings &bindings,
                                                       const Facts &facts, Vocabulary &vocabulary);

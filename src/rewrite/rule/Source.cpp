@@ -49,13 +49,13 @@ Line lineAt(std::string_view text, size_t offset) {
 
 } // namespace
 
-std::string Place::text() const {
+std::string SourceLocation::text() const {
   Line line = lineAt(source->text(), offset);
   return source->name() + ":" + std::to_string(line.number) + ":" +
          std::to_string(offset - line.begin + 1);
 }
 
-void fail(const Place &place, const std::string &message) {
+void fail(const SourceLocation &place, const std::string &message) {
   std::string_view text = place.source->text();
   Line line = lineAt(text, place.offset);
   size_t from = std::max(line.begin, place.offset - std::min<size_t>(place.offset, excerpt));

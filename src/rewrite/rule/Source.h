@@ -23,7 +23,7 @@ private:
 };
 
 /// Keeps its source alive, so that a rule can be quoted long after its file was read.
-struct Place {
+struct SourceLocation {
   std::shared_ptr<const Source> source;
   uint32_t offset = 0;
 
@@ -36,6 +36,6 @@ struct Place {
 ///   user.rules:2:9: expected a term, found ')'
 ///     mv(?w, ) => ?w
 ///            ^
-[[noreturn]] void fail(const Place &place, const std::string &message);
+[[noreturn]] void fail(const SourceLocation &place, const std::string &message);
 
 } // namespace headrace::rewrite

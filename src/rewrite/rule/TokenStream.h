@@ -31,8 +31,8 @@ public:
       failHere("expected " + what + ", found " + nameOf(peek()));
     return take();
   }
-  Place place() const { return placeOf(peek()); }
-  Place placeOf(const Token &token) const { return {source, token.offset}; }
+  SourceLocation place() const { return placeOf(peek()); }
+  SourceLocation placeOf(const Token &token) const { return {source, token.offset}; }
   [[noreturn]] void failHere(const std::string &message) const { fail(place(), message); }
 
 private:

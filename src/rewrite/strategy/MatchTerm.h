@@ -9,7 +9,7 @@ namespace headrace::rewrite {
 std::optional<Bindings> matchTerm(const RuleInstance &instance, const Terms &terms, TermId term,
                                   const Facts &facts);
 
-/// The term that the rule makes of this one; nothing where it does not fit.
+/// The term that the rule makes of this one; nothing if it does not fit.
 std::optional<TermId> applyToTerm(const RuleInstance &instance, Terms &terms, TermId term,
                                   const Facts &facts);
 

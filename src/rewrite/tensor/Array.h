@@ -16,7 +16,7 @@ std::string textOf(const Shape &shape);
 int64_t elementCount(const Shape &shape);
 
 /// Larger ones are refused wherever they come from.
-inline constexpr int64_t mostElements = int64_t{1} << 40;
+inline constexpr int64_t maxElements = int64_t{1} << 40;
 
 /// The position of an axis in its shape.
 inline size_t positionOf(const Shape &shape, int64_t axis) {

@@ -44,7 +44,7 @@ public:
     random.seed(seed);
   }
 
-  /// Empty where the rule holds.
+  /// Empty if the rule holds.
   std::string run() {
     for (size_t attempt = 0; attempt < options.attempts && trials < options.trials; ++attempt) {
       RandomExample example(rule, operators, vocabulary, random);

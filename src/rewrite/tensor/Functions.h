@@ -19,7 +19,7 @@ struct ScalarFunction {
 };
 
 std::span<const ScalarFunction> scalarFunctions();
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 const ScalarFunction *scalarFunction(std::string_view name);
 
 } // namespace headrace::rewrite

@@ -83,7 +83,7 @@ ShapeResult padShape(const OperatorCall &call, Shapes operands) {
   const Shape &shape = operands[0];
   if (!hasAxis(shape, axis))
     return ShapeResult::none(axisReason(shape, axis));
-  if (before < 0 || after < 0 || before > mostElements || after > mostElements)
+  if (before < 0 || after < 0 || before > maxElements || after > maxElements)
     return ShapeResult::none("padding of negative size");
   return replaced(shape, axis, {before + sizeOf(shape, axis) + after});
 }

@@ -41,7 +41,7 @@ bool fits(const Operator &op, const Language::OperatorSignature &signature) {
 bool isWithinBounds(const Shape &shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > mostElements)
+    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > maxElements)
       return false;
   return true;
 }

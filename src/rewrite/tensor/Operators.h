@@ -47,7 +47,7 @@ public:
   const TensorOperator *find(std::string_view name) const;
 
   /// Refuses unknown names, wrong numbers of operands or attributes, and results beyond
-  /// mostElements.
+  /// maxElements.
   ShapeResult shapeOf(const Operator &op, const Vocabulary &vocabulary,
                       std::span<const Shape> operands) const;
 

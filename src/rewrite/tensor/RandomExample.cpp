@@ -103,8 +103,8 @@ std::optional<TermId> RandomExample::build(const Pattern &pattern, const Shape *
     }
   TermId term = terms.add(vocabulary.op(pattern.name, std::move(attributes)), std::move(operands));
   ShapeResult result = shapes.tryShapeOf(term);
-  constexpr int64_t mostElementsOfExamples = 1 << 14;
-  if (!result.shape || elementCount(*result.shape) > mostElementsOfExamples)
+  constexpr int64_t maxElementsOfExamples = 1 << 14;
+  if (!result.shape || elementCount(*result.shape) > maxElementsOfExamples)
     return {};
   return term;
 }

@@ -31,7 +31,7 @@ private:
   Attribute randomAttribute();
   Shape randomShape();
   Shape similarTo(Shape shape);
-  /// Nothing where operands do not fit.
+  /// Nothing if operands do not fit.
   std::optional<TermId> build(const Pattern &pattern, const Shape *sibling);
 
   const Rule &rule;

@@ -21,7 +21,7 @@ public:
 
   ShapedTerm input(std::string_view name, const Shape &shape);
 
-  /// Any operator: attributes that are numbers, then its operands. Throws Error where they do not
+  /// Any operator: attributes that are numbers, then its operands. Throws Error if they do not
   /// fit.
   ShapedTerm apply(std::string_view op, std::vector<int64_t> numbers,
                    const std::vector<ShapedTerm> &operands);

@@ -21,7 +21,7 @@ struct BoundLaunch {
   bool isEmpty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
 
-/// Throws Error where the grid is larger than devices allow.
+/// Throws Error if the grid is larger than devices allow.
 BoundLaunch bindLaunch(const Launch &launch, Function function, const std::string &step,
                        std::span<const int64_t> symbols);
 

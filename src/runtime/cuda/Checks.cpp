@@ -178,12 +178,12 @@ Launch checkLaunch(const Step &step) {
   int64_t mode = (read.check.kind == ValueCheck::Kind::Divisor ? modeDivisor : 0) |
                  (read.check.excepted ? modeExcepted : 0);
   constexpr int threads = 256;
-  constexpr int64_t perThread = 4, mostBlocks = 1024;
+  constexpr int64_t perThread = 4, maxBlocks = 1024;
   Launch launch;
   launch.function = functionName(read.type == DType::Bool ? DType::U8 : read.type);
   launch.block = {threads, 1, 1};
   launch.grid = {
-      count.ceilDiv(DimExpr::constant(threads * perThread)).min(DimExpr::constant(mostBlocks)),
+      count.ceilDiv(DimExpr::constant(threads * perThread)).min(DimExpr::constant(maxBlocks)),
       DimExpr::constant(1), DimExpr::constant(1)};
   launch.parameters = {operand(0),       operand(1),       sizeOf(count),
                        sizeOf(given[1]), sizeOf(given[2]), sizeOf(DimExpr::constant(mode)),

@@ -8,7 +8,7 @@
 
 namespace headrace::cuda {
 
-/// The functions that `checkLaunch` names for the steps of a program; none where it has no checks.
+/// The functions that `checkLaunch` names for the steps of a program; none if it has no checks.
 inline constexpr const char *checkImageName = "headrace_check";
 std::optional<DeviceImage> checkImage(const Program &program);
 
@@ -27,7 +27,7 @@ struct CheckRecord {
 /// The records of a program's checks, for one call at a time.
 class CheckRecords {
 public:
-  /// Throws Error where there is no memory for them.
+  /// Throws Error if there is no memory for them.
   CheckRecords(const Device &device, const Program &program);
   ~CheckRecords();
   CheckRecords(const CheckRecords &) = delete;

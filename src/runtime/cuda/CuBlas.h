@@ -4,7 +4,7 @@
 
 namespace headrace::cuda {
 
-/// Loads cuBLAS at first use; false where this machine has none.
+/// Loads cuBLAS at first use; false if this machine has none.
 bool cuBlasAvailable();
 
 /// The library routine "cublas.gemm".

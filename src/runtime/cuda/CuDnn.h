@@ -4,7 +4,7 @@
 
 namespace headrace::cuda {
 
-/// Loads cuDNN at first use; false where this machine has none.
+/// Loads cuDNN at first use; false if this machine has none.
 bool cuDnnAvailable();
 
 /// The library routine "cudnn.conv".

@@ -101,8 +101,8 @@ std::unique_ptr<EngineSession> CudaProgram::begin() const {
 class CudaEngine final : public Engine {
 public:
   std::string_view name() const override { return "cuda"; }
-  std::string whyNot(const ProcessorNeeds &needs) const override {
-    return cuda::whyNot(needs.level);
+  std::string unsupportedReason(const ProcessorNeeds &needs) const override {
+    return cuda::unsupportedReason(needs.level);
   }
   std::unique_ptr<const EngineProgram> load(const Program &program,
                                             const ProgramCode &code) const override {
@@ -113,8 +113,10 @@ public:
   std::unique_ptr<ProgramRunner> makeRunner(Program program, ProgramCode code) const override {
     return makeRunnerOfDevice(std::move(program), code.images);
   }
-  Place place() const override { return {chosenDevice()}; }
-  Place placeOf(const void *address) const override { return PlaceFinder().find(address); }
+  MemorySpace place() const override { return {chosenDevice()}; }
+  MemorySpace placeOf(const void *address) const override {
+    return MemorySpaceFinder().find(address);
+  }
 };
 
 } // namespace

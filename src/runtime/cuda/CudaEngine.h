@@ -7,7 +7,7 @@ namespace headrace::cuda {
 
 const Engine &engine();
 
-/// A runner of a program that is the device's alone (CudaRunner.cpp). Throws Error where there is
+/// A runner of a program that is the device's alone (CudaRunner.cpp). Throws Error if there is
 /// no device.
 std::unique_ptr<ProgramRunner> makeRunnerOfDevice(Program program,
                                                   const std::vector<DeviceImage> &images);

@@ -98,7 +98,7 @@ public:
     }
   }
 
-  Place place() const override { return {device.number()}; }
+  MemorySpace place() const override { return {device.number()}; }
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &,
            std::vector<double> *stepMicroseconds) override {
@@ -328,7 +328,7 @@ void CudaRunner::runSteps(Scratch &scratch, const std::shared_ptr<const DeviceBi
     steps.launch(step, *binding, scratch.memory, stream);
 }
 
-/// None where submitting the steps one by one is as good: recording pays from the second call on.
+/// None if submitting the steps one by one is as good: recording pays from the second call on.
 ProgramGraph *CudaRunner::graphFor(Scratch &scratch,
                                    const std::shared_ptr<const DeviceBinding> &binding) {
   if (binding->launches < worthAGraph)

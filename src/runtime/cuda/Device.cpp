@@ -137,7 +137,7 @@ std::string hostArchitecture() {
   }
 }
 
-std::string whyNot(std::string_view architecture) {
+std::string unsupportedReason(std::string_view architecture) {
   try {
     const Device &device = Device::get(chosenDevice());
     auto number = [](std::string_view name) {

@@ -12,7 +12,7 @@ namespace headrace::cuda {
 
 class Device {
 public:
-  /// The device of that number; made once and kept. Throws Error where there is none.
+  /// The device of that number; made once and kept. Throws Error if there is none.
   static Device &get(int number);
 
   int number() const { return index; }
@@ -65,11 +65,11 @@ bool isRecording(Stream stream);
 /// The number of the device that programs run on: HEADRACE_CUDA_DEVICE, else 0.
 int chosenDevice();
 
-/// The architecture of the chosen device; empty where there is no driver or no device.
+/// The architecture of the chosen device; empty if there is no driver or no device.
 std::string hostArchitecture();
 
-/// Why code for `architecture` ("sm_80", "sm_90a") does not run on the chosen device; empty where
+/// Why code for `architecture` ("sm_80", "sm_90a") does not run on the chosen device; empty if
 /// it does. Code for sm_N runs on N and later, code for sm_Na on N alone.
-std::string whyNot(std::string_view architecture);
+std::string unsupportedReason(std::string_view architecture);
 
 } // namespace headrace::cuda

@@ -24,7 +24,7 @@ using DeviceRoutine = void (*)(const RoutineCall &call);
 /// Workspace that libraries are given; more makes some products of matrices faster.
 inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 
-/// The routine of that name; null where it is unknown or its library is not on this machine.
+/// The routine of that name; null if it is unknown or its library is not on this machine.
 ///
 /// "copy": operand 0 to operand 1; parameters: bytes.
 /// "cublas.gemm": operands and parameters of "openblas.sgemm" (Library.h), in f32, bf16 or f16 with

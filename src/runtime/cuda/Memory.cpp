@@ -104,7 +104,7 @@ Tensor toDevice(Device &device, const Tensor &tensor) {
   return copy;
 }
 
-Place PlaceFinder::find(const void *address) const {
+MemorySpace MemorySpaceFinder::find(const void *address) const {
   auto where = reinterpret_cast<Address>(address);
   unsigned type = 0;
   // Memory the driver does not know is the host's own.
@@ -112,7 +112,7 @@ Place PlaceFinder::find(const void *address) const {
           CUDA_SUCCESS ||
       type != CU_MEMORYTYPE_DEVICE)
     return {};
-  Place place;
+  MemorySpace place;
   check(driver().cuPointerGetAttribute(&place.device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, where),
         "asking where memory is");
   return place;

@@ -43,11 +43,11 @@ void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream);
 /// A copy on the device; done when it returns.
 Tensor toDevice(Device &device, const Tensor &tensor);
 
-/// Tells whose memory addresses are in. Throws Error where there is no driver.
-class PlaceFinder {
+/// Tells whose memory addresses are in. Throws Error if there is no driver.
+class MemorySpaceFinder {
 public:
-  PlaceFinder() : current(Device::get(chosenDevice())) {}
-  Place find(const void *address) const;
+  MemorySpaceFinder() : current(Device::get(chosenDevice())) {}
+  MemorySpace find(const void *address) const;
 
 private:
   Current current;

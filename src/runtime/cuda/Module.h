@@ -17,7 +17,7 @@ public:
   ~LoadedImage();
   LoadedImage(const LoadedImage &) = delete;
 
-  /// Throws Error where there is none of that name, or the device lacks the shared memory.
+  /// Throws Error if there is none of that name, or the device lacks the shared memory.
   Function find(const std::string &name, int64_t sharedBytes) const;
   /// "128 registers, 16 bytes of them in memory"
   std::string describe(const std::string &name) const;

@@ -25,7 +25,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 /// Blocks of scores that stay in a core's own cache (256 kB), and large enough that packing keys
 /// and values for each of them takes little of the time.
 constexpr int64_t usualQueries = 128, usualKeys = 512;
-constexpr int64_t mostScores = 1 << 20; // in memory of each thread
+constexpr int64_t maxScores = 1 << 20; // in memory of each thread
 
 int64_t queriesAtOnce(const Attention &sizes) {
   return sizes.queryBlock ? sizes.queryBlock : usualQueries;
@@ -191,11 +191,11 @@ void runAttentionStep(const Step &step, void *const *buffers, std::span<const in
 std::string refusalOfBlocks(const Attention &attention) {
   for (auto [name, block] :
        {std::pair("queries", attention.queryBlock), {"keys", attention.keyBlock}})
-    if (block < 0 || block > mostScores)
-      return std::string(name) + ": expected 0, or 1 to " + std::to_string(mostScores);
+    if (block < 0 || block > maxScores)
+      return std::string(name) + ": expected 0, or 1 to " + std::to_string(maxScores);
   int64_t scores = queriesAtOnce(attention) * keysAtOnce(attention);
-  if (scores > mostScores)
-    return "queries, keys: expected blocks of at most " + std::to_string(mostScores) +
+  if (scores > maxScores)
+    return "queries, keys: expected blocks of at most " + std::to_string(maxScores) +
            " scores, got " + std::to_string(scores);
   return "";
 }

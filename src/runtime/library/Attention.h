@@ -44,7 +44,7 @@ void runAttentionStep(const Step &step, void *const *buffers, std::span<const in
 /// The fault in its sizes for operands of that many bytes; empty for a sound step.
 std::string attentionStepFault(std::span<const int64_t> parameters,
                                std::span<const int64_t> operandBytes);
-/// Why scores cannot be computed in such blocks; empty where they can.
+/// Why scores cannot be computed in such blocks; empty if they can.
 std::string refusalOfBlocks(const Attention &attention);
 
 } // namespace headrace

@@ -19,7 +19,7 @@ using namespace bytes;
 namespace {
 
 /// Channels of which the sums are finished at once.
-constexpr int64_t groupChannels = mostPanels * panelColumns;
+constexpr int64_t groupChannels = maxPanels * panelColumns;
 
 int64_t wholeChannels(int64_t channels) { return roundedUp(channels, panelColumns); }
 
@@ -147,7 +147,7 @@ Tensor packedTaps(const ByteDepthwise &depthwise, const uint8_t *filter) {
   return packed;
 }
 
-void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finisher,
+void convolveToBytes(const ByteDepthwise &depthwise, const Int8EpilogueWriter &finisher,
                      const BytePlaces &places, const uint8_t *image, const uint8_t *taps,
                      const uint8_t *other, uint8_t *to, ThreadPool &pool, Kind kind) {
   int64_t channels = depthwise.patches.channels, rows = depthwise.rows;
@@ -161,7 +161,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finishe
   constexpr double worthSharing = 1e5;
   auto grain = static_cast<int64_t>(worthSharing / each) + 1;
   const int64_t apart =
-      channels <= panelColumns ? ByteFinisher::rowsApart(channels) : groupChannels;
+      channels <= panelColumns ? Int8EpilogueWriter::rowsApart(channels) : groupChannels;
   pool.parallelFor(dividedUp(rows, blockRows), grain, [&](int64_t begin, int64_t end, int) {
     std::array<const uint8_t *, blockRows> from, others;
     std::array<uint8_t *, blockRows> results;

@@ -20,7 +20,7 @@ Tensor packedTaps(const ByteDepthwise &depthwise, const uint8_t *filter);
 int64_t packedTapBytes(const ByteDepthwise &depthwise);
 
 /// Operands as of multiplyToBytes.
-void convolveToBytes(const ByteDepthwise &depthwise, const ByteFinisher &finisher,
+void convolveToBytes(const ByteDepthwise &depthwise, const Int8EpilogueWriter &finisher,
                      const BytePlaces &places, const uint8_t *image, const uint8_t *taps,
                      const uint8_t *other, uint8_t *to, ThreadPool &pool,
                      bytes::Kind kind = bytes::bestKind());

@@ -230,20 +230,20 @@ HEADRACE_AVX2 void widenSteps(const uint8_t *row, int64_t steps, int64_t stepNum
 }
 #endif
 
-using Table = std::array<std::array<Kernel, mostPanels>, mostRows>;
+using Table = std::array<std::array<Kernel, maxPanels>, maxRows>;
 
 /// kernels<...>[rows - 1][panels - 1]
 template <template <int, int> class Of, size_t... rows, size_t... panels>
 constexpr Table tableOf(std::index_sequence<rows...>, std::index_sequence<panels...>) {
   auto row = [](auto r) {
     constexpr int count = decltype(r)::value + 1;
-    return std::array<Kernel, mostPanels>{Of<count, static_cast<int>(panels) + 1>::kernel...};
+    return std::array<Kernel, maxPanels>{Of<count, static_cast<int>(panels) + 1>::kernel...};
   };
   return Table{row(std::integral_constant<int, static_cast<int>(rows)>{})...};
 }
 
 template <template <int, int> class Of> constexpr Table tableOf() {
-  return tableOf<Of>(std::make_index_sequence<mostRows>{}, std::make_index_sequence<mostPanels>{});
+  return tableOf<Of>(std::make_index_sequence<maxRows>{}, std::make_index_sequence<maxPanels>{});
 }
 
 #define HEADRACE_KERNELS(name, function)                                                           \

@@ -10,11 +10,11 @@ namespace headrace::bytes {
 /// other: [row / 4][column][row % 4]. One step of a kernel is four rows.
 inline constexpr int64_t panelColumns = 16, stepRows = 4, stepBytes = panelColumns * stepRows;
 /// Most rows of the first operand, and panels, that a kernel has in registers.
-inline constexpr int64_t mostRows = 6, mostPanels = 4;
+inline constexpr int64_t maxRows = 6, maxPanels = 4;
 
 /// Adds up `steps` steps for some rows and panels.
 struct Tile {
-  std::array<const uint8_t *, mostRows> rows; // each row's numbers, as the kernel's kind wants them
+  std::array<const uint8_t *, maxRows> rows; // each row's numbers, as the kernel's kind wants them
   const int32_t *offsets; // of the four numbers of each step, in bytes from there
   const uint8_t *b;
   int64_t panelStride; // bytes from one panel to the next
@@ -36,7 +36,7 @@ enum class Kind {
 /// The best that this processor has.
 Kind bestKind();
 bool hasKind(Kind kind);
-/// Whether it has vectors of 512 bits for bytes and floats.
+/// Whether it has 512-bit vectors for bytes and floats.
 bool hasWideVectors();
 
 /// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,

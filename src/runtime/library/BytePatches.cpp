@@ -31,9 +31,9 @@ inline void copyRun(uint8_t *to, const uint8_t *from, int64_t bytes) {
 }
 
 /// Sizes beyond this are damaged: products of a few of them must not overflow.
-constexpr int64_t mostSize = int64_t{1} << 40;
+constexpr int64_t maxSize = int64_t{1} << 40;
 
-bool isSize(int64_t value, int64_t least) { return value >= least && value <= mostSize; }
+bool isSize(int64_t value, int64_t least) { return value >= least && value <= maxSize; }
 
 } // namespace
 
@@ -63,8 +63,8 @@ std::string BytePatches::faultOf(int64_t rows, int64_t wantedDepth, int64_t byte
     image *= in[i];
     positions *= out[i];
     windowBytes *= window[i];
-    if (std::max({image, positions, windowBytes}) > wide(mostSize))
-      return "takes windows of images of more than " + std::to_string(mostSize) + " bytes";
+    if (std::max({image, positions, windowBytes}) > wide(maxSize))
+      return "takes windows of images of more than " + std::to_string(maxSize) + " bytes";
   }
   if (windowBytes != wantedDepth)
     return "sums over " + std::to_string(wantedDepth) + " bytes of each window, not all of them";

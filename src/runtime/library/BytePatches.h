@@ -27,7 +27,7 @@ struct BytePatches {
   int64_t runs() const { return window[0] * window[1] * (dilation[2] == 1 ? 1 : window[2]); }
   int64_t imageBytes() const { return in[0] * in[1] * in[2] * channels; }
 
-  /// Why `rows` rows of `depth` bytes are not those of an image of so many bytes; empty where they
+  /// Why `rows` rows of `depth` bytes are not those of an image of so many bytes; empty if they
   /// are.
   std::string faultOf(int64_t rows, int64_t depth, int64_t bytes) const;
 };

@@ -22,8 +22,8 @@ bool BytePlaces::hasBorder() const {
 
 std::string BytePlaces::faultOf(int64_t rows, int64_t bytes, int64_t room) const {
   // Sizes beyond this are damaged: products of a few of them must not overflow.
-  constexpr int64_t mostSize = int64_t{1} << 40;
-  auto isSize = [](int64_t value) { return value >= 0 && value <= mostSize; };
+  constexpr int64_t maxSize = int64_t{1} << 40;
+  auto isSize = [](int64_t value) { return value >= 0 && value <= maxSize; };
   __int128 positions = 1, whole = bytes;
   for (size_t i = 0; i < rank; ++i) {
     bool areSizes = isSize(size[i]) && isSize(low[i]) && isSize(high[i]);
@@ -31,7 +31,7 @@ std::string BytePlaces::faultOf(int64_t rows, int64_t bytes, int64_t room) const
       positions *= size[i];
       whole *= static_cast<__int128>(low[i]) + size[i] + high[i];
     }
-    if (!areSizes || std::max(positions, whole) > mostSize)
+    if (!areSizes || std::max(positions, whole) > maxSize)
       return "writes to images of a negative or excessive size";
   }
   if (rows == 0)

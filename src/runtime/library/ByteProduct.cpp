@@ -82,7 +82,7 @@ void packPanel(const ByteProduct &product, const uint8_t *b, int64_t panel, uint
 
 /// Where sums that become bytes go.
 struct Finish {
-  const ByteFinisher &finisher;
+  const Int8EpilogueWriter &finisher;
   const BytePlaces &places;
   const uint8_t *other;
   uint8_t *to;
@@ -100,7 +100,7 @@ public:
     rowBlocks = dividedUp(gemm.m, blockRows);
     blockPanels = panelsOf(gemm.n);
     while (gemm.batch * rowBlocks * columnBlocks() < enough && blockPanels >= 2 * fewestPanels)
-      blockPanels = roundedUp(blockPanels / 2, mostPanels);
+      blockPanels = roundedUp(blockPanels / 2, maxPanels);
   }
 
   /// `panelsOfMatrix`: the packed panels of each matrix of the batch.
@@ -134,14 +134,14 @@ private:
     for (int64_t step = 0; step == 0 || step < all; step += passSteps) {
       int64_t steps = std::min(passSteps, all - step);
       finder.find(matrix, row, rowEnd, step, steps, block);
-      for (int64_t p = panel; p < panelEnd; p += mostPanels) {
-        Panels group(*this, panels, p, std::min(mostPanels, panelEnd - p), step, steps);
+      for (int64_t p = panel; p < panelEnd; p += maxPanels) {
+        Panels group(*this, panels, p, std::min(maxPanels, panelEnd - p), step, steps);
         group.tile.offsets = block.offsets;
         group.tile.ldc =
             sums.isGroup && sums.apart > gemm.n ? group.count * panelColumns : sums.apart;
         int32_t *first = sums.isGroup ? sums.first : sums.first + (p - panel) * panelColumns;
-        for (int64_t r = 0; r < rowEnd - row; r += mostRows) {
-          int64_t count = std::min(mostRows, rowEnd - row - r);
+        for (int64_t r = 0; r < rowEnd - row; r += maxRows) {
+          int64_t count = std::min(maxRows, rowEnd - row - r);
           std::copy_n(block.rows.begin() + r, count, group.tile.rows.begin());
           group.tile.c = first + r * group.tile.ldc;
           group.kernelFor(*this, count)(group.tile);
@@ -166,8 +166,8 @@ private:
     static thread_local std::vector<int32_t> own;
     bool isGroup = all <= passSteps;
     int64_t apart = gemm.n <= panelColumns
-                        ? ByteFinisher::rowsApart(gemm.n)
-                        : (isGroup ? mostPanels : panelEnd - panel) * panelColumns;
+                        ? Int8EpilogueWriter::rowsApart(gemm.n)
+                        : (isGroup ? maxPanels : panelEnd - panel) * panelColumns;
     auto needed = static_cast<size_t>(blockRows * apart + panelColumns);
     if (own.size() < needed)
       own.resize(needed);
@@ -216,7 +216,7 @@ private:
 
     int64_t count, columns; // panels, and columns of the last
     Tile tile{};
-    std::array<int32_t, mostPanels * panelColumns> starts;
+    std::array<int32_t, maxPanels * panelColumns> starts;
     Kernel kernel = nullptr;
     int64_t kernelRows = 0;
   };
@@ -281,7 +281,7 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
   multiplication.run([&](int64_t i) { return memory + (matrices == 1 ? 0 : i * each); }, pool);
 }
 
-void multiplyToBytes(const ByteProduct &product, const ByteFinisher &finisher,
+void multiplyToBytes(const ByteProduct &product, const Int8EpilogueWriter &finisher,
                      const BytePlaces &places, const uint8_t *a, const uint8_t *b,
                      const uint8_t *other, uint8_t *to, ThreadPool &pool, Kind kind) {
   const Gemm &g = product.gemm;

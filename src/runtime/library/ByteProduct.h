@@ -3,11 +3,11 @@
 // and "int8.packed_conv"; with sums that become bytes, "int8.finished_gemm" and the like.
 #pragma once
 
-#include "runtime/library/ByteFinish.h"
 #include "runtime/library/ByteKernels.h"
 #include "runtime/library/BytePatches.h"
 #include "runtime/library/BytePlaces.h"
 #include "runtime/library/Gemm.h"
+#include "runtime/library/Int8Epilogue.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <optional>
@@ -34,8 +34,8 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
                    bool packed, ThreadPool &pool, bytes::Kind kind = bytes::bestKind());
 
 /// One product whose sums become bytes; B is packed. `other` is a matrix of m rows of n bytes, or
-/// null where the finish takes none.
-void multiplyToBytes(const ByteProduct &product, const ByteFinisher &finisher,
+/// null if the finish takes none.
+void multiplyToBytes(const ByteProduct &product, const Int8EpilogueWriter &finisher,
                      const BytePlaces &places, const uint8_t *a, const uint8_t *b,
                      const uint8_t *other, uint8_t *to, ThreadPool &pool,
                      bytes::Kind kind = bytes::bestKind());

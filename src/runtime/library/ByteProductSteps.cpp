@@ -18,9 +18,9 @@ namespace {
 
 constexpr size_t finishParameters = 1 + BytePlaces::parameters;
 /// Sizes beyond this are damaged: products of a few of them must not overflow.
-constexpr int64_t mostSize = int64_t{1} << 40;
+constexpr int64_t maxSize = int64_t{1} << 40;
 
-bool isSize(int64_t value) { return value >= 0 && value <= mostSize; }
+bool isSize(int64_t value) { return value >= 0 && value <= maxSize; }
 
 /// Of packed columns, each of some runs of bytes.
 __int128 packedBytesOf(int64_t n, int64_t runs, int64_t runBytes) {
@@ -38,9 +38,10 @@ std::string leaves(size_t i, std::span<const int64_t> operandBytes) {
 /// Of the record of a finish, operand 2, and the tensor that it adds, operand 3.
 std::string finishFault(int64_t form, int64_t columns, int64_t rows, bool addsOther,
                         std::span<const int64_t> operandBytes) {
-  if (form < 0 || form > ByteFinish::allForms || addsOther != ((form & ByteFinish::AddsOther) != 0))
+  if (form < 0 || form > Int8Epilogue::allForms ||
+      addsOther != ((form & Int8Epilogue::AddsOther) != 0))
     return "finishes in no known form, " + std::to_string(form);
-  if (ByteFinisher::recordBytes(form, columns) > operandBytes[2])
+  if (Int8EpilogueWriter::recordBytes(form, columns) > operandBytes[2])
     return leaves(2, operandBytes);
   if (addsOther && static_cast<__int128>(rows) * columns > operandBytes[3])
     return leaves(3, operandBytes);
@@ -116,7 +117,7 @@ void runFinishedProductStep(const Step &step, void *const *buffers,
   ByteProduct product = readProduct(parameters.first(own));
   product.padsRuns = isConvolution;
   auto bytesOf = [&](size_t i) { return static_cast<const uint8_t *>(buffers[i]); };
-  ByteFinisher finisher(bytesOf(2), parameters[own], product.gemm.n);
+  Int8EpilogueWriter finisher(bytesOf(2), parameters[own], product.gemm.n);
   size_t last = step.operands.size() - 1;
   multiplyToBytes(product, finisher, BytePlaces::of(parameters.subspan(own + 1)), bytesOf(0),
                   bytesOf(1), finisher.addsOther() ? bytesOf(3) : nullptr,
@@ -172,7 +173,7 @@ void runDepthwiseStep(const Step &step, void *const *buffers, std::span<const in
                         "': expected 4 operands and the parameters of a convolution to bytes");
   ByteDepthwise depthwise = readDepthwise(parameters);
   auto bytesOf = [&](size_t i) { return static_cast<const uint8_t *>(buffers[i]); };
-  ByteFinisher finisher(bytesOf(2), parameters[own], depthwise.patches.channels);
+  Int8EpilogueWriter finisher(bytesOf(2), parameters[own], depthwise.patches.channels);
   convolveToBytes(depthwise, finisher, BytePlaces::of(parameters.subspan(own + 1)), bytesOf(0),
                   bytesOf(1), finisher.addsOther() ? bytesOf(3) : nullptr,
                   static_cast<uint8_t *>(buffers[step.operands.size() - 1]), pool);
@@ -189,7 +190,7 @@ std::string depthwiseStepFault(std::span<const int64_t> parameters,
     if (!isSize(size) || !isSize(patches.channels))
       return "has windows of a negative or excessive size";
     depth *= size;
-    if (depth > mostSize)
+    if (depth > maxSize)
       return "has windows of a negative or excessive size";
   }
   if (std::string fault =

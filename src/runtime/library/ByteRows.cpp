@@ -110,7 +110,7 @@ void RowFinder::readPatches(int64_t row, int64_t rows, int64_t step, int64_t ste
 
 void RowFinder::pack(const uint8_t *first, int64_t lda, bool isTransposed, int64_t depth,
                      int64_t rows, int64_t steps, RowBlock &block) const {
-  int64_t number = widensFirst(kind) ? 2 : 1, apart = mostRows * stepRows;
+  int64_t number = widensFirst(kind) ? 2 : 1, apart = maxRows * stepRows;
   for (int64_t s = 0; s < steps; ++s)
     block.ownOffsets[static_cast<size_t>(s)] = static_cast<int32_t>(s * apart * number);
   block.offsets = block.ownOffsets.data();
@@ -118,7 +118,7 @@ void RowFinder::pack(const uint8_t *first, int64_t lda, bool isTransposed, int64
     const uint8_t *from = first + r * (isTransposed ? 1 : lda);
     int64_t stride = isTransposed ? lda : 1;
     std::byte *to =
-        block.packed + (r / mostRows * steps * mostRows + r % mostRows) * stepRows * number;
+        block.packed + (r / maxRows * steps * maxRows + r % maxRows) * stepRows * number;
     block.rows[static_cast<size_t>(r)] = reinterpret_cast<const uint8_t *>(to);
     auto *wide = reinterpret_cast<int16_t *>(to);
     if (!widensFirst(kind)) {

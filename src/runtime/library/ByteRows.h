@@ -16,7 +16,7 @@ namespace headrace::bytes {
 // a tile of rows.
 inline constexpr int64_t passSteps = 96;
 // Rows that a thread takes at once: a pass of them stays in the second cache.
-inline constexpr int64_t blockRows = 16 * mostRows;
+inline constexpr int64_t blockRows = 16 * maxRows;
 
 /// The sum over a row: runs of bytes, each of which takes whole steps of the second operand, too.
 struct Runs {

@@ -89,10 +89,10 @@ public:
         rowBlock = columnBlock = block;
     }
     // A part is as deep as pays for adding it up, and all of them together stay small.
-    constexpr int64_t depthLimit = 2048, mostCells = 1 << 20;
+    constexpr int64_t depthLimit = 2048, maxCells = 1 << 20;
     int64_t cells = std::max<int64_t>(gemm.batch * gemm.m * gemm.n, 1);
     int64_t parts =
-        std::min({enough / std::max<int64_t>(count(), 1), gemm.k / depthLimit, mostCells / cells});
+        std::min({enough / std::max<int64_t>(count(), 1), gemm.k / depthLimit, maxCells / cells});
     if (gemm.depthBlock)
       depthBlock = std::max<int64_t>(std::min(gemm.depthBlock, gemm.k), 1);
     else if (parts > 1)
@@ -264,7 +264,7 @@ void runGemmStep(const Step &step, void *const *buffers, std::span<const int64_t
 
 std::string refusalOfBlocks(const Gemm &gemm) {
   // Smaller blocks are all packing, and further parts of sums take memory.
-  constexpr int64_t least = 32, mostParts = 64, mostCells = 1 << 24;
+  constexpr int64_t least = 32, maxParts = 64, maxCells = 1 << 24;
   for (auto [name, block] : {std::pair("rows", gemm.rowBlock), {"columns", gemm.columnBlock}})
     if (block != 0 && block < least)
       return std::string(name) + ": expected 0, or at least " + std::to_string(least);
@@ -272,8 +272,8 @@ std::string refusalOfBlocks(const Gemm &gemm) {
     return "depth: expected 0, or at least 1";
   int64_t parts = gemm.depthBlock ? dividedUp(gemm.k, gemm.depthBlock) : 1;
   __int128 cells = __int128{gemm.batch} * gemm.m * gemm.n;
-  if (parts > mostParts || (parts > 1 && cells * parts > mostCells))
-    return "depth: expected 0, or at most " + std::to_string(mostParts) + " parts of " +
+  if (parts > maxParts || (parts > 1 && cells * parts > maxCells))
+    return "depth: expected 0, or at most " + std::to_string(maxParts) + " parts of " +
            std::to_string(gemm.k) + " that take little memory";
   return "";
 }

@@ -32,7 +32,7 @@ template <class T>
 void multiply(const Gemm &gemm, const T *a, const T *b, T *c, ThreadPool &pool,
               const std::string &what);
 
-/// Why a product cannot be cut into such blocks; empty where it can. A size that is not known is
+/// Why a product cannot be cut into such blocks; empty if it can. A size that is not known is
 /// given as 0.
 std::string refusalOfBlocks(const Gemm &gemm);
 

@@ -29,7 +29,7 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// "int8.conv", "int8.packed_conv": the same with the patches of the image A as rows; parameters
 ///   after those: the members of BytePatches in order, three of each size.
 /// "int8.finished_gemm", "int8.finished_conv": the same for packed columns, with bytes as results
-///   (ByteFinish.h), operands A, B, the finish's record, C; of a convolution each run of a window
+///   (Int8Epilogue.h), operands A, B, the finish's record, C; of a convolution each run of a window
 ///   takes whole steps of B; parameters after those: the form of the finish, the members of
 ///   BytePlaces in order.
 /// "int8.added_gemm", "int8.added_conv": the same with another tensor, which the finish adds, as
@@ -48,7 +48,7 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 /// Results do not depend on the number of threads.
 LibraryFn findLibraryRoutine(std::string_view name);
 
-/// How to get the library of a routine that is not on this machine; empty where it is unknown.
+/// How to get the library of a routine that is not on this machine; empty if it is unknown.
 std::string_view howToGet(std::string_view routine);
 
 /// Numbers of operands and parameters of the routine of that name; nullopt for an unknown one.

@@ -11,13 +11,13 @@
 
 namespace headrace {
 
-/// x with a x = b, for any number of columns of b; none where a is singular. All functions here
+/// x with a x = b, for any number of columns of b; none if a is singular. All functions here
 /// throw Error, naming what to install, where OpenBLAS is not on this machine.
 std::optional<Tensor> solveSystem(const Tensor &a, const Tensor &b, ThreadPool &pool);
 std::optional<Tensor> invert(const Tensor &a, ThreadPool &pool);
 double determinant(const Tensor &a, ThreadPool &pool);
 
-/// The lower triangle of `a` becomes L with L t(L) = a, the upper one 0. False where `a` is not
+/// The lower triangle of `a` becomes L with L t(L) = a, the upper one 0. False if `a` is not
 /// positive definite; its cells are then of no use.
 bool factorizeCholesky(Tensor &a, ThreadPool &pool);
 
@@ -43,7 +43,7 @@ struct EigenFactors {
 std::optional<EigenFactors> factorizeEigen(const Tensor &a, ThreadPool &pool);
 
 /// a = U S t(V) for any m x n and p = min(m, n): U m x p, S p x p and diagonal, descending, V n x
-/// p; signs as above, by the columns of U. None where the iteration does not converge.
+/// p; signs as above, by the columns of U. None if the iteration does not converge.
 struct SvdFactors {
   Tensor u, s, v;
 };

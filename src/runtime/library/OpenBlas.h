@@ -72,7 +72,7 @@ struct OpenBlas {
 };
 
 /// Loaded at first use, from HEADRACE_OPENBLAS where that is set (to nothing: as if there were
-/// none). Null where it is not on this machine.
+/// none). Null if it is not on this machine.
 const OpenBlas *openBlas();
 
 /// How to get it, for messages.

@@ -75,7 +75,7 @@ template <class T>
 std::string sortStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes) {
   Sort sort = sortOf(parameters);
-  if (sort.lines < 0 || sort.lines > mostLinesAtOnce)
+  if (sort.lines < 0 || sort.lines > maxLinesAtOnce)
     return "sorts " + std::to_string(sort.lines) + " lines at once";
   auto bytes = [&](int64_t length, size_t element) -> int64_t {
     int64_t total = static_cast<int64_t>(element);

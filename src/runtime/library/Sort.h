@@ -17,7 +17,7 @@ struct Sort {
   bool descending;
   int64_t lines = 0; // that a thread takes at once, at least; 0: by their size
 };
-inline constexpr int64_t mostLinesAtOnce = 1 << 20;
+inline constexpr int64_t maxLinesAtOnce = 1 << 20;
 
 /// The positions [outer, taken, inner] of the first elements in order. Equal elements keep theirs;
 /// NaN is greater than any number.

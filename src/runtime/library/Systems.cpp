@@ -167,7 +167,7 @@ template <class T>
 std::string systemsStepFault(std::span<const int64_t> parameters,
                              std::span<const int64_t> operandBytes) {
   Systems sizes = systemsOf(parameters);
-  if (sizes.matrices < 0 || sizes.matrices > mostMatricesAtOnce)
+  if (sizes.matrices < 0 || sizes.matrices > maxMatricesAtOnce)
     return "solves " + std::to_string(sizes.matrices) + " systems at once";
   auto bytes = [&](int64_t columns) -> int64_t {
     int64_t total = static_cast<int64_t>(sizeof(T)) * (sizes.complex ? 2 : 1);

@@ -17,11 +17,11 @@ struct Systems {
   bool complex;
   int64_t matrices = 0; // that a thread takes at once, at least; 0: by their size
 };
-inline constexpr int64_t mostMatricesAtOnce = 1 << 20;
+inline constexpr int64_t maxMatricesAtOnce = 1 << 20;
 
 /// The routines behind steps: operands matrices, right sides, solutions; parameters are the members
 /// of Systems, of which the last may be left out. Cholesky's read the lower triangles. They throw
-/// Error where a matrix is singular, or not positive definite, which name the step and the first
+/// Error if a matrix is singular, or not positive definite, which name the step and the first
 /// such matrix.
 template <class T>
 void runLuStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,

@@ -8,7 +8,7 @@ namespace headrace {
 /// The greatest of `count` numbers; NaN is none. -inf where there is none.
 float greatestOf(const float *numbers, int64_t count);
 
-/// Puts exp(number - reference) in place of each number, for numbers up to `reference`, and returns
+/// Puts exp(number - reference) instead of each number, for numbers up to `reference`, and returns
 /// the sum. NaN stays; results below the smallest normal float are 0. Within 2 units in the last
 /// place.
 float exponentials(float *numbers, int64_t count, float reference);

@@ -16,7 +16,7 @@ inline constexpr int64_t unboundSize = -1;
 bool isWithinGuards(const Program &program, std::span<const int64_t> symbols);
 
 /// The symbol that an input of this size decides, as the size over `factor`: the size is the symbol
-/// or a multiple of it; nullopt where it is neither.
+/// or a multiple of it; nullopt if it is neither.
 struct DecidedSymbol {
   unsigned symbol;
   int64_t factor;

@@ -34,7 +34,7 @@ MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symb
 /// Of all outputs together.
 int64_t outputBytes(const Program &program, std::span<const int64_t> symbols);
 
-/// All but what kernels decide. Throws Error where sizes overflow; fails as unsound (Program.h)
+/// All but what kernels decide. Throws Error if sizes overflow; fails as unsound (Program.h)
 /// where a buffer would be negative or larger than its tensor, or a library step leaves its
 /// operands.
 Binding makeBinding(const Program &program, std::span<const int64_t> symbols);

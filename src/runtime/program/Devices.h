@@ -1,5 +1,5 @@
 // Devices with memory of their own, as code outside a device's runtime sees them: numbers, streams
-// as their driver hands them out, and tensors. Throws Error where there is no device.
+// as their driver hands them out, and tensors. Throws Error if there is no device.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

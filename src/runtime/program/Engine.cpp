@@ -15,7 +15,7 @@ namespace {
 class HostEngine final : public Engine {
 public:
   std::string_view name() const override { return hostEngine; }
-  std::string whyNot(const ProcessorNeeds &needs) const override {
+  std::string unsupportedReason(const ProcessorNeeds &needs) const override {
     return hostHas(needs) ? "" : "this processor is another";
   }
   std::unique_ptr<const EngineProgram> load(const Program &program,
@@ -74,7 +74,7 @@ std::string engineOf(const ProcessorNeeds &needs) {
 
 bool runsHere(const ProcessorNeeds &needs) {
   const Engine *engine = lookUpEngine(engineOf(needs));
-  return engine && engine->whyNot(needs).empty();
+  return engine && engine->unsupportedReason(needs).empty();
 }
 
 } // namespace headrace

@@ -32,7 +32,7 @@ public:
   virtual void copyOut(void *to, const void *from, int64_t bytes) = 0;
   /// Starts a step, which may not be done when it returns.
   virtual void run(size_t step, const EngineCall &call) = 0;
-  /// Waits for all that was started. Throws Error where a step failed.
+  /// Waits for all that was started. Throws Error if a step failed.
   virtual void finish(const EngineCall &call) = 0;
 };
 
@@ -59,8 +59,8 @@ public:
   virtual ~Engine() = default;
   /// As steps and packages name it.
   virtual std::string_view name() const = 0;
-  /// Why code that needs this does not run here; empty where it does.
-  virtual std::string whyNot(const ProcessorNeeds &needs) const = 0;
+  /// Why code that needs this does not run here; empty if it does.
+  virtual std::string unsupportedReason(const ProcessorNeeds &needs) const = 0;
 
   /// Prepares the steps of `program` that are its own, each with an image of the name `symbol`;
   /// both must outlive the result. Throws Error.
@@ -74,12 +74,12 @@ public:
   virtual std::unique_ptr<ProgramRunner> makeRunner(Program program, ProgramCode code) const;
 
   /// Where tensors may lie besides main memory.
-  virtual Place place() const { return {}; }
-  /// Whose memory an address is in. Throws Error where nobody can tell.
-  virtual Place placeOf(const void *) const { return {}; }
+  virtual MemorySpace place() const { return {}; }
+  /// Whose memory an address is in. Throws Error if nobody can tell.
+  virtual MemorySpace placeOf(const void *) const { return {}; }
 };
 
-/// The engine of that name; null where this process has none, or throws Error.
+/// The engine of that name; null if this process has none, or throws Error.
 const Engine *lookUpEngine(std::string_view name);
 const Engine &findEngine(std::string_view name);
 /// Makes one known, for good; a name that is known already stays what it is.

@@ -21,7 +21,7 @@ Executable::Executable(Executable &&) noexcept = default;
 Executable &Executable::operator=(Executable &&) noexcept = default;
 
 const Program &Executable::program() const { return runner->program; }
-Place Executable::place() const { return runner->place(); }
+MemorySpace Executable::place() const { return runner->place(); }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, ThreadPool &pool,
                                     std::vector<double> *stepMicroseconds) const {

@@ -13,7 +13,7 @@ namespace headrace {
 /// A program with the code of its kernels, ready to run. Const calls are safe from any thread.
 class Executable {
 public:
-  /// Prepares the steps on the engines that they name. Throws Error where this machine lacks one of
+  /// Prepares the steps on the engines that they name. Throws Error if this machine lacks one of
   /// them, or a library routine of the program.
   Executable(Program program, ProgramCode code);
   ~Executable();
@@ -22,7 +22,7 @@ public:
 
   const Program &program() const;
   /// Where it runs.
-  Place place() const;
+  MemorySpace place() const;
 
   /// Checks the inputs, runs the steps, returns fresh outputs. Throws Error when an input does
   /// not fit its spec or the sizes are outside the guards. Once warm, a call allocates nothing
@@ -32,7 +32,7 @@ public:
                           std::vector<double> *stepMicroseconds = nullptr) const;
 
   /// The same, with results in `outputs` where those are tensors: of the types and shapes of the
-  /// program, in the caller's memory. Empty ones become fresh tensors. Throws Error where a tensor
+  /// program, in the caller's memory. Empty ones become fresh tensors. Throws Error if a tensor
   /// does not fit.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                ThreadPool &pool = ThreadPool::global()) const;

@@ -31,15 +31,15 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
     result.symbols.push_back(symbol.name);
   result.before = notes.before;
   result.recipe = notes.recipe;
-  result.whyNot = notes.whyNot;
+  result.missedOptimizations = notes.missedOptimizations;
   result.planning = notes.planning;
   result.after = movementOf(program);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
     const ProgramNotes::StepNote &note = notes.steps[i];
-    KernelReport report{step.name,   step.operators, note.kind, note.schedule,
-                        note.recipe, note.notes,     step.cost, step.workspaceBytes,
-                        step.engine, note.whyNot};
+    KernelReport report{
+        step.name,  step.operators, note.kind,           note.schedule, note.recipe,
+        note.notes, step.cost,      step.workspaceBytes, step.engine,   note.unsupportedReason};
     // All that a kernel keeps in memory between its operators is a worker's workspace.
     if (step.kind == Step::Kind::Kernel)
       report.cost.intermediateBytes = DimExpr::constant(step.workspaceBytes);

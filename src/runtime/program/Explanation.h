@@ -14,12 +14,12 @@ struct KernelReport {
   std::string schedule;
   /// The recipe that made them, as text.
   std::string recipe;
-  /// Promises of the recipe that the kernel does not keep; empty where it keeps all.
+  /// Promises of the recipe that the kernel does not keep; empty if it keeps all.
   std::string notes;
   KernelCost cost;
   int64_t workspaceBytes = 0;
   /// The engine that runs it, and why not that of the target.
-  std::string where, whyNot;
+  std::string where, unsupportedReason;
 };
 
 /// One way to compute the program: how many kernels, what they move.
@@ -29,7 +29,7 @@ struct MovementReport {
 };
 
 /// A choice that the compiler did not make, as a step of a recipe.
-struct WhyNot {
+struct MissedOptimization {
   std::string step, reason;
   std::optional<DimExpr> bytes; // that it would have saved
 };
@@ -48,8 +48,8 @@ struct Explanation {
   /// back; empty for a program compiled elsewhere.
   std::string recipe;
   /// Operators that were not fused, layouts and libraries that were not taken, and why.
-  std::vector<WhyNot> whyNot;
-  /// How the kernels were planned: candidates, plans, predicted times; empty where there was no
+  std::vector<MissedOptimization> missedOptimizations;
+  /// How the kernels were planned: candidates, plans, predicted times; empty if there was no
   /// choice, or for a program compiled elsewhere.
   std::string planning;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
@@ -60,12 +60,12 @@ struct Explanation {
 struct ProgramNotes {
   struct StepNote {
     std::string kind, schedule, recipe, notes;
-    std::string whyNot; // why it does not run on the target's engine
+    std::string unsupportedReason; // why it does not run on the target's engine
   };
   MovementReport before;
   std::vector<StepNote> steps;
   std::string recipe;
-  std::vector<WhyNot> whyNot;
+  std::vector<MissedOptimization> missedOptimizations;
   std::string planning;
 };
 

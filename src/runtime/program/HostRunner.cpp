@@ -43,7 +43,7 @@ struct Scratch {
   std::vector<void *> buffers;  // by buffer id
   std::vector<void *> operands; // of the step at hand
   GrowingMemory arena, workspace;
-  std::vector<AlignedMemory> apart; // in place of the arena where accesses are checked
+  std::vector<AlignedMemory> apart; // instead of the arena where accesses are checked
   std::vector<Tensor> alignedInputs;
   OtherEngines::Visits visits;
 };
@@ -106,7 +106,7 @@ class HostRunner final : public ProgramRunner {
 public:
   HostRunner(Program givenProgram, ProgramCode givenCode);
 
-  Place place() const override { return others.place(); }
+  MemorySpace place() const override { return others.place(); }
   std::vector<std::string> stepNotes() const override {
     std::vector<std::string> notes;
     for (size_t i = 0; i < program.steps.size(); ++i) {

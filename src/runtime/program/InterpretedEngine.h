@@ -27,7 +27,7 @@ public:
   InterpretedEngine(std::string_view name, Reader read) : ownName(name), read(read) {}
 
   std::string_view name() const override { return ownName; }
-  std::string whyNot(const ProcessorNeeds &) const override { return ""; }
+  std::string unsupportedReason(const ProcessorNeeds &) const override { return ""; }
   std::unique_ptr<const EngineProgram> load(const Program &program,
                                             const ProgramCode &code) const override;
 

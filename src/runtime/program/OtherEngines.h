@@ -23,7 +23,7 @@ public:
   OtherEngines(Program &program, const ProgramCode &code);
 
   /// Where tensors may lie besides main memory.
-  Place place() const { return known.empty() ? Place() : known.front().engine.place(); }
+  MemorySpace place() const { return known.empty() ? MemorySpace() : known.front().engine.place(); }
   bool runs(size_t step) const { return ofStep[step] != none; }
   std::optional<SimulatedStep> simulated(size_t step) const;
   bool holds(size_t buffer) const { return ofBuffer[buffer] != none; }

@@ -163,9 +163,9 @@ private:
     auto holds = [&](bool condition, const char *what) {
       require(condition, "step '" + step.name + "': launch of '" + launch.function + "' " + what);
     };
-    constexpr int mostThreads = 1024;
+    constexpr int maxThreads = 1024;
     for (int threads : launch.block)
-      holds(threads > 0 && threads <= mostThreads, "has a block of no size that devices have");
+      holds(threads > 0 && threads <= maxThreads, "has a block of no size that devices have");
     for (const DimExpr &blocks : launch.grid)
       holds(!isNegative(blocks), "has a negative grid");
     holds(launch.sharedBytes >= 0, "has negative shared memory");
@@ -176,10 +176,10 @@ private:
       holds(!isOperand || (parameter.index >= 0 &&
                            static_cast<size_t>(parameter.index) < step.operands.size()),
             "takes an operand that the step lacks");
-      constexpr size_t mostDims = 5;
+      constexpr size_t maxDims = 5;
       const LaunchParameter::Tile &tile = parameter.tile;
       holds(parameter.kind != LaunchParameter::Kind::TensorMap ||
-                (!tile.dims.empty() && tile.dims.size() <= mostDims &&
+                (!tile.dims.empty() && tile.dims.size() <= maxDims &&
                  tile.dims.size() == tile.box.size()),
             "describes no matrix");
     }

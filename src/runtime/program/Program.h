@@ -94,7 +94,7 @@ struct Step {
   std::vector<int> operands;       // buffer ids, inputs then outputs
   std::vector<DimExpr> parameters; // of library steps; of transfers, the bytes
   int64_t workspaceBytes = 0;      // per worker
-  /// On a device, in place of a function of the host: launches in order, of functions in the image
+  /// On a device, instead of a function of the host: launches in order, of functions in the image
   /// `symbol`, and the memory they share. Other engines find all in the image.
   std::vector<Launch> launches;
   DimExpr deviceWorkspaceBytes;
@@ -111,7 +111,7 @@ struct DeviceImage {
 /// A compiled program as plain data; the code of its kernels is elsewhere.
 struct Program {
   std::string name;
-  std::string origin; // the file it was read from; empty where it was compiled in this process
+  std::string origin; // the file it was read from; empty if it was compiled in this process
   std::vector<Symbol> symbols;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Tensor> constants;
@@ -135,7 +135,7 @@ std::string programFault(const Program &program);
 /// The same for symbols, inputs and outputs alone.
 std::string interfaceFault(const Program &program);
 
-/// The one engine that runs all steps; nothing where there are several. Without steps, the host's.
+/// The one engine that runs all steps; nothing if there are several. Without steps, the host's.
 std::optional<std::string> soleEngine(const Program &program);
 
 /// Throws Error naming the file a program comes from; where it was made here, InternalError.

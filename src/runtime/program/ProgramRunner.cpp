@@ -7,7 +7,7 @@ namespace headrace {
 
 namespace {
 
-std::string describe(Place place) {
+std::string describe(MemorySpace place) {
   return place.onHost() ? "main memory" : "device " + std::to_string(place.device);
 }
 

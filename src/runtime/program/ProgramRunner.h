@@ -14,7 +14,7 @@ namespace headrace {
 
 /// The code of a program's kernels, as far as engines are there to run it.
 struct ProgramCode {
-  /// One per step, null for what is no kernel of the host; empty where none is.
+  /// One per step, null for what is no kernel of the host; empty if none is.
   std::vector<KernelFn> kernels;
   /// The code of the kernels of other engines.
   std::vector<DeviceImage> images;
@@ -30,7 +30,7 @@ public:
   virtual ~ProgramRunner() = default;
   ProgramRunner(const ProgramRunner &) = delete;
 
-  virtual Place place() const = 0;
+  virtual MemorySpace place() const = 0;
   virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, ThreadPool &pool,
                    std::vector<double> *stepMicroseconds) = 0;
   virtual void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
@@ -41,15 +41,15 @@ public:
   Program program;
 
 protected:
-  /// Throws Error where a file that the program's constants lie in was changed.
+  /// Throws Error if a file that the program's constants lie in was changed.
   void requireFilesUnchanged() const;
   /// Checks the inputs and stores the values of the symbols. Throws Error.
   void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;
-  /// Throws Error where a tensor is on a device that the program does not run on.
+  /// Throws Error if a tensor is on a device that the program does not run on.
   void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  /// Throws Error where their number, or the type or shape of one that is there, is another.
+  /// Throws Error if their number, or the type or shape of one that is there, is another.
   void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
-  /// Throws Error where one that is there shares memory with an input or another output: kernels
+  /// Throws Error if one that is there shares memory with an input or another output: kernels
   /// write results while they still read.
   void checkApart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
 
@@ -57,7 +57,7 @@ private:
   std::vector<std::shared_ptr<const MappedFile>> files;
 };
 
-/// The host's. Throws Error where it lacks a routine or an engine of the program.
+/// The host's. Throws Error if it lacks a routine or an engine of the program.
 std::unique_ptr<ProgramRunner> makeHostRunner(Program program, ProgramCode code);
 
 } // namespace headrace

@@ -14,7 +14,7 @@ struct RuntimeFunction {
 /// <math.h> and <string.h>, and conversions to and from half precision. Sorted by name.
 std::span<const RuntimeFunction> runtimeFunctions();
 
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 void *findRuntimeFunction(std::string_view name);
 
 } // namespace headrace

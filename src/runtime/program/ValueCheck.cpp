@@ -84,7 +84,7 @@ constexpr size_t fixedParameters = 5; // sizes follow
 
 bool isInteger(int64_t type) { return type >= 0 && type <= static_cast<int64_t>(DType::U64); }
 
-/// How many elements a check's parameters speak of; none where they are not sound.
+/// How many elements a check's parameters speak of; none if they are not sound.
 std::optional<int64_t> elementsOf(std::span<const int64_t> parameters) {
   if (parameters.size() < fixedParameters || !isInteger(parameters[0]))
     return std::nullopt;

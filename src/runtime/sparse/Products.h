@@ -18,7 +18,7 @@ Tensor transposedProduct(const CsrMatrix &a, const Tensor &b,
 CsrMatrix product(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool = ThreadPool::global());
 
 /// Sampled dense-dense product (SDDMM): u %*% t(v) at the stored cells of `pattern` only; keeps
-/// that pattern, zeros included. For sum(X * log(U %*% t(V) + eps)), in place of a dense rows x
+/// that pattern, zeros included. For sum(X * log(U %*% t(V) + eps)), instead of a dense rows x
 /// cols product.
 CsrMatrix sampledProduct(const CsrMatrix &pattern, const Tensor &u, const Tensor &v,
                          ThreadPool &pool = ThreadPool::global());

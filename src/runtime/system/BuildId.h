@@ -7,7 +7,7 @@
 namespace headrace {
 
 /// The build IDs, which linkers make of all contents, of the file that holds `address` and of all
-/// loaded libraries whose file names contain one of `libraries`. Empty where one of them has none.
+/// loaded libraries whose file names contain one of `libraries`. Empty if one of them has none.
 std::string buildId(const void *address, std::initializer_list<std::string_view> libraries);
 
 } // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 
 /// Makes a folder that only its owner may write to; the folder it lies in, too, where that is not
-/// there. False where there is something else of that name: a link, or a folder that others own or
+/// there. False if there is something else of that name: a link, or a folder that others own or
 /// may write to. An existing folder or file is never changed.
 bool makePrivateFolder(const std::filesystem::path &folder);
 

@@ -71,7 +71,7 @@ public:
   explicit LongLock(std::string what) : what(std::move(what)) {}
   LongLock(const LongLock &) = delete;
 
-  /// Throws Error where a thread of the parent held it when this process was forked.
+  /// Throws Error if a thread of the parent held it when this process was forked.
   void lock();
   void unlock();
   /// Whether another thread waits for it now: one whose work can be done later may make way.

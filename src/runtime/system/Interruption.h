@@ -39,7 +39,7 @@ void pollInterruption();
 /// The same as an answer, where nothing may be thrown.
 bool isInterrupted();
 
-/// The source of interruptions of this thread, for threads that help it; null where it has none. It
+/// The source of interruptions of this thread, for threads that help it; null if it has none. It
 /// lives as long as the work that they help with.
 InterruptionSource::State *interruptionOfThread();
 

@@ -32,7 +32,7 @@ public:
   const std::byte *data() const { return memory; }
   size_t size() const { return length; }
 
-  /// Throws Error where the file was truncated or written to since it was opened.
+  /// Throws Error if the file was truncated or written to since it was opened.
   void requireUnchanged() const;
 
   /// Gives the memory of a mapped file back to the system, which reads it again when it is needed.

@@ -176,13 +176,13 @@ bool DimExpr::isNonNegative() const {
          });
 }
 
-bool DimExpr::hasCoefficientsWithin(int64_t mostAbsolute) const {
-  auto within = [&](int64_t value) { return value <= mostAbsolute && value >= -mostAbsolute; };
+bool DimExpr::hasCoefficientsWithin(int64_t maxAbsolute) const {
+  auto within = [&](int64_t value) { return value <= maxAbsolute && value >= -maxAbsolute; };
   return within(offset) && std::ranges::all_of(terms(), [&](const Term &term) {
            return within(term.coefficient) &&
                   std::ranges::all_of(term.factors, [&](const auto &factor) {
-                    return factor->lhs.hasCoefficientsWithin(mostAbsolute) &&
-                           factor->rhs.hasCoefficientsWithin(mostAbsolute);
+                    return factor->lhs.hasCoefficientsWithin(maxAbsolute) &&
+                           factor->rhs.hasCoefficientsWithin(maxAbsolute);
                   });
          });
 }

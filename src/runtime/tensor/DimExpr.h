@@ -33,7 +33,7 @@ public:
   DimExpr mod(const DimExpr &divisor) const;
   DimExpr max(const DimExpr &other) const;
   DimExpr min(const DimExpr &other) const;
-  /// The quotient where the division leaves no remainder, whatever the symbols are; nullopt where
+  /// The quotient where the division leaves no remainder, whatever the symbols are; nullopt if
   /// that is not known. Never throws.
   std::optional<DimExpr> exactQuotient(const DimExpr &divisor) const;
 
@@ -51,14 +51,14 @@ public:
   /// Whether no symbols make it negative, as far as the signs of its parts tell.
   bool isNonNegative() const;
   /// Whether no coefficient, here or inside a division, is beyond this.
-  bool hasCoefficientsWithin(int64_t mostAbsolute) const;
+  bool hasCoefficientsWithin(int64_t maxAbsolute) const;
   /// A bound of one symbol, itself included.
   struct Bound {
     unsigned symbol;
     bool isLeast;
     int64_t value;
   };
-  /// The bound that holds exactly where the expression is not negative; nullopt where that is not a
+  /// The bound that holds exactly where the expression is not negative; nullopt if that is not a
   /// bound of one symbol.
   std::optional<Bound> boundOfNonNegative() const;
 

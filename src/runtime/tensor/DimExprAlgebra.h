@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-// 64-bit arithmetic that throws Error where the result does not fit.
+// 64-bit arithmetic that throws Error if the result does not fit.
 int64_t checkedAdd(int64_t a, int64_t b);
 int64_t checkedMultiply(int64_t a, int64_t b);
 int64_t floorMod(int64_t a, int64_t b);
@@ -53,7 +53,7 @@ public:
   /// Writes X - d*(X // d) as X % d and X % d + d*(X // d) as X, for constant d.
   static DimExpr foldRemainders(DimExpr sum);
 
-  /// Throws where numbers or terms on the way get out of hand.
+  /// Throws if numbers or terms on the way get out of hand.
   static std::optional<DimExpr> exactQuotient(const DimExpr &a, const DimExpr &b);
 
 private:

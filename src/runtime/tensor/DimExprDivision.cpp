@@ -70,7 +70,7 @@ static bool isByConstant(const DimExpr::Atom &atom, DimExpr::Atom::Kind kind) {
   return atom.kind == kind && atom.rhs.asConstant().value_or(0) > 0;
 }
 
-// The term without one of its factors; nullopt where it has not got it.
+// The term without one of its factors; nullopt if it has not got it.
 std::optional<DimExpr::Term> DimExpr::Division::without(const Term &term, const Atom &factor) {
   auto found = std::ranges::find_if(
       term.factors, [&](const AtomRef &other) { return Algebra::compare(*other, factor) == 0; });
@@ -187,14 +187,14 @@ std::optional<DimExpr> DimExpr::Division::exactQuotient(const DimExpr &a, const 
     return result;
   };
   auto before = [](const AtomRef &x, const AtomRef &y) { return Algebra::compare(*x, *y) < 0; };
-  constexpr int mostSteps = 256;
+  constexpr int maxSteps = 256;
   Term divisor = leading(b);
   if (divisor.coefficient == 0)
     return std::nullopt;
   DimExpr quotient, rest = a;
   for (int step = 0; rest.asConstant() != 0; ++step) {
     Term term = leading(rest);
-    if (step == mostSteps || floorMod(term.coefficient, divisor.coefficient) != 0 ||
+    if (step == maxSteps || floorMod(term.coefficient, divisor.coefficient) != 0 ||
         !std::ranges::includes(term.factors, divisor.factors, before))
       return std::nullopt;
     Term part{floorDivide(term.coefficient, divisor.coefficient), {}};

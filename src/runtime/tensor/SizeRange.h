@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// Values of an open size, both ends included.
+/// Values of a dynamic dimension, both ends included.
 struct SizeRange {
   int64_t least = 0, most = INT64_MAX;
 

@@ -51,7 +51,7 @@ Tensor Tensor::allocate(DType type, Shape shape) {
 }
 
 Tensor Tensor::borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
-                      Place place) {
+                      MemorySpace place) {
   Tensor tensor(type, std::move(shape), const_cast<void *>(data), std::move(owner));
   tensor.where = place;
   return tensor;

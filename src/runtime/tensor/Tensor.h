@@ -17,11 +17,11 @@ std::string shapeString(const Shape &shape);
 int64_t elementCount(const Shape &shape);
 
 /// Whose memory something is in: the host's, or that of a device.
-struct Place {
+struct MemorySpace {
   static constexpr int host = -1;
   int device = host;
   bool onHost() const { return device == host; }
-  friend bool operator==(const Place &, const Place &) = default;
+  friend bool operator==(const MemorySpace &, const MemorySpace &) = default;
 };
 
 /// A contiguous row-major array. Copies share the memory.
@@ -35,7 +35,7 @@ public:
 
   /// Borrowed memory, kept alive by `owner` (which may be null if the caller sees to it).
   static Tensor borrow(DType type, Shape shape, const void *data, std::shared_ptr<const void> owner,
-                       Place place = {});
+                       MemorySpace place = {});
 
   DType dtype() const { return type; }
   const Shape &shape() const { return sizes; }
@@ -43,7 +43,7 @@ public:
   size_t bytes() const { return static_cast<size_t>(count) * sizeOf(type); }
   const std::shared_ptr<const void> &owner() const { return memoryOwner; }
   explicit operator bool() const { return present; }
-  Place place() const { return where; }
+  MemorySpace place() const { return where; }
 
   /// An address at that place, for the host to follow only where it is the host's. Writing is for
   /// whoever allocated the tensor; borrowed memory may be read-only.
@@ -80,7 +80,7 @@ private:
   bool present = false;
   Shape sizes;
   int64_t count = 0;
-  Place where;
+  MemorySpace where;
   void *memory = nullptr;
   std::shared_ptr<const void> memoryOwner;
 };

@@ -37,7 +37,7 @@ public:
   Kind kind() const { return static_cast<Kind>(content.index()); }
   bool isNothing() const { return kind() == Kind::Nothing; }
 
-  // Null where it is something else.
+  // Null if it is something else.
   const headrace::Tensor *tensor() const { return std::get_if<headrace::Tensor>(&content); }
   const StringTensor *strings() const { return pointee<StringTensor>(); }
   const std::vector<RuntimeValue> *sequence() const { return pointee<std::vector<RuntimeValue>>(); }

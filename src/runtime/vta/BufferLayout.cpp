@@ -24,7 +24,7 @@ Layout blockedLayout(std::span<const int64_t> blocks) {
   return layout;
 }
 
-std::string whyNotLayout(const Layout &layout, const Shape &shape) {
+std::string unsupportedLayoutReason(const Layout &layout, const Shape &shape) {
   std::vector<int64_t> reached(shape.size(), 0); // the block of the axis before; 0: none yet
   for (const Axis &axis : layout) {
     if (axis.dimension < 0 || axis.dimension >= static_cast<int64_t>(shape.size()))

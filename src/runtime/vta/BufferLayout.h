@@ -27,12 +27,12 @@ Layout plainLayout(size_t rank);
 Layout blockedLayout(std::span<const int64_t> blocks);
 
 /// Empty, or why the layout does not describe a tensor of this shape.
-std::string whyNotLayout(const Layout &layout, const Shape &shape);
+std::string unsupportedLayoutReason(const Layout &layout, const Shape &shape);
 
 /// How many steps each axis has; the last blocks of a dimension may stand over.
 std::vector<int64_t> extentsOf(const Layout &layout, const Shape &shape);
 
-/// Elements of the memory, those that stand over included. Throws Error where they overflow.
+/// Elements of the memory, those that stand over included. Throws Error if they overflow.
 int64_t paddedElements(const Layout &layout, const Shape &shape);
 
 /// Copies between a row-major tensor and memory of that layout. Padding becomes 0.

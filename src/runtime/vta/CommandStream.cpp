@@ -34,7 +34,7 @@ CommandStream::CommandStream(const Configuration &configuration)
 
 size_t CommandStream::allocate(std::string name, Role role, DType dtype, Shape shape,
                                Layout layout) {
-  if (std::string reason = whyNotLayout(layout, shape); !reason.empty())
+  if (std::string reason = unsupportedLayoutReason(layout, shape); !reason.empty())
     throw Error(ErrorKind::InvalidArgument, "buffer " + inQuotes(name) + ": " + reason);
   if (std::ranges::count(program.buffers, name, &Buffer::name) != 0)
     throw Error(ErrorKind::InvalidArgument, "there are two buffers " + inQuotes(name));

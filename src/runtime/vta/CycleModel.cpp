@@ -74,7 +74,7 @@ public:
       if (!execute(lane(*next)))
         break;
     if (!result.fault)
-      result.fault = whyNotDone();
+      result.fault = reasonForStall();
     for (size_t m = 0; m < lanes.size(); ++m) {
       result.modules[m] = lanes[m].use;
       result.modules[m].idle = result.cycles - lanes[m].free;
@@ -98,7 +98,7 @@ private:
     return instruction.op() == Opcode::Load && transferredBytes(instruction, configuration) > 0;
   }
 
-  // When the tokens are there; nothing where one is missing.
+  // When the tokens are there; nothing if one is missing.
   std::optional<int64_t> startOf(const Lane &lane) const {
     int64_t start = lane.free;
     for (Queue queue : instructions[lane.pending.front()].pops()) {
@@ -193,7 +193,7 @@ private:
     return true;
   }
 
-  std::optional<Fault> whyNotDone() const {
+  std::optional<Fault> reasonForStall() const {
     std::string waiting;
     size_t at = instructions.size();
     for (size_t m = 0; m < lanes.size(); ++m) {

@@ -109,7 +109,7 @@ std::string bitsOf(std::string_view what, int bits, int room, std::string_view k
          std::to_string(room) + ": expected smaller " + std::string(keys);
 }
 
-// The illegal field of an instruction; empty where it can run.
+// The illegal field of an instruction; empty if it can run.
 std::string whyIllegal(const Instruction &instruction) {
   Opcode opcode = instruction.op();
   if (opcode == Opcode::Load && (instruction.memory > 5 || instruction.mem() == Memory::Out))

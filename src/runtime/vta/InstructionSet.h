@@ -93,7 +93,7 @@ class InstructionSet {
 public:
   explicit InstructionSet(const Configuration &configuration);
 
-  /// Throws Error where a value does not fit its field.
+  /// Throws Error if a value does not fit its field.
   Word encode(const Instruction &instruction) const;
   uint32_t encode(const MicroOp &op) const;
 
@@ -118,7 +118,7 @@ private:
   int dstBits, srcBits, wgtBits;
 };
 
-/// Why no instruction set follows from the configuration; empty where one does.
+/// Why no instruction set follows from the configuration; empty if one does.
 std::string whyNoInstructions(const Configuration &configuration);
 
 } // namespace headrace::vta

@@ -22,7 +22,7 @@ constexpr auto digitOf = [] {
   return values;
 }();
 /// Tensors of a kernel; what a machine has is checked when it is allocated.
-constexpr int64_t mostBytes = int64_t{1} << 34;
+constexpr int64_t maxBytes = int64_t{1} << 34;
 
 std::string encoded(std::span<const std::byte> bytes) {
   std::string text;
@@ -111,7 +111,7 @@ KernelCode kernelCodeOf(std::string_view given) {
   }
   program.instructions = elements<Word>(json, "instructions");
   program.microOps = elements<uint32_t>(json, "micro_ops");
-  int64_t bytes = integer(json, "dram", 0, mostBytes);
+  int64_t bytes = integer(json, "dram", 0, maxBytes);
   try {
     readDescription(program, member(json, "description"), bytes);
   } catch (const Error &error) { // a size that overflows

@@ -76,7 +76,7 @@ Buffer bufferOf(const Json &json, int64_t dramBytes) {
   for (const Json &axis : list(json, "layout"))
     buffer.layout.push_back(
         {integer(axis, "dimension", 0), integer(axis, "block", 1, maxDramBytes)});
-  if (std::string reason = whyNotLayout(buffer.layout, buffer.shape); !reason.empty())
+  if (std::string reason = unsupportedLayoutReason(buffer.layout, buffer.shape); !reason.empty())
     throw JsonFault("layout: " + reason);
   // Overflow is an Error of its own, which the caller gives the file's name.
   int64_t elements = paddedElements(buffer.layout, buffer.shape);

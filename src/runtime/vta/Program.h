@@ -50,7 +50,7 @@ struct Program {
 /// The five files insn.bin, uop.bin, dram.bin, buffers.json and config.json; docs/vta.md describes
 /// them. The folder is made where it is not there.
 void writeProgram(const Program &program, const std::filesystem::path &folder);
-/// Throws Error where a file is missing, damaged or does not fit the others.
+/// Throws Error if a file is missing, damaged or does not fit the others.
 Program readProgram(const std::filesystem::path &folder);
 
 /// 16 bytes an instruction.

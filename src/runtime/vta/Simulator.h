@@ -37,7 +37,7 @@ struct Simulation {
   double peakShare(const Configuration &configuration) const;
 };
 
-/// Throws Error where a step is the host's, Fault never.
+/// Throws Error if a step is the host's, Fault never.
 Simulation simulate(const Program &program, const SimulatorOptions &options = {});
 
 /// Time and work alone: nothing is computed, and of the faults only those of time are found.

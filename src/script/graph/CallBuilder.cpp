@@ -92,7 +92,7 @@ const std::unordered_map<std::string_view, CallBuilder::Results> &CallBuilder::s
   return table;
 }
 
-std::vector<int> CallBuilder::build(const Call &target, Place place, size_t count) {
+std::vector<int> CallBuilder::build(const Call &target, SourceLocation place, size_t count) {
   std::vector<int> operands;
   operands.reserve(target.arguments.size());
   for (const Argument &argument : target.arguments)

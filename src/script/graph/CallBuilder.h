@@ -12,9 +12,9 @@ public:
       : write(write), build_(std::move(build)) {}
 
   /// The call's (first) result.
-  int build(const Call &call, Place place) { return build(call, place, 1).front(); }
+  int build(const Call &call, SourceLocation place) { return build(call, place, 1).front(); }
   /// The first `count` of its results.
-  std::vector<int> build(const Call &call, Place place, size_t count);
+  std::vector<int> build(const Call &call, SourceLocation place, size_t count);
 
 private:
   using Rule = int (CallBuilder::*)();

@@ -58,7 +58,7 @@ struct Node {
   Op op;
   std::vector<int> inputs; ///< -1: an argument that was not given
   Known known;
-  Place place;
+  SourceLocation place;
 
   CellFunction cell = CellFunction::Add;
   AggregateKind aggregate = AggregateKind::Sum;
@@ -67,7 +67,7 @@ struct Node {
   bool columns = false; ///< Bind: beside one another
   std::string name;     ///< Input: the variable; Function, Bind: which, as the script calls it
   LiteralValue literal;
-  std::vector<std::string> argumentNames; ///< Function: as written, empty where there is none
+  std::vector<std::string> argumentNames; ///< Function: as written, empty if there is none
   /// Has an effect, or depends on when it is done: stays in its order, and apart from equal ones.
   bool ordered = false;
   /// Sizes are equal in value though not in form: not for compiled code.

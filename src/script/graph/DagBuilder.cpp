@@ -14,7 +14,7 @@ public:
       : dag(dag), options(options), write(dag, options),
         calls(write, [this](const Expr &expr) { return build(expr); }) {}
 
-  /// False where the statement is left for the next graph.
+  /// False if the statement is left for the next graph.
   bool add(const Statement &statement, bool first) {
     size_t before = dag.nodes.size();
     write.mayCut = !first;
@@ -30,10 +30,10 @@ public:
 
 private:
   int build(const Expr &expr);
-  int variable(const std::string &name, Place place);
+  int variable(const std::string &name, SourceLocation place);
   int binary(const Binary &expr);
   int index(const Index &expr);
-  int list(const Tuple &expr, Place place);
+  int list(const Tuple &expr, SourceLocation place);
   std::vector<int> ranges(const IndexRanges &ranges);
   Size extent(int first, int last, const Size &all);
   void assign(const Assign &statement);
@@ -45,7 +45,7 @@ private:
   CallBuilder calls;
 };
 
-int Builder::variable(const std::string &name, Place place) {
+int Builder::variable(const std::string &name, SourceLocation place) {
   if (auto found = dag.assigned.find(name); found != dag.assigned.end()) {
     write.cutIfUnknown(found->second);
     return found->second;
@@ -61,7 +61,7 @@ int Builder::variable(const std::string &name, Place place) {
 }
 
 int Builder::binary(const Binary &expr) {
-  Place place = write.place;
+  SourceLocation place = write.place;
   int left = build(*expr.left), right = build(*expr.right);
   write.place = place;
   if (expr.op == BinaryOp::MatrixMultiply)
@@ -133,7 +133,7 @@ Size Builder::extent(int first, int last, const Size &all) {
 }
 
 int Builder::index(const Index &expr) {
-  Place place = write.place;
+  SourceLocation place = write.place;
   int whole = variable(expr.name, place);
   std::vector<int> inputs{whole};
   for (int position : ranges(expr.ranges))
@@ -157,7 +157,7 @@ int Builder::index(const Index &expr) {
 }
 
 /// `["a", "b"]`
-int Builder::list(const Tuple &expr, Place place) {
+int Builder::list(const Tuple &expr, SourceLocation place) {
   std::vector<int> elements;
   for (const ExprPtr &element : expr.elements)
     elements.push_back(build(*element));
@@ -222,7 +222,7 @@ static bool standsAlone(const Statement &statement, const DagOptions &options) {
 Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options) {
   Dag dag;
   Builder builder(dag, options);
-  for (size_t i = first; i < statements.size() && i - first < options.mostStatements; ++i) {
+  for (size_t i = first; i < statements.size() && i - first < options.maxStatements; ++i) {
     bool alone = standsAlone(*statements[i], options);
     if ((alone && i > first) || !builder.add(*statements[i], i == first) || alone)
       break;

@@ -6,13 +6,13 @@
 namespace headrace::script {
 
 struct DagOptions {
-  /// Facts known of a variable before the block; null where there is no such variable.
+  /// Facts known of a variable before the block; null if there is no such variable.
   std::function<const Known *(const std::string &)> variable;
   /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
   /// and nothing is cut.
   std::optional<std::vector<int64_t>> symbols;
   /// A graph of more statements than this ends early.
-  size_t mostStatements = SIZE_MAX;
+  size_t maxStatements = SIZE_MAX;
   /// Whether a function that has no operation of its own can be executed.
   std::function<bool(const std::string &)> executes;
 };

@@ -16,7 +16,7 @@ class GraphWriter {
 public:
   GraphWriter(Dag &dag, const DagOptions &options) : dag(dag), options(options) {}
 
-  Place place; ///< of what is being written
+  SourceLocation place; ///< of what is being written
 
   const Node &at(int node) const { return dag.nodes[node]; }
   /// The node itself, or an equal one that is there already.

@@ -7,7 +7,7 @@
 namespace headrace::script {
 
 // Beyond any matrix; keeps sums of sizes far from overflow.
-static constexpr int64_t kMostSize = int64_t(1) << 50;
+static constexpr int64_t kMaxSize = int64_t(1) << 50;
 
 Size Size::symbol(int index) {
   Size size;
@@ -30,7 +30,7 @@ template <class Function> Size Size::combine(const Size &a, const Size &b, Funct
   } catch (const Error &) { // it overflows, or is a sum of thousands of sizes
     return {};
   }
-  return result.expr->hasCoefficientsWithin(kMostSize) ? result : Size();
+  return result.expr->hasCoefficientsWithin(kMaxSize) ? result : Size();
 }
 
 Size operator+(const Size &a, const Size &b) { return Size::combine(a, b, std::plus<DimExpr>()); }

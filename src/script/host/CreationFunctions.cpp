@@ -164,7 +164,7 @@ Value table(HostCall &call) {
     call.fail("expected columns of equal length, found " + std::to_string(a.elements()) + " and " +
                   std::to_string(b.elements()),
               ErrorKind::ShapeMismatch);
-  int64_t rows = call.size(sizes, -1), cols = call.size(sizes + 1, -1), mostRow = 0, mostCol = 0;
+  int64_t rows = call.size(sizes, -1), cols = call.size(sizes + 1, -1), maxRow = 0, maxCol = 0;
   if (call.given(sizes))
     checkSparseSize(call, static_cast<double>(rows), static_cast<double>(cols), 0);
   std::vector<int64_t> rowOf, colOf;
@@ -183,11 +183,11 @@ Value table(HostCall &call) {
     rowOf.push_back(static_cast<int64_t>(row) - 1);
     colOf.push_back(static_cast<int64_t>(col) - 1);
     values.push_back(weights ? weights.as<double>()[i] : 1);
-    mostRow = std::max(mostRow, rowOf.back() + 1);
-    mostCol = std::max(mostCol, colOf.back() + 1);
+    maxRow = std::max(maxRow, rowOf.back() + 1);
+    maxCol = std::max(maxCol, colOf.back() + 1);
   }
-  return inPreferredFormat(CsrMatrix::fromCells(rows < 0 ? mostRow : rows,
-                                                cols < 0 ? mostCol : cols, rowOf, colOf, values));
+  return inPreferredFormat(CsrMatrix::fromCells(rows < 0 ? maxRow : rows, cols < 0 ? maxCol : cols,
+                                                rowOf, colOf, values));
 }
 
 /// outer(column, row, "op")

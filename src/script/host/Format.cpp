@@ -19,7 +19,7 @@ struct Mark {
   bool has(char flag) const { return flags.find(flag) != std::string::npos; }
 };
 
-constexpr size_t kMostWidth = 1000;
+constexpr size_t kMaxWidth = 1000;
 
 /// The mark at `at`, which is moved behind it.
 Mark readMark(const std::string &pattern, size_t &at) {
@@ -27,7 +27,7 @@ Mark readMark(const std::string &pattern, size_t &at) {
   auto number = [&] {
     size_t value = 0;
     for (; at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9'; ++at)
-      value = std::min(value * 10 + static_cast<size_t>(pattern[at] - '0'), kMostWidth + 1);
+      value = std::min(value * 10 + static_cast<size_t>(pattern[at] - '0'), kMaxWidth + 1);
     return value;
   };
   Mark mark;
@@ -39,7 +39,7 @@ Mark readMark(const std::string &pattern, size_t &at) {
     ++at;
     mark.precision = static_cast<int>(number());
   }
-  bool wide = mark.width > kMostWidth || mark.precision > static_cast<int>(kMostWidth);
+  bool wide = mark.width > kMaxWidth || mark.precision > static_cast<int>(kMaxWidth);
   constexpr std::string_view kinds = "dfeEgGsbxXon%";
   if (at >= pattern.size() || kinds.find(pattern[at]) == std::string_view::npos || wide)
     throw Error(ErrorKind::InvalidArgument,

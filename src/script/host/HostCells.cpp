@@ -17,9 +17,9 @@ static const char *nameOf(CellFunction function) { return describe(function).nam
 // --- Scalars ---------------------------------------------------------------------------------
 
 [[noreturn]] static void failOverflow(CellFunction function, int64_t a, int64_t b) {
-  throw Error(ErrorKind::InvalidArgument,
-              std::to_string(a) + " " + nameOf(function) + " " + std::to_string(b) +
-                  ": expected a result that fits an integer of 64 bits");
+  throw Error(ErrorKind::InvalidArgument, std::to_string(a) + " " + nameOf(function) + " " +
+                                              std::to_string(b) +
+                                              ": expected a result that fits a 64-bit integer");
 }
 
 static int64_t applyWhole(CellFunction function, int64_t a, int64_t b) {

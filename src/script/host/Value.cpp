@@ -184,16 +184,16 @@ std::string sizesText(double rows, double cols) { return sizeText(rows) + " x " 
 
 void checkMatrixSize(const char *what, double rows, double cols) {
   // Allocated memory is also written to: more than the machine has would end the process.
-  static const double mostCells =
+  static const double maxCells =
       std::min(0x1p40, static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<double>(sysconf(_SC_PAGESIZE)) / sizeof(double));
   std::string size = std::string(what) + " of " + sizesText(rows, cols) + ": ";
   bool whole = rows == std::floor(rows) && cols == std::floor(cols);
   if (!(whole && rows >= 0 && cols >= 0))
     throw Error(ErrorKind::InvalidArgument, size + "expected whole numbers of 0 or more");
-  if (!(rows * cols <= mostCells && rows <= 0x1p40 && cols <= 0x1p40))
+  if (!(rows * cols <= maxCells && rows <= 0x1p40 && cols <= 0x1p40))
     throw Error(ErrorKind::InvalidArgument, size + "expected at most " +
-                                                sizeText(std::floor(mostCells)) +
+                                                sizeText(std::floor(maxCells)) +
                                                 " cells, as many as this machine's memory holds");
 }
 

@@ -11,7 +11,7 @@ static std::string listed(const std::vector<FormalParameter> &parameters) {
   return text.empty() ? "none" : text;
 }
 
-std::vector<const Argument *> bindArguments(Place place, const Call &call,
+std::vector<const Argument *> bindArguments(SourceLocation place, const Call &call,
                                             const Signature &signature) {
   const auto &[parameters, positional, variadic] = signature;
   std::string name = "'" + call.fullName() + "'";

@@ -94,7 +94,7 @@ struct Binary {
 struct Argument {
   std::string name;
   ExprPtr value;
-  Place place;
+  SourceLocation place;
 };
 
 /// `f(...)` or `space::f(...)`. In an analyzed program it is a built-in function's: `builtin` is
@@ -136,7 +136,7 @@ struct Expr {
   using Node =
       std::variant<Literal, Variable, Parameter, IfDefined, Unary, Binary, Call, Index, Tuple>;
 
-  Place place;
+  SourceLocation place;
   Node node;
   Type type; ///< set by analysis, as far as it is known
 
@@ -144,7 +144,7 @@ struct Expr {
   template <typename T> const T *as() const { return std::get_if<T>(&node); }
 };
 
-template <typename Node> ExprPtr makeExpr(Place place, Node node) {
+template <typename Node> ExprPtr makeExpr(SourceLocation place, Node node) {
   return std::make_unique<Expr>(Expr{place, std::move(node), {}});
 }
 
@@ -190,7 +190,7 @@ using StatementList = std::vector<StatementPtr>;
 struct Target {
   std::string name;
   std::optional<IndexRanges> ranges;
-  Place place;
+  SourceLocation place;
 };
 
 /// `x = value`, `x += value`, `[a, b] = f(...)`, and `f(...)` alone, which has no target.
@@ -233,7 +233,7 @@ struct SetFolder {
 
 struct Statement {
   using Node = std::variant<Assign, If, While, For, Import, SetFolder>;
-  Place place;
+  SourceLocation place;
   Node node;
 
   template <typename T> T *as() { return std::get_if<T>(&node); }
@@ -246,17 +246,17 @@ struct TypedName {
   Type type;
   std::string name;
   ExprPtr defaultValue; ///< may be null; may mention parameters that stand before it
-  Place place;
+  SourceLocation place;
 };
 
 struct FunctionDefinition {
   std::string name;
   std::vector<TypedName> inputs, outputs;
   StatementList body;
-  /// `externalFunction ... implemented in (classname = "...")` has these in place of a body.
+  /// `externalFunction ... implemented in (classname = "...")` has these instead of a body.
   bool external = false;
   std::map<std::string, std::string> implementation;
-  Place place;
+  SourceLocation place;
 };
 
 /// One file. The tree points into the source.

@@ -7,8 +7,8 @@ namespace headrace::script {
 /// Appends to a list of blocks; statements that follow each other share a straight block.
 class BlockBuilder {
 public:
-  void statement(Place place, Assign assign);
-  template <typename Node> void block(Place place, Node node) {
+  void statement(SourceLocation place, Assign assign);
+  template <typename Node> void block(SourceLocation place, Node node) {
     blocks.push_back({place, std::move(node)});
   }
   BlockList take() { return std::move(blocks); }

@@ -127,7 +127,7 @@ Type resultType(const Builtin &builtin, const std::vector<const Expr *> &argumen
   throw InternalError("result rule without a meaning");
 }
 
-void failNotExecuted(Place place, const std::string &name) {
+void failNotExecuted(SourceLocation place, const std::string &name) {
   fail(place, "'" + name + "' is understood but not executed yet", ErrorKind::Unsupported);
 }
 

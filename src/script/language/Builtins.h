@@ -47,7 +47,7 @@ struct Builtin : Signature {
   ResultRule rule = ResultRule::Unknown;
 };
 
-/// Null where the language has no such function.
+/// Null if the language has no such function.
 const Builtin *findBuiltin(std::string_view name);
 /// All of them, sorted by name.
 std::vector<const Builtin *> allBuiltins();
@@ -56,6 +56,6 @@ std::vector<const Builtin *> allBuiltins();
 Type resultType(const Builtin &builtin, const std::vector<const Expr *> &arguments);
 
 /// "svm.dml:3:5: 'cholesky' is understood but not executed yet", with the line and a caret.
-[[noreturn]] void failNotExecuted(Place place, const std::string &name);
+[[noreturn]] void failNotExecuted(SourceLocation place, const std::string &name);
 
 } // namespace headrace::script

@@ -46,7 +46,7 @@ static std::optional<double> constantNamed(const std::string &name) {
 
 // --- Resolving -------------------------------------------------------------------------------
 
-FunctionLowering::Callee FunctionLowering::resolve(Place place, const Call &call) {
+FunctionLowering::Callee FunctionLowering::resolve(SourceLocation place, const Call &call) {
   Module *from = module;
   if (!call.space.empty()) {
     auto found = module->imports.find(call.space);
@@ -73,7 +73,7 @@ FunctionLowering::Callee FunctionLowering::resolve(Place place, const Call &call
 // --- Expressions -----------------------------------------------------------------------------
 
 ExprPtr FunctionLowering::expression(const Expr &expr) {
-  Place place = expr.place;
+  SourceLocation place = expr.place;
   if (auto *variable = expr.as<Variable>()) {
     if (!variables.contains(variable->name))
       if (auto value = constantNamed(variable->name))
@@ -104,8 +104,8 @@ ExprPtr FunctionLowering::expression(const Expr &expr) {
   return clone(expr);
 }
 
-/// The literal in place of `$name`; null where it was not given.
-ExprPtr FunctionLowering::parameter(Place place, const std::string &name) {
+/// The literal instead of `$name`; null if it was not given.
+ExprPtr FunctionLowering::parameter(SourceLocation place, const std::string &name) {
   auto found = shared.options.parameters.find(name);
   if (found == shared.options.parameters.end())
     return nullptr;
@@ -138,7 +138,8 @@ ExprPtr FunctionLowering::call(const Expr &expr, const Call &call) {
   return makeExpr(expr.place, Variable{result});
 }
 
-ExprPtr FunctionLowering::builtinCall(Place place, const Call &call, const Builtin &builtin) {
+ExprPtr FunctionLowering::builtinCall(SourceLocation place, const Call &call,
+                                      const Builtin &builtin) {
   Call lowered;
   lowered.name = call.name;
   lowered.builtin = &builtin;
@@ -155,7 +156,7 @@ Operand FunctionLowering::operand(const Expr &expr) { return keep(expression(exp
 
 /// A literal or a variable as it is, anything else through a variable of its own.
 Operand FunctionLowering::keep(ExprPtr lowered) {
-  Place place = lowered->place;
+  SourceLocation place = lowered->place;
   if (auto *literal = lowered->as<Literal>())
     return {literal->value, place};
   if (auto *variable = lowered->as<Variable>())
@@ -189,7 +190,8 @@ static const FunctionDefinition *scalarTwin(const Module &module,
   return fits ? found->second : nullptr;
 }
 
-CallBlock FunctionLowering::functionCall(Place place, const Call &call, const Callee &callee) {
+CallBlock FunctionLowering::functionCall(SourceLocation place, const Call &call,
+                                         const Callee &callee) {
   const FunctionDefinition &definition = *callee.definition;
   Signature signature;
   for (const TypedName &input : definition.inputs)
@@ -213,7 +215,7 @@ CallBlock FunctionLowering::functionCall(Place place, const Call &call, const Ca
   return block;
 }
 
-/// Puts arguments in place of the parameters that a default mentions.
+/// Puts arguments instead of the parameters that a default mentions.
 static void substitute(Expr &expr, const FunctionDefinition &definition,
                        const std::vector<std::optional<Operand>> &bound) {
   auto argument = [&](const std::string &name) -> const Operand & {
@@ -241,7 +243,8 @@ static void substitute(Expr &expr, const FunctionDefinition &definition,
   forEachOperand(expr, [&](Expr &operand) { substitute(operand, definition, bound); });
 }
 
-Operand FunctionLowering::defaultOperand(Place place, const Callee &callee, size_t position,
+Operand FunctionLowering::defaultOperand(SourceLocation place, const Callee &callee,
+                                         size_t position,
                                          const std::vector<std::optional<Operand>> &bound) {
   if (defaultDepth >= kMaximumDefaultDepth)
     fail(place, "the defaults of '" + callee.definition->name + "' call each other without end");

@@ -34,7 +34,7 @@ ExpressionParser::Tree ExpressionParser::binary(int minimum) {
     const BinaryOperator *found = binaryOperator(tokens.peek().text);
     if (!found || found->precedence < minimum)
       break;
-    Place place = tokens.placeOf(tokens.take());
+    SourceLocation place = tokens.placeOf(tokens.take());
     Tree right = binary(found->rightToLeft ? found->precedence : found->precedence + 1);
     int height = std::max(left.height, right.height) + 1;
     left = bounded(makeExpr(place, Binary{found->op, std::move(left.expr), std::move(right.expr)}),
@@ -48,13 +48,13 @@ ExpressionParser::Tree ExpressionParser::prefix() {
       tokens.peek().kind == TokenKind::Symbol ? unaryOperator(tokens.peek().text) : nullptr;
   if (!found)
     return primary();
-  Place place = tokens.placeOf(tokens.take());
+  SourceLocation place = tokens.placeOf(tokens.take());
   Tree operand = binary(found->precedence);
   return bounded(makeExpr(place, Unary{found->op, std::move(operand.expr)}), operand.height + 1);
 }
 
 ExpressionParser::Tree ExpressionParser::primary() {
-  Place place = tokens.place();
+  SourceLocation place = tokens.place();
   const Token &next = tokens.peek();
   switch (next.kind) {
   case TokenKind::Identifier:
@@ -85,7 +85,7 @@ ExpressionParser::Tree ExpressionParser::primary() {
 
 /// `name`, `name[...]` or `name(...)`
 ExpressionParser::Tree ExpressionParser::word(const Token &name) {
-  Place place = tokens.placeOf(name);
+  SourceLocation place = tokens.placeOf(name);
   if (tokens.accept("(")) {
     size_t separator = name.text.find("::");
     bool spaced = separator != std::string::npos;
@@ -104,7 +104,7 @@ ExpressionParser::Tree ExpressionParser::word(const Token &name) {
   return {makeExpr(place, Variable{name.text})};
 }
 
-ExpressionParser::Tree ExpressionParser::ifDefined(Place place) {
+ExpressionParser::Tree ExpressionParser::ifDefined(SourceLocation place) {
   tokens.expect("(", "after ifdef");
   std::string name = tokens.expect(TokenKind::Parameter, "a parameter such as $name in ifdef").text;
   tokens.expect(",", "after the parameter of ifdef");
@@ -113,7 +113,7 @@ ExpressionParser::Tree ExpressionParser::ifDefined(Place place) {
   return {makeExpr(place, IfDefined{std::move(name), std::move(otherwise)})};
 }
 
-ExpressionParser::Tree ExpressionParser::tuple(Place place) {
+ExpressionParser::Tree ExpressionParser::tuple(SourceLocation place) {
   Tuple tuple;
   do
     tuple.elements.push_back(binary(0).expr);

@@ -38,7 +38,7 @@ public:
 
 private:
   char at(size_t index) const { return index < text.size() ? text[index] : '\0'; }
-  Place place(size_t offset) const { return {&source, static_cast<uint32_t>(offset)}; }
+  SourceLocation place(size_t offset) const { return {&source, static_cast<uint32_t>(offset)}; }
 
   void skipBlanks() {
     while (position < text.size()) {

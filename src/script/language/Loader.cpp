@@ -79,7 +79,7 @@ bool Loader::allowed(const fs::path &file) const {
   });
 }
 
-fs::path Loader::locate(const Module &from, const Import &import, Place place) const {
+fs::path Loader::locate(const Module &from, const Import &import, SourceLocation place) const {
   std::vector<fs::path> folders = {from.folder};
   folders.insert(folders.end(), roots.begin(), roots.end());
   bool outside = false;

@@ -18,12 +18,12 @@ struct Module {
 /// other do no harm.
 class Loader {
 public:
-  /// `files`: what there is in place of the disk, or null.
+  /// `files`: what there is instead of the disk, or null.
   Loader(Script main, const std::vector<std::filesystem::path> &scriptPath,
          std::shared_ptr<const ScriptFiles> files);
 
   Module &main() { return modules.front(); }
-  /// The function that NAME.dml of the script path defines; both null where there is none.
+  /// The function that NAME.dml of the script path defines; both null if there is none.
   std::pair<Module *, const FunctionDefinition *> autoload(const std::string &name);
   std::vector<std::shared_ptr<const Script>> scripts() const;
 
@@ -31,7 +31,8 @@ private:
   Module &add(Script script, std::filesystem::path folder);
   void loadImports();
   Module *load(const std::filesystem::path &file);
-  std::filesystem::path locate(const Module &from, const Import &import, Place place) const;
+  std::filesystem::path locate(const Module &from, const Import &import,
+                               SourceLocation place) const;
   bool allowed(const std::filesystem::path &file) const;
   std::filesystem::path resolved(const std::filesystem::path &path) const;
   bool exists(const std::filesystem::path &file) const;

@@ -11,9 +11,9 @@ namespace {
 
 /// One place that reads or writes a variable, or cells of it.
 struct Access {
-  Access(Place place, std::string text) : place(place), text(std::move(text)) {}
+  Access(SourceLocation place, std::string text) : place(place), text(std::move(text)) {}
 
-  Place place;
+  SourceLocation place;
   std::string text; ///< "R[i, ]"
   bool writes = false;
   bool adds = false;  ///< by `+=`
@@ -73,7 +73,7 @@ private:
       std::visit([&](const auto &node) { visit(statement->place, node, values); }, statement->node);
   }
 
-  void visit(Place, const Assign &node, Values &values) {
+  void visit(SourceLocation, const Assign &node, Values &values) {
     read(*node.value, values);
     for (const Target &target : node.targets)
       write(target, node.accumulate, values);
@@ -89,7 +89,7 @@ private:
     values[name] = value;
   }
 
-  void visit(Place, const If &node, Values &values) {
+  void visit(SourceLocation, const If &node, Values &values) {
     read(*node.condition, values);
     for (const StatementList *branch : {&node.then, &node.otherwise}) {
       Values own = values;
@@ -99,14 +99,14 @@ private:
     forget(node.otherwise, values);
   }
 
-  void visit(Place, const While &node, Values &values) {
+  void visit(SourceLocation, const While &node, Values &values) {
     forget(node.body, values);
     read(*node.condition, values);
     list(node.body, values);
     forget(node.body, values);
   }
 
-  void visit(Place place, const For &node, Values &values) {
+  void visit(SourceLocation place, const For &node, Values &values) {
     for (const ExprPtr *bound : {&node.from, &node.to, &node.step})
       if (*bound)
         read(**bound, values);
@@ -124,8 +124,8 @@ private:
     values[node.variable] = std::nullopt;
   }
 
-  void visit(Place, const Import &, Values &) {}
-  void visit(Place, const SetFolder &, Values &) {}
+  void visit(SourceLocation, const Import &, Values &) {}
+  void visit(SourceLocation, const SetFolder &, Values &) {}
 
   /// What the statements assign has no value that is known any more.
   static void forget(const StatementList &statements, Values &values) {

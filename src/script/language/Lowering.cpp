@@ -5,10 +5,10 @@
 
 namespace headrace::script {
 
-void BlockBuilder::statement(Place place, Assign assign) {
-  if (blocks.empty() || !blocks.back().as<StraightBlock>())
-    blocks.push_back({place, StraightBlock{}});
-  blocks.back().as<StraightBlock>()->statements.push_back(
+void BlockBuilder::statement(SourceLocation place, Assign assign) {
+  if (blocks.empty() || !blocks.back().as<BasicBlock>())
+    blocks.push_back({place, BasicBlock{}});
+  blocks.back().as<BasicBlock>()->statements.push_back(
       std::make_unique<Statement>(Statement{place, std::move(assign)}));
 }
 
@@ -82,7 +82,7 @@ void FunctionLowering::statement(const Statement &statement) {
 
 // --- Assignments -----------------------------------------------------------------------------
 
-void FunctionLowering::lower(Place place, const Assign &node) {
+void FunctionLowering::lower(SourceLocation place, const Assign &node) {
   if (auto *called = node.value->as<Call>(); called && !node.accumulate)
     return callStatement(place, node, *called);
   const Target &target = node.targets.front();
@@ -112,7 +112,7 @@ static std::string count(size_t number, const char *what) {
 
 /// `f(...)`, `x = f(...)`, `[x, Y[1,]] = f(...)`: results for which a name is not enough go through
 /// variables of their own.
-void FunctionLowering::callStatement(Place place, const Assign &node, const Call &called) {
+void FunctionLowering::callStatement(SourceLocation place, const Assign &node, const Call &called) {
   Callee callee = resolve(node.value->place, called);
   size_t results = callee.builtin ? callee.builtin->results : callee.definition->outputs.size();
   if (callee.builtin && callee.builtin->rule == ResultRule::None)
@@ -155,7 +155,7 @@ void FunctionLowering::callStatement(Place place, const Assign &node, const Call
 
 // --- Control flow ----------------------------------------------------------------------------
 
-void FunctionLowering::lower(Place place, const If &node) {
+void FunctionLowering::lower(SourceLocation place, const If &node) {
   IfBlock block;
   block.condition = operand(*node.condition);
   block.then = list(node.then);
@@ -163,7 +163,7 @@ void FunctionLowering::lower(Place place, const If &node) {
   builder->block(place, std::move(block));
 }
 
-void FunctionLowering::lower(Place place, const While &node) {
+void FunctionLowering::lower(SourceLocation place, const While &node) {
   WhileBlock block;
   BlockBuilder header;
   BlockBuilder *outer = std::exchange(builder, &header);
@@ -174,7 +174,7 @@ void FunctionLowering::lower(Place place, const While &node) {
   builder->block(place, std::move(block));
 }
 
-void FunctionLowering::lower(Place place, const For &node) {
+void FunctionLowering::lower(SourceLocation place, const For &node) {
   if (node.parallel)
     checkLoopDependences(node, definedSoFar);
   std::set<std::string> outside = definedSoFar;

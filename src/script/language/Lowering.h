@@ -44,11 +44,11 @@ private:
   // Statements (Lowering.cpp)
   BlockList list(const StatementList &statements);
   void statement(const Statement &statement);
-  void lower(Place place, const Assign &node);
-  void lower(Place place, const If &node);
-  void lower(Place place, const While &node);
-  void lower(Place place, const For &node);
-  void callStatement(Place place, const Assign &node, const Call &call);
+  void lower(SourceLocation place, const Assign &node);
+  void lower(SourceLocation place, const If &node);
+  void lower(SourceLocation place, const While &node);
+  void lower(SourceLocation place, const For &node);
+  void callStatement(SourceLocation place, const Assign &node, const Call &call);
   void store(const Target &target, ExprPtr value);
 
   // Expressions (ExpressionLowering.cpp)
@@ -57,16 +57,16 @@ private:
     Module *module = nullptr;
     const FunctionDefinition *definition = nullptr;
   };
-  Callee resolve(Place place, const Call &call);
+  Callee resolve(SourceLocation place, const Call &call);
   ExprPtr expression(const Expr &expr);
-  ExprPtr parameter(Place place, const std::string &name);
+  ExprPtr parameter(SourceLocation place, const std::string &name);
   ExprPtr call(const Expr &expr, const Call &call);
-  ExprPtr builtinCall(Place place, const Call &call, const Builtin &builtin);
+  ExprPtr builtinCall(SourceLocation place, const Call &call, const Builtin &builtin);
   IndexRanges ranges(const IndexRanges &ranges);
   Operand operand(const Expr &expr);
   Operand keep(ExprPtr lowered);
-  CallBlock functionCall(Place place, const Call &call, const Callee &callee);
-  Operand defaultOperand(Place place, const Callee &callee, size_t position,
+  CallBlock functionCall(SourceLocation place, const Call &call, const Callee &callee);
+  Operand defaultOperand(SourceLocation place, const Callee &callee, size_t position,
                          const std::vector<std::optional<Operand>> &bound);
   std::string temporary() { return "_" + std::to_string(++temporaries); }
 

@@ -21,7 +21,7 @@ struct UnaryOperator {
   int precedence;
 };
 
-/// Null where the symbol is no such operator; `&&` and `||` are `&` and `|`.
+/// Null if the symbol is no such operator; `&&` and `||` are `&` and `|`.
 const BinaryOperator *binaryOperator(std::string_view symbol);
 const UnaryOperator *unaryOperator(std::string_view symbol);
 

@@ -76,11 +76,11 @@ private:
   }
 
   Type type() {
-    Place place = tokens.place();
+    SourceLocation place = tokens.place();
     std::string name = tokens.expect(TokenKind::Identifier, "a type").text;
     if (!tokens.accept("["))
       return Type::scalar(valueType(name, place));
-    Place inner = tokens.place();
+    SourceLocation inner = tokens.place();
     Type type{dataType(name, place),
               valueType(tokens.expect(TokenKind::Identifier, "a type of values").text, inner)};
     tokens.expect("]", "after the type of values");
@@ -93,7 +93,7 @@ private:
     return text;
   }
 
-  static ValueType valueType(const std::string &name, Place place) {
+  static ValueType valueType(const std::string &name, SourceLocation place) {
     static const std::map<std::string, ValueType> types = {
         {"double", ValueType::Double},   {"int", ValueType::Integer},
         {"integer", ValueType::Integer}, {"boolean", ValueType::Boolean},
@@ -106,7 +106,7 @@ private:
     return found->second;
   }
 
-  static DataType dataType(const std::string &name, Place place) {
+  static DataType dataType(const std::string &name, SourceLocation place) {
     static const std::map<std::string, DataType> types = {{"matrix", DataType::Matrix},
                                                           {"frame", DataType::Frame},
                                                           {"list", DataType::List},
@@ -137,7 +137,7 @@ private:
   // --- Statements ----------------------------------------------------------------------------
 
   StatementPtr statement() {
-    Place place = tokens.place();
+    SourceLocation place = tokens.place();
     Nesting nesting(depth, kMaximumNesting, place, "statements");
     auto made = [&](auto node) {
       return std::make_unique<Statement>(Statement{place, std::move(node)});
@@ -167,7 +167,7 @@ private:
       skipSeparatorsBeforeElse();
       return statements;
     }
-    Place open = tokens.placeOf(tokens.take());
+    SourceLocation open = tokens.placeOf(tokens.take());
     while (skipSeparators(), !tokens.accept("}")) {
       if (tokens.peek().kind == TokenKind::End)
         fail(open, "the block that begins here has no end: expected '}'");

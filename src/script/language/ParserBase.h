@@ -44,8 +44,8 @@ public:
     const char *hint = peek().is("<-") ? ": a comparison with a negative value is 'a < -b'" : "";
     fail(place(), expected + ", found " + nameOf(peek()) + hint);
   }
-  Place place() const { return placeOf(peek()); }
-  Place placeOf(const Token &token) const { return {&source, token.offset}; }
+  SourceLocation place() const { return placeOf(peek()); }
+  SourceLocation placeOf(const Token &token) const { return {&source, token.offset}; }
 
   /// Whether the bracket that comes next is the `[a, b] = ...` of a new statement rather than an
   /// index: statements need no separator, so only what follows the closing bracket tells.
@@ -60,7 +60,7 @@ private:
 /// Refuses to go deeper than the limit; one lives in every function that recurses.
 class Nesting {
 public:
-  Nesting(int &depth, int limit, Place place, const char *what) : depth(depth) {
+  Nesting(int &depth, int limit, SourceLocation place, const char *what) : depth(depth) {
     if (depth >= limit)
       fail(place, std::string(what) + " nested more than " + std::to_string(limit) + " deep");
     ++depth;
@@ -94,8 +94,8 @@ private:
   Tree prefix();
   Tree primary();
   Tree word(const Token &name);
-  Tree ifDefined(Place place);
-  Tree tuple(Place place);
+  Tree ifDefined(SourceLocation place);
+  Tree tuple(SourceLocation place);
   Tree bounded(ExprPtr expr, int height) const;
 
   TokenStream &tokens;

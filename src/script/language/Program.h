@@ -4,7 +4,7 @@
 
 /// A script as a tree of blocks, which an executor walks.
 ///
-/// All computation is in StraightBlocks, whose statements are assignments and whose calls are
+/// All computation is in BasicBlocks, whose statements are assignments and whose calls are
 /// built-in functions only. Control flow and calls of script functions use operands: literals, or
 /// variables that a straight block before them computed (analysis introduces variables named
 /// `_1`, `_2`, ... for that; a script cannot spell such names). So
@@ -22,7 +22,7 @@ struct Function;
 /// A literal, or a variable's name.
 struct Operand {
   std::variant<LiteralValue, std::string> value;
-  Place place;
+  SourceLocation place;
 
   const std::string *variable() const {
     // The alternatives differ, though a literal may be a string too.
@@ -38,7 +38,7 @@ struct Input {
 };
 
 /// Statements one after another: the unit of compilation.
-struct StraightBlock {
+struct BasicBlock {
   /// Assign only. No `+=`, no `$parameters`; calls have `Call::builtin` set.
   StatementList statements;
   /// Variables read before they are written here; `X[i,] = v` reads X.
@@ -51,7 +51,7 @@ struct StraightBlock {
 };
 
 /// `results = callee(arguments)`: one argument per parameter, defaults filled in; one result per
-/// output of the callee, empty where it is not wanted.
+/// output of the callee, empty if it is not wanted.
 struct CallBlock {
   const Function *callee = nullptr;
   /// The function to call instead where the first argument is a scalar; mostly null.
@@ -88,8 +88,8 @@ struct ForBlock {
 };
 
 struct Block {
-  Place place;
-  std::variant<StraightBlock, CallBlock, IfBlock, WhileBlock, ForBlock> node;
+  SourceLocation place;
+  std::variant<BasicBlock, CallBlock, IfBlock, WhileBlock, ForBlock> node;
 
   template <typename T> T *as() { return std::get_if<T>(&node); }
   template <typename T> const T *as() const { return std::get_if<T>(&node); }

@@ -21,7 +21,7 @@ namespace {
 struct BlockPrinter {
   int level;
 
-  std::string operator()(const StraightBlock &block) const {
+  std::string operator()(const BasicBlock &block) const {
     std::vector<std::string> inputs;
     inputs.reserve(block.inputs.size());
     for (const Input &input : block.inputs)

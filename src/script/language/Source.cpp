@@ -63,12 +63,12 @@ std::string_view Source::lineText(size_t line) const {
   return text().substr(begin, end - begin);
 }
 
-std::string Place::text() const {
+std::string SourceLocation::text() const {
   return source->name() + ":" + std::to_string(source->line(offset)) + ":" +
          std::to_string(source->column(offset));
 }
 
-std::string describe(Place place, const std::string &message) {
+std::string describe(SourceLocation place, const std::string &message) {
   size_t line = place.source->line(place.offset);
   std::string_view text = place.source->lineText(line);
   auto lineStart = static_cast<size_t>(text.data() - place.source->text().data());
@@ -96,7 +96,7 @@ std::string describe(Place place, const std::string &message) {
   return place.text() + ": " + said + "\n  " + shown + "\n  " + indent + "^";
 }
 
-void fail(Place place, const std::string &message, ErrorKind kind) {
+void fail(SourceLocation place, const std::string &message, ErrorKind kind) {
   throw Error(kind, describe(place, message));
 }
 

@@ -33,7 +33,7 @@ private:
 };
 
 /// Where something stands in a script. Whoever holds a place keeps its source alive.
-struct Place {
+struct SourceLocation {
   const Source *source = nullptr;
   uint32_t offset = 0;
 
@@ -46,10 +46,10 @@ struct Place {
 ///   svm.dml:2:9: expected an expression, found ')'
 ///     x = a * )
 ///             ^
-std::string describe(Place place, const std::string &message);
+std::string describe(SourceLocation place, const std::string &message);
 
 /// Throws an Error with `describe(place, message)`.
-[[noreturn]] void fail(Place place, const std::string &message,
+[[noreturn]] void fail(SourceLocation place, const std::string &message,
                        ErrorKind kind = ErrorKind::InvalidScript);
 
 } // namespace headrace::script

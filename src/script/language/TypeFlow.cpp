@@ -149,7 +149,7 @@ private:
     environment.set(numbers.of(name), {Defined::Always, type});
   }
 
-  Type read(Environment &environment, const std::string &name, Place place) {
+  Type read(Environment &environment, const std::string &name, SourceLocation place) {
     State found = state(environment, name);
     if (final && found.defined == Defined::Never)
       fail(place, "variable '" + name + "' is not defined");
@@ -168,7 +168,7 @@ private:
       std::visit([&](auto &node) { visit(node, environment); }, block.node);
   }
 
-  void visit(StraightBlock &block, Environment &environment) {
+  void visit(BasicBlock &block, Environment &environment) {
     if (final)
       for (Input &input : block.inputs)
         input.type = state(environment, input.name).type;

@@ -48,7 +48,7 @@ private:
     read(*assign.value, live);
   }
 
-  void visit(StraightBlock &block, VariableSet &live, bool record) {
+  void visit(BasicBlock &block, VariableSet &live, bool record) {
     VariableSet after = record ? live : VariableSet{};
     for (size_t i = block.statements.size(); i-- > 0;)
       visitStatement(*block.statements[i]->as<Assign>(), live);
@@ -56,7 +56,7 @@ private:
       describe(block, after);
   }
 
-  void describe(StraightBlock &block, const VariableSet &after) {
+  void describe(BasicBlock &block, const VariableSet &after) {
     block.inputs.clear();
     VariableSet needed; // what the block alone reads before it writes it
     for (size_t i = block.statements.size(); i-- > 0;)
@@ -162,7 +162,7 @@ private:
 
 void collect(const BlockList &blocks, std::set<std::string> &names) {
   for (const Block &block : blocks) {
-    if (auto *straight = block.as<StraightBlock>()) {
+    if (auto *straight = block.as<BasicBlock>()) {
       for (const StatementPtr &statement : straight->statements)
         for (const Target &target : statement->as<Assign>()->targets)
           names.insert(target.name);

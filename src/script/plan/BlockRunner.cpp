@@ -17,7 +17,7 @@ namespace headrace::script {
 
 // A longer block is planned in parts: what looks at all pairs, and what the compiler is given at
 // once, stays small.
-static constexpr size_t kMostStatements = 1000;
+static constexpr size_t kMaxStatements = 1000;
 
 namespace {
 class Stopwatch {
@@ -34,19 +34,19 @@ private:
 BlockRunner::BlockRunner(const ScriptSettings &settings, Statistics &statistics)
     : settings(settings), statistics(statistics) {}
 
-void BlockRunner::run(const StraightBlock &block, Environment &variables, HostContext &context) {
+void BlockRunner::run(const BasicBlock &block, Environment &variables, HostContext &context) {
   ++statistics.blocks;
   for (size_t done = 0; done < block.statements.size();)
     done += runPart(block, done, variables, context);
 }
 
-size_t BlockRunner::runPart(const StraightBlock &block, size_t first, Environment &variables,
+size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &variables,
                             HostContext &context) {
   auto at = parts.find({&block, first});
   if (at == parts.end())
     at = parts
              .emplace(std::pair(&block, first),
-                      Part{SignatureState(freeVariables(block.statements, first, kMostStatements),
+                      Part{SignatureState(freeVariables(block.statements, first, kMaxStatements),
                                           settings.sizes),
                            {},
                            false})
@@ -79,7 +79,7 @@ size_t BlockRunner::runPart(const StraightBlock &block, size_t first, Environmen
   return statements;
 }
 
-BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &part,
+BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &part,
                                 PlanSignature &signature, const Environment &variables) {
   BlockPlan plan;
   while (true) {
@@ -94,7 +94,7 @@ BlockPlan BlockRunner::makePlan(const StraightBlock &block, size_t first, Part &
       return there ? &signature.known[found->second] : nullptr;
     };
     options.symbols = signature.symbols;
-    options.mostStatements = kMostStatements;
+    options.maxStatements = kMaxStatements;
     options.executes = executes;
     plan.dag = buildDag(block.statements, first, options);
     bool learned = false;
@@ -141,7 +141,7 @@ void BlockRunner::prepare(BlockPlan &plan, std::span<const int64_t> symbols) {
     settings.explain(runtimeText(plan, symbols, settings.explainPlanning));
 }
 
-void BlockRunner::follow(BlockPlan &plan, const StraightBlock &block, bool last,
+void BlockRunner::follow(BlockPlan &plan, const BasicBlock &block, bool last,
                          std::span<const int64_t> symbols, Environment &variables,
                          HostContext &context) {
   std::vector<Value> values(plan.dag.nodes.size());

@@ -15,7 +15,7 @@ class BlockRunner {
 public:
   BlockRunner(const ScriptSettings &settings, Statistics &statistics);
 
-  void run(const StraightBlock &block, Environment &variables, HostContext &context);
+  void run(const BasicBlock &block, Environment &variables, HostContext &context);
 
 private:
   using Plans = std::map<std::vector<int64_t>, BlockPlan>;
@@ -26,13 +26,13 @@ private:
     bool planned = false;
   };
 
-  size_t runPart(const StraightBlock &block, size_t first, Environment &variables,
+  size_t runPart(const BasicBlock &block, size_t first, Environment &variables,
                  HostContext &context);
-  BlockPlan makePlan(const StraightBlock &block, size_t first, Part &part, PlanSignature &signature,
+  BlockPlan makePlan(const BasicBlock &block, size_t first, Part &part, PlanSignature &signature,
                      const Environment &variables);
   void prepare(BlockPlan &plan, std::span<const int64_t> symbols);
-  void follow(BlockPlan &plan, const StraightBlock &block, bool last,
-              std::span<const int64_t> symbols, Environment &variables, HostContext &context);
+  void follow(BlockPlan &plan, const BasicBlock &block, bool last, std::span<const int64_t> symbols,
+              Environment &variables, HostContext &context);
   void runSegment(BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                   std::vector<Value> &values);
   void runCode(BlockPlan::Compiled &compiled, const Dag &dag, std::span<const int64_t> symbols,
@@ -45,7 +45,7 @@ private:
 
   const ScriptSettings &settings;
   Statistics &statistics;
-  std::map<std::pair<const StraightBlock *, size_t>, Part> parts;
+  std::map<std::pair<const BasicBlock *, size_t>, Part> parts;
   /// The estimated time of compiling a segment: a guess at first, then the time it took lately.
   double compileNanoseconds = 100e6;
   uint64_t clock = 0;

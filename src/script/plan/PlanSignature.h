@@ -31,7 +31,7 @@ public:
 
   const std::vector<std::string> &variables() const { return names; }
 
-  /// This scalar's value decides a size. False where that was known.
+  /// This scalar's value decides a size. False if that was known.
   bool addSizeScalar(const std::string &name) { return sizeScalars.insert(name).second; }
 
   PlanSignature describe(const Environment &environment);

@@ -19,14 +19,14 @@ static std::string symbolsText(std::span<const int64_t> symbols) {
   return text.empty() ? "" : " (" + text + ")";
 }
 
-std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+std::string graphText(const BlockPlan &plan, const BasicBlock &block, size_t first,
                       std::span<const int64_t> symbols) {
-  Place place = block.statements[first]->place;
+  SourceLocation place = block.statements[first]->place;
   return "block at " + place.text() + ", " + std::to_string(plan.dag.statements) + " statements" +
          symbolsText(symbols) + "\n" + print(plan.dag, "  ");
 }
 
-std::string hostText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+std::string hostText(const BlockPlan &plan, const BasicBlock &block, size_t first,
                      std::span<const int64_t> symbols) {
   char time[64];
   std::snprintf(time, sizeof time, "%.1f us", plan.hostNanoseconds * 1e-3);
@@ -71,7 +71,7 @@ static std::string segmentText(const Dag &dag, BlockPlan::Compiled &compiled,
   text += "    " +
           (explanation.planning.empty() ? "fusion: there is one plan" : explanation.planning) +
           "\n";
-  for (const WhyNot &why : explanation.whyNot)
+  for (const MissedOptimization &why : explanation.missedOptimizations)
     text += "    not done: " + why.step + ", because " + why.reason + "\n";
   return text;
 }

@@ -9,11 +9,11 @@ namespace headrace::script {
 std::string kernelName(const std::vector<std::string> &operators);
 
 /// -explain hops: the graph with the sizes found at run time.
-std::string graphText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+std::string graphText(const BlockPlan &plan, const BasicBlock &block, size_t first,
                       std::span<const int64_t> symbols);
 
 /// -explain runtime of a plan that is not compiled (yet), and why.
-std::string hostText(const BlockPlan &plan, const StraightBlock &block, size_t first,
+std::string hostText(const BlockPlan &plan, const BasicBlock &block, size_t first,
                      std::span<const int64_t> symbols);
 
 /// -explain runtime: the steps; of segments their kernels and what fusing them saves. -explain

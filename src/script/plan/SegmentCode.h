@@ -22,7 +22,7 @@ public:
 class SegmentSource {
 public:
   virtual ~SegmentSource() = default;
-  /// Null where there is no code for it: its nodes are computed on the host then.
+  /// Null if there is no code for it: its nodes are computed on the host then.
   virtual std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) = 0;
   /// The nodes of a segment without code were computed on the host.
   virtual void noteHostRun(const Dag &dag, const Segment &segment) { (void)dag, (void)segment; }

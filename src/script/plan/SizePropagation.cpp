@@ -61,8 +61,8 @@ public:
 
 private:
   void walk(const Block &block, State &state);
-  void walk(const StraightBlock &block, Place place, State &state);
-  void walk(const CallBlock &call, Place place, State &state);
+  void walk(const BasicBlock &block, SourceLocation place, State &state);
+  void walk(const CallBlock &call, SourceLocation place, State &state);
   template <class Body> void aroundLoop(State &state, Body body);
   void say(const std::string &line) {
     if (!quiet)
@@ -74,7 +74,7 @@ private:
   bool quiet = false;
 };
 
-void Propagation::walk(const StraightBlock &block, Place place, State &state) {
+void Propagation::walk(const BasicBlock &block, SourceLocation place, State &state) {
   DagOptions options;
   options.variable = [&](const std::string &name) -> const Known * {
     auto found = state.find(name);
@@ -132,7 +132,7 @@ Known Propagation::known(const Operand &operand, const State &state) const {
   return known;
 }
 
-void Propagation::walk(const CallBlock &call, Place place, State &state) {
+void Propagation::walk(const CallBlock &call, SourceLocation place, State &state) {
   const FunctionDefinition &definition = *call.callee->definition;
   State inner;
   for (size_t i = 0; i < call.arguments.size(); ++i)
@@ -157,7 +157,7 @@ void Propagation::walk(const CallBlock &call, Place place, State &state) {
 }
 
 void Propagation::walk(const Block &block, State &state) {
-  if (auto *straight = block.as<StraightBlock>()) {
+  if (auto *straight = block.as<BasicBlock>()) {
     walk(*straight, block.place, state);
   } else if (auto *call = block.as<CallBlock>()) {
     walk(*call, block.place, state);

@@ -5,7 +5,7 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/MappedFile.h"
 #include "target/InterpretedTarget.h"
-#include "target/coarse/TakeOperators.h"
+#include "target/coarse/OffloadOperators.h"
 
 #include <mutex>
 
@@ -43,11 +43,11 @@ public:
       throw Error(ErrorKind::InvalidArgument,
                   "target '" + fullName +
                       "': expected the file of an accelerator, as in coarse:vector-64.json");
-    program.addPass(createTakeOperatorsPass(fullName, *accelerator, text));
+    program.addPass(createOffloadOperatorsPass(fullName, *accelerator, text));
   }
 
-  using InterpretedTarget::whyNot;
-  std::string whyNot(ModuleOp kernel) const override {
+  using InterpretedTarget::unsupportedReason;
+  std::string unsupportedReason(ModuleOp kernel) const override {
     auto program = kernel->getParentOfType<ModuleOp>();
     auto reasons = program->getAttrOfType<DictionaryAttr>(kReasonsAttr);
     std::string reason;

@@ -6,7 +6,7 @@
 
 namespace headrace::coarse {
 
-/// `file` is the path of the machine's description. Throws Error where it is none; without a path,
+/// `file` is the path of the machine's description. Throws Error if it is none; without a path,
 /// once anything is compiled.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 

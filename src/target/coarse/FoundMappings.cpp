@@ -19,7 +19,7 @@ namespace {
 const rewrite::MappingOptions mapping{.limits = {.seconds = 600}, .extraction = {}};
 
 /// A process that compiles many models begins anew.
-constexpr size_t mostTerms = 1 << 20;
+constexpr size_t maxTerms = 1 << 20;
 
 struct Found {
   rewrite::Vocabulary vocabulary;
@@ -61,7 +61,7 @@ void withMappedProgram(func::FuncOp entry, const rewrite::Accelerator &machine,
   static std::mutex mutex;
   CompilerSection section; // no fork while it is locked
   std::lock_guard lock(mutex);
-  if (!found || found->terms.size() > mostTerms)
+  if (!found || found->terms.size() > maxTerms)
     found = std::make_unique<Found>();
   auto searched = [&](rewrite::TermId term) { return search(*found, term, machine, description); };
   use(mapProgram(entry, found->terms, machine, Unmapped::EndsPiece, searched,

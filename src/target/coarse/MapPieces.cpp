@@ -22,7 +22,7 @@ public:
     return known->second;
   }
 
-  /// Why the machine cannot compute an operator; empty where it can.
+  /// Why the machine cannot compute an operator; empty if it can.
   std::string reasonAgainst(Operation *op, const BatchAxis &batch) {
     const rewrite::Mapping &mapping = map(pieceOf(op, terms, batch).term);
     if (mapping.leftOver.empty())

@@ -172,8 +172,8 @@ public:
   }
 
   /// It runs everything.
-  std::string whyNot(ModuleOp) const override { return ""; }
-  std::string whyNot(StringRef) const override { return ""; }
+  std::string unsupportedReason(ModuleOp) const override { return ""; }
+  std::string unsupportedReason(StringRef) const override { return ""; }
 
   void attachRecipe(func::FuncOp program, StringRef recipe) const override {
     attachStepsToKernels(program, Recipe::parse(recipe.str()));
@@ -185,7 +185,7 @@ public:
 
   void addCallPasses(OpPassManager &program) const override {
     if (machine().vectorBytes >= 64)
-      program.addPass(createCpuFinishCallsPass());
+      program.addPass(createCpuFuseEpiloguesPass());
     program.addPass(createCpuScheduleCallsPass());
   }
   std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {
@@ -214,7 +214,7 @@ public:
   ArrayRef<TargetPhase> phases() const override {
     static constexpr TargetPhase all[] = {
         {"tiles", "level 3: recipes applied; tiles, loops, vectors", addTilePasses},
-        {"buffers", "level 3: memory in place of values, temporaries from workspaces",
+        {"buffers", "level 3: memory instead of values, temporaries from workspaces",
          addBufferPasses},
         {"llvm", "level 4: the processor's own code, as LLVM dialect", addLoweringPasses},
     };
@@ -225,10 +225,10 @@ public:
   CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
     return linkIntoProcess(kernels, compileForProcess(kernels, processor));
   }
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+  PackagedKernels compileAot(ArrayRef<ModuleOp> kernels) const override {
     return {compileObjects(kernels, processor), {}};
   }
-  std::unique_ptr<KeptCode> keptCode(ArrayRef<ModuleOp> scheduled, CodeUse use) const override {
+  std::unique_ptr<CachedCode> cachedCode(ArrayRef<ModuleOp> scheduled, CodeUse use) const override {
     return keptKernels(scheduled, processor, use);
   }
   ProcessorNeeds needs() const override { return processor.needs; }

@@ -8,7 +8,7 @@ def CpuSplitWindowsPass : Pass<"cpu-split-windows", "::mlir::func::FuncOp"> {
   let summary = "convolutions much of whose window lies in padding, part by part";
 }
 
-def CpuFinishCallsPass : Pass<"cpu-finish-calls", "::mlir::func::FuncOp"> {
+def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "products of bytes take along what makes bytes of their sums";
 }
 
@@ -55,7 +55,7 @@ def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncO
 }
 
 def CpuBufferizePass : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
-  let summary = "buffers in place of values, without copies";
+  let summary = "buffers instead of values, without copies";
 }
 
 def CpuDistributeGridPass : Pass<"cpu-distribute-grid", "::mlir::func::FuncOp"> {

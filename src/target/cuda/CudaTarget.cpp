@@ -139,8 +139,10 @@ public:
     return all;
   }
 
-  std::string whyNot(ModuleOp kernel) const override { return cuda::whyNoLaunches(kernel); }
-  std::string whyNot(StringRef routine) const override {
+  std::string unsupportedReason(ModuleOp kernel) const override {
+    return cuda::whyNoLaunches(kernel);
+  }
+  std::string unsupportedReason(StringRef routine) const override {
     return cuda::isDeviceRoutine(routine.str()) ? ""
                                                 : "no routine '" + routine.str() + "' of devices";
   }
@@ -157,7 +159,7 @@ public:
   CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
     return {{}, images(kernels), nullptr};
   }
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+  PackagedKernels compileAot(ArrayRef<ModuleOp> kernels) const override {
     return {{}, images(kernels)};
   }
 

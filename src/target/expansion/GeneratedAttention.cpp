@@ -14,7 +14,7 @@ public:
 
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::AttentionOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     work.kernelCalls = 3;
     // Sums over a head's depth are short.

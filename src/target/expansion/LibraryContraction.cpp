@@ -37,7 +37,7 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
 }
 
 Work LibraryContraction::libraryWork(Operation *op, const ProductShape &shape) {
-  NominalSizes sizes = nominalSizes(op);
+  SizeHints sizes = sizeHints(op);
   Work work;
   work.kernelCalls = 0;
   work.libraryCalls = 1;

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace headrace {
 
-ProductShape productShape(hr::OperatorInterface op, const NominalSizes &sizes) {
+ProductShape productShape(hr::OperatorInterface op, const SizeHints &sizes) {
   ProductShape shape;
   Movement movement = op.getMovement();
   AffineMap lhs = movement.maps.front(), rhs = movement.maps[1], result = movement.maps.back();

@@ -15,6 +15,6 @@ struct ProductShape {
 };
 
 /// Of a sum of products with two operands. A convolution's rows are the positions of its windows.
-ProductShape productShape(hr::OperatorInterface op, const NominalSizes &sizes);
+ProductShape productShape(hr::OperatorInterface op, const SizeHints &sizes);
 
 } // namespace headrace

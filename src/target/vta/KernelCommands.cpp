@@ -102,7 +102,7 @@ private:
       std::string refusal;
       try {
         Schedule schedule = parseSchedule(recipe.getValue(), op);
-        refusal = whyNot(op, schedule, configuration);
+        refusal = unsupportedReason(op, schedule, configuration);
         if (refusal.empty())
           return schedule;
       } catch (const Error &error) {
@@ -121,7 +121,7 @@ private:
     if (std::optional<std::string> known = cache.find(key))
       try {
         Schedule schedule = parseSchedule(*known, op);
-        if (whyNot(op, schedule, configuration).empty())
+        if (unsupportedReason(op, schedule, configuration).empty())
           return schedule;
       } catch (const Error &) { // NOLINT(bugprone-empty-catch): of another version
       }

@@ -5,8 +5,8 @@
 #include "runtime/system/FileCache.h"
 #include "runtime/vta/VtaEngine.h"
 #include "target/vta/KernelCommands.h"
+#include "target/vta/OffloadOperators.h"
 #include "target/vta/OperatorAttribute.h"
-#include "target/vta/TakeOperators.h"
 #include "target/vta/VtaDialect.h"
 #include "target/vta/schedule/ProposeSchedule.h"
 #include "transform/recipe/KernelModel.h"
@@ -47,10 +47,10 @@ public:
   void registerDialects(DialectRegistry &registry) const override { registry.insert<VtaDialect>(); }
 
   void addProgramPasses(OpPassManager &program) const override {
-    program.addPass(createTakeOperatorsPass(fullName, settings));
+    program.addPass(createOffloadOperatorsPass(fullName, settings));
   }
 
-  std::string whyNot(ModuleOp kernel) const override {
+  std::string unsupportedReason(ModuleOp kernel) const override {
     auto program = kernel->getParentOfType<ModuleOp>();
     auto reasons = program->getAttrOfType<DictionaryAttr>(kReasonsAttr);
     std::string reason;
@@ -69,7 +69,7 @@ public:
     });
     return reason.empty() ? "its results are not 8-bit integers" : reason;
   }
-  std::string whyNot(StringRef routine) const override {
+  std::string unsupportedReason(StringRef routine) const override {
     return "has no routine '" + routine.str() + "'";
   }
 
@@ -109,7 +109,7 @@ public:
   CompiledKernels compile(ArrayRef<ModuleOp> kernels) const override {
     return {{}, images(kernels), nullptr};
   }
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+  PackagedKernels compileAot(ArrayRef<ModuleOp> kernels) const override {
     return {{}, images(kernels)};
   }
 

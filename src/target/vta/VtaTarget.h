@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-/// `file` is the path of a configuration; the classic one where it is empty. Throws Error where it
+/// `file` is the path of a configuration; the classic one where it is empty. Throws Error if it
 /// is none.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 

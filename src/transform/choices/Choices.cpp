@@ -93,7 +93,7 @@ std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
       if (!followsWherePossible(program))
         throw Error(ErrorKind::InvalidArgument,
                     placeInRecipe(step.line) + ": '" + step.text() + "': " + reason);
-      noteWhyNot(program, step.text(), reason);
+      noteMissedOptimization(program, step.text(), reason);
       continue;
     }
     others.push_back(kept.size());
@@ -198,8 +198,8 @@ void Choices::note(StringRef verb, Operation *op, StringRef object) {
   made.push_back(ProgramStep{verb.str(), nameOf(op).str(), object.str()}.text());
 }
 
-void Choices::whyNot(StringRef verb, Operation *op, StringRef object, const Twine &reason,
-                     AffineExpr bytes) {
+void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const Twine &reason,
+                         AffineExpr bytes) {
   if (!explains)
     return;
   Builder b(program.getContext());
@@ -214,7 +214,7 @@ void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
   Given *step = find(verb, op);
   // A step for a kind of operators holds where it can.
   if (step && StringRef(step->subject).starts_with(kEvery))
-    whyNot(verb, op, step->object, reason);
+    noteMissed(verb, op, step->object, reason);
   else if (step && step->hasOperatorAsObject() && !names.isKnown(step->object))
     refuse(*step, unknown(step->object));
   else if (step)
@@ -232,7 +232,7 @@ void Choices::refuse(const ProgramStep &step, const Twine &reason) {
 
 void Choices::refuse(int line, const Twine &step, const Twine &before, const Twine &reason) {
   if (followsWherePossible(program))
-    noteWhyNot(program, step.str(), reason);
+    noteMissedOptimization(program, step.str(), reason);
   else if (!program->hasAttr(kRefusedStepAttr))
     program->setAttr(
         kRefusedStepAttr,
@@ -247,7 +247,8 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
     if (isOfKind && step.hasOperatorAsObject() && !names.isKnown(step.object))
       refuse(step, unknown(step.object));
     else if (isOfKind && !step.followed)
-      noteWhyNot(program, step.text(), "the program has no operator that it can be said of");
+      noteMissedOptimization(program, step.text(),
+                             "the program has no operator that it can be said of");
     else if (!step.followed)
       refuse(step, names.isKnown(step.subject)
                        ? "'" + step.subject + "' is not an operator that it can be said of"
@@ -260,7 +261,7 @@ void Choices::finishAll() {
   for (Given &step : given) {
     const char *reason = "the compiler makes no such choice for this program and target";
     if (StringRef(step.subject).starts_with(kEvery))
-      noteWhyNot(program, step.text(), reason);
+      noteMissedOptimization(program, step.text(), reason);
     else
       refuse(step, reason);
     step.followed = true;
@@ -309,21 +310,21 @@ std::string planningOf(func::FuncOp program) {
   return text ? text.str() : "";
 }
 
-void noteWhyNot(func::FuncOp program, StringRef step, const Twine &reason) {
+void noteMissedOptimization(func::FuncOp program, StringRef step, const Twine &reason) {
   Builder b(program.getContext());
   if (program->hasAttr(kExplainAttr))
     append(program, kWhyNotAttr, b.getArrayAttr({b.getStringAttr(step), b.getStringAttr(reason)}));
 }
 
-std::vector<WhyNot> reasonsOf(func::FuncOp program) {
-  std::vector<WhyNot> result;
+std::vector<MissedOptimization> reasonsOf(func::FuncOp program) {
+  std::vector<MissedOptimization> result;
   llvm::StringMap<size_t> positions; // what was tried several times has its last reason
   if (auto entries = program->getAttrOfType<ArrayAttr>(kWhyNotAttr))
     for (auto entry : entries.getAsRange<ArrayAttr>()) {
       size_t position = positions.try_emplace(wordOf(entry, 0), result.size()).first->second;
       if (position == result.size())
         result.emplace_back();
-      WhyNot &why = result[position];
+      MissedOptimization &why = result[position];
       why = {wordOf(entry, 0), wordOf(entry, 1), {}};
       if (entry.size() > 2)
         why.bytes = toDimExpr(cast<AffineMapAttr>(entry[2]).getValue().getResult(0));

@@ -44,21 +44,21 @@ public:
   /// The name of an operator as it was when the pass began.
   llvm::StringRef nameOf(mlir::Operation *op) const { return names.of(op); }
 
-  /// The object that a step with this verb gives to the operator; nothing where none speaks of it.
+  /// The object that a step with this verb gives to the operator; nothing if none speaks of it.
   std::optional<std::string> wanted(llvm::StringRef verb, mlir::Operation *op);
   /// All steps with this verb, in their order, for a pass that follows them in that order.
   std::vector<ProgramStep> take(llvm::StringRef verb);
   /// Whether the recipe speaks of a kernel that is called after this operator.
   bool isKernel(mlir::Operation *op) const { return isKernel(names.of(op)); }
   bool isKernel(llvm::StringRef name) const;
-  /// The schedule of that kernel; nothing where the recipe gives none.
+  /// The schedule of that kernel; nothing if the recipe gives none.
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
   /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
   /// Kept where someone wants to know.
-  void whyNot(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
-              const llvm::Twine &reason, mlir::AffineExpr bytes = {});
+  void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
+                  const llvm::Twine &reason, mlir::AffineExpr bytes = {});
   /// How kernels were planned, in a sentence. Kept where someone wants to know.
   void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.
@@ -97,9 +97,10 @@ std::vector<int> scheduleLines(mlir::func::FuncOp program, llvm::StringRef kerne
 void forgetScheduleLines(mlir::func::FuncOp program);
 
 /// Notes on the program what was not chosen and why, where someone wants to know.
-void noteWhyNot(mlir::func::FuncOp program, llvm::StringRef step, const llvm::Twine &reason);
+void noteMissedOptimization(mlir::func::FuncOp program, llvm::StringRef step,
+                            const llvm::Twine &reason);
 /// The program's notes of choices that were not made.
-std::vector<WhyNot> reasonsOf(mlir::func::FuncOp program);
+std::vector<MissedOptimization> reasonsOf(mlir::func::FuncOp program);
 /// How its kernels were planned.
 std::string planningOf(mlir::func::FuncOp program);
 

@@ -6,7 +6,7 @@
 //   expand gemm1 as openblas     # by a library's routine, or as generated
 //   fuse relu1 into conv1        # one kernel for both ("separate relu1": its own)
 //   walk sum1 along d0           # its kernel goes through blocks of rows ("along nothing")
-//   merge mean1 into sum1        # one kernel in place of two
+//   merge mean1 into sum1        # one kernel instead of two
 //   plan kernels greedily        # producers join their readers; else "by-time"
 //   pack gemm1 by 32             # constant weights in tiles of so many columns ("by 1")
 //   follow recipe where-possible # what cannot be followed is passed over; else "strictly"
@@ -27,7 +27,7 @@ namespace headrace {
 /// One choice: "fuse conv1 into relu1".
 struct ProgramStep {
   std::string verb, subject;
-  std::string object; // empty where the verb takes none
+  std::string object; // empty if the verb takes none
   int line = 0;       // where it stands in a text; 0 where it was not read from one
 
   std::string text() const;
@@ -45,7 +45,7 @@ struct ProgramRecipe {
 
   std::vector<ProgramStep> steps;
   std::vector<Kernel> kernels;
-  /// Lines on stages that stand under no kernel, each where it stood; empty where there are none.
+  /// Lines on stages that stand under no kernel, each where it stood; empty if there are none.
   std::string stages;
 
   std::string text() const;

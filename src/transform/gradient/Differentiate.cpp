@@ -53,7 +53,7 @@ public:
       contributions[value].push_back(gradient);
   }
 
-  /// The gradient of a value all of whose uses have contributed; null where none did.
+  /// The gradient of a value all of whose uses have contributed; null if none did.
   Value total(Value value) {
     auto found = contributions.find(value);
     if (found == contributions.end())

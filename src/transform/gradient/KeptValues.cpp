@@ -19,16 +19,16 @@ namespace headrace {
 namespace {
 
 /// Costs are picoseconds on all cores: a minimum cut wants whole numbers.
-constexpr int64_t kMostCost = int64_t(1) << 44;
+constexpr int64_t kMaxCost = int64_t(1) << 44;
 
 class Costs {
 public:
   Costs(func::FuncOp program, const Machine &machine)
-      : machine(machine), sizes(nominalSizes(program)) {}
+      : machine(machine), sizes(sizeHints(program)) {}
 
   int64_t bytesOf(Value value) const {
     return static_cast<int64_t>(
-        std::min(nominalBytes(value, sizes), static_cast<double>(NominalSizes::kMost)));
+        std::min(nominalBytes(value, sizes), static_cast<double>(SizeHints::kMost)));
   }
   /// Bytes on their way to memory, or back: between the two programs caches do not keep them.
   int64_t ofMoving(double bytes) const {
@@ -40,11 +40,11 @@ private:
   static constexpr double kInMemory = 1e12;
   static int64_t timeOf(double microseconds) {
     return std::clamp<int64_t>(static_cast<int64_t>(std::min(microseconds * 1e6, 1e18)), 1,
-                               kMostCost);
+                               kMaxCost);
   }
 
   const Machine &machine;
-  NominalSizes sizes;
+  SizeHints sizes;
 };
 
 bool isMovedByNothing(Operation *op) {

@@ -15,24 +15,24 @@ bool readsRows(OpOperand &use) {
   return static_cast<bool>(reader.getMovement().maps[use.getOperandNumber()]);
 }
 
-/// Whether the padded image can be written in place of the one without its border.
-Verdict canBeWritten(hr::PadOp pad) {
+/// Whether the padded image can be written instead of the one without its border.
+FusionDecision canBeWritten(hr::PadOp pad) {
   auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
   if (!producer || !producer.isStructured() || doesNothing(producer) ||
       producer.getFusionRole() == FusionRole::View || isa<hr::SliceOp>(producer.getOperation()))
-    return Verdict::no("no kernel computes the image without its border");
+    return FusionDecision::no("no kernel computes the image without its border");
   auto isNegative = [](int64_t size) { return size < 0; };
   if (llvm::any_of(pad.getLow(), isNegative) || llvm::any_of(pad.getHigh(), isNegative))
-    return Verdict::no("it cuts off");
+    return FusionDecision::no("it cuts off");
   if (pad.getLow().empty() || pad.getLow().back() != 0 || pad.getHigh().back() != 0)
-    return Verdict::no("it pads along the dimension that vectors lie in");
+    return FusionDecision::no("it pads along the dimension that vectors lie in");
   for (auto [size, low, high] : llvm::zip(shapeOf(pad.getInput()), pad.getLow(), pad.getHigh()))
     if (constantValue(size) == 1 && (low != 0 || high != 0))
-      return Verdict::no("it pads a dimension that the kernel does not walk");
+      return FusionDecision::no("it pads a dimension that the kernel does not walk");
   bool isRead = llvm::all_of(pad.getInput().getUses(), [&](OpOperand &use) {
     return use.getOwner() == pad || readsRows(use);
   });
-  return Verdict::yesIf(isRead, "others need the image without its border in one piece");
+  return FusionDecision::yesIf(isRead, "others need the image without its border in one piece");
 }
 
 /// All others read the middle of the padded image.
@@ -60,11 +60,11 @@ Borders shareBorders(func::FuncOp program, Choices &choices) {
   program.walk([&](hr::PadOp pad) {
     if (choices.wanted("separate", pad))
       return;
-    if (Verdict verdict = canBeWritten(pad)) {
+    if (FusionDecision verdict = canBeWritten(pad)) {
       readInside(pad);
       borders.insert(pad);
     } else if (Operation *producer = pad.getInput().getDefiningOp()) {
-      choices.whyNot("fuse", pad, choices.nameOf(producer), verdict.reason());
+      choices.noteMissed("fuse", pad, choices.nameOf(producer), verdict.reason());
     }
   });
   return borders;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "transform/choices/Choices.h"
-#include "transform/choices/Verdict.h"
+#include "transform/choices/FusionDecision.h"
 
 #include "llvm/ADT/SetVector.h"
 

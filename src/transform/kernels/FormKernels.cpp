@@ -62,7 +62,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   hr::OperatorInterface root = group.root();
   auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
   AffineExpr read = constantDim(0, context);
-  NominalSizes sizes = nominalSizes(root);
+  SizeHints sizes = sizeHints(root);
   SmallVector<Value> inputs;
   SmallVector<std::string> names;
   for (hr::OperatorInterface op : llvm::reverse(group.getOperators())) {

@@ -17,7 +17,7 @@ public:
   /// Adds an operator that stands before all that are there.
   void add(hr::OperatorInterface op);
 
-  /// All operators as one group; nothing where they cannot be one.
+  /// All operators as one group; nothing if they cannot be one.
   std::optional<KernelGroup> whole() const;
 
 private:
@@ -26,7 +26,7 @@ private:
   llvm::SmallVector<KernelGroup, 1> parts;
 };
 
-/// The operators, the last of the program first, as one group; nothing where they cannot be one.
+/// The operators, the last of the program first, as one group; nothing if they cannot be one.
 std::optional<KernelGroup> assembleGroup(llvm::ArrayRef<hr::OperatorInterface> operators,
                                          const KernelRules &rules,
                                          std::optional<KernelGroup::Walk> walk);

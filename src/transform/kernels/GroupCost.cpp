@@ -116,7 +116,7 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
 }
 
 double GroupCost::rowsOfTile() const {
-  return static_cast<double>(FeatureTiles::mostRows(machine.vectorRegisters, 1, kVectorsOfTile));
+  return static_cast<double>(FeatureTiles::maxRows(machine.vectorRegisters, 1, kVectorsOfTile));
 }
 
 /// Operators after a product in its tiles are written out for each of their vectors: the more there

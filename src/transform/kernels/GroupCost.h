@@ -37,7 +37,7 @@ private:
   const Work &alone(hr::OperatorInterface op);
 
   const Machine &machine;
-  const NominalSizes &sizes;
+  const SizeHints &sizes;
   double programBytes = 0;
   llvm::DenseMap<mlir::Value, double> bytes;
   llvm::DenseMap<mlir::Operation *, Work> works;

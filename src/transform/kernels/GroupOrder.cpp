@@ -98,7 +98,7 @@ bool GroupOrder::tryRegroup(ArrayRef<SmallVector<Operation *>> sets) {
   return false;
 }
 
-/// Puts all nodes in order; false where they wait for each other.
+/// Puts all nodes in order; false if they wait for each other.
 bool GroupOrder::sort() {
   std::vector<size_t> waits(nodes.size()); // for how many reads
   for (Node node = 0; node < nodes.size(); ++node)

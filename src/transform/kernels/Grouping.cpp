@@ -31,7 +31,7 @@ llvm::SmallSetVector<size_t, 4> Grouping::readersOf(Operation *op) const {
 }
 
 llvm::SmallSetVector<size_t, 8> Grouping::neighbours(size_t group) const {
-  constexpr size_t kMostReaders = 16;
+  constexpr size_t kMaxReaders = 16;
   llvm::SmallSetVector<size_t, 8> result;
   auto consider = [&](Operation *op) {
     std::optional<size_t> found = find(op);
@@ -42,7 +42,7 @@ llvm::SmallSetVector<size_t, 8> Grouping::neighbours(size_t group) const {
       size_t readers = 0;
       for (Operation *user : operand.getUsers()) {
         readers += consider(user);
-        if (readers == kMostReaders)
+        if (readers == kMaxReaders)
           break;
       }
       if (Operation *producer = operand.getDefiningOp())
@@ -56,12 +56,12 @@ llvm::SmallSetVector<size_t, 8> Grouping::neighbours(size_t group) const {
 
 constexpr StringLiteral kWaitsForItself = "the kernel would wait for its own result";
 
-Verdict Grouping::tryJoin(hr::OperatorInterface op, size_t group) {
+FusionDecision Grouping::tryJoin(hr::OperatorInterface op, size_t group) {
   bool escapes =
       !llvm::all_of(op->getUsers(), [&](Operation *user) { return groups[group].contains(user); });
   if (escapes && order.wouldWaitForItself(op, groups[group].root()))
-    return Verdict::no(kWaitsForItself);
-  Verdict verdict = groups[group].tryJoin(op, escapes);
+    return FusionDecision::no(kWaitsForItself);
+  FusionDecision verdict = groups[group].tryJoin(op, escapes);
   if (verdict) {
     groupOf[op] = group;
     order.merge(op, groups[group].root());
@@ -69,11 +69,11 @@ Verdict Grouping::tryJoin(hr::OperatorInterface op, size_t group) {
   return verdict;
 }
 
-Verdict Grouping::tryMerge(size_t group, size_t other) {
+FusionDecision Grouping::tryMerge(size_t group, size_t other) {
   if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
-    return Verdict::no(kWaitsForItself);
+    return FusionDecision::no(kWaitsForItself);
   KernelGroup both = groups[group];
-  Verdict verdict = both.tryMerge(groups[other]);
+  FusionDecision verdict = both.tryMerge(groups[other]);
   if (verdict)
     takeOver(group, other, std::move(both));
   return verdict;
@@ -87,27 +87,28 @@ static SmallVector<hr::OperatorInterface> backwards(SmallVector<hr::OperatorInte
   return operators;
 }
 
-Verdict Grouping::tryAssemble(size_t group, size_t other) {
+FusionDecision Grouping::tryAssemble(size_t group, size_t other) {
   if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
-    return Verdict::no(kWaitsForItself);
+    return FusionDecision::no(kWaitsForItself);
   KernelGroup both = groups[group];
-  if (Verdict verdict = both.tryMerge(groups[other]); !verdict)
+  if (FusionDecision verdict = both.tryMerge(groups[other]); !verdict)
     return verdict;
   SmallVector<hr::OperatorInterface> operators =
       backwards(SmallVector<hr::OperatorInterface>(both.getOperators()));
   std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
   if (!assembled)
-    return Verdict::no("together they fit only in an order that no recipe tells");
+    return FusionDecision::no("together they fit only in an order that no recipe tells");
   assembled->goByThumb(true);
   takeOver(group, other, std::move(*assembled));
-  return Verdict::yes();
+  return FusionDecision::yes();
 }
 
-Verdict Grouping::tryUnite(ArrayRef<size_t> united) {
+FusionDecision Grouping::tryUnite(ArrayRef<size_t> united) {
   SmallVector<hr::OperatorInterface> operators;
   for (size_t group : united) {
     if (!groups[group].isStructured() || groups[group].keepsAxes() || groups[group].border())
-      return Verdict::no("the movement of one is irregular, or its loops are as a recipe says");
+      return FusionDecision::no(
+          "the movement of one is irregular, or its loops are as a recipe says");
     llvm::append_range(operators, groups[group].getOperators());
   }
   operators = backwards(std::move(operators));
@@ -120,14 +121,14 @@ Verdict Grouping::tryUnite(ArrayRef<size_t> united) {
     if (!group)
       continue;
     if (!order.tryRegroup({SmallVector<Operation *>(operators.begin(), operators.end())}))
-      return Verdict::no(kWaitsForItself);
+      return FusionDecision::no(kWaitsForItself);
     size_t into = *llvm::min_element(united);
     groups[into] = std::move(*group);
     for (hr::OperatorInterface op : operators)
       groupOf[op] = into;
-    return Verdict::yes();
+    return FusionDecision::yes();
   }
-  return Verdict::no("no loops, and no walk along rows, can hold them together");
+  return FusionDecision::no("no loops, and no walk along rows, can hold them together");
 }
 
 SmallVector<size_t> Grouping::withThoseBetween(ArrayRef<size_t> some) const {
@@ -155,11 +156,11 @@ SmallVector<size_t> Grouping::withThoseBetween(ArrayRef<size_t> some) const {
   return result.takeVector();
 }
 
-Verdict Grouping::tryBorder(hr::PadOp pad) {
+FusionDecision Grouping::tryBorder(hr::PadOp pad) {
   std::optional<size_t> group = find(pad.getInput().getDefiningOp());
   if (!group)
-    return Verdict::no("no kernel computes the image without its border");
-  Verdict verdict = groups[*group].tryBorder(pad);
+    return FusionDecision::no("no kernel computes the image without its border");
+  FusionDecision verdict = groups[*group].tryBorder(pad);
   if (verdict) {
     order.merge(groups[*group].root(), pad);
     groupOf[pad] = *group;

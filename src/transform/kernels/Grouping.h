@@ -16,18 +16,18 @@ public:
   /// Adds a group; its number. Groups that begin later in the program have lower numbers.
   size_t start(KernelGroup group);
   /// Puts a producer into a group that reads its result, where the group accepts it.
-  Verdict tryJoin(hr::OperatorInterface op, size_t group);
+  FusionDecision tryJoin(hr::OperatorInterface op, size_t group);
   /// Puts the operators of two groups into the first.
-  Verdict tryMerge(size_t group, size_t other);
+  FusionDecision tryMerge(size_t group, size_t other);
   /// The same, with the group as a recipe that names its operators gives it.
-  Verdict tryAssemble(size_t group, size_t other);
+  FusionDecision tryAssemble(size_t group, size_t other);
   /// Puts the operators of all these groups into the first of the program's order that is among
   /// them, in whatever way one kernel can hold them: whether that pays is not asked.
-  Verdict tryUnite(llvm::ArrayRef<size_t> united);
+  FusionDecision tryUnite(llvm::ArrayRef<size_t> united);
   /// These groups, and those that wait for one of them while another waits for them.
   llvm::SmallVector<size_t> withThoseBetween(llvm::ArrayRef<size_t> some) const;
   /// Lets the group that computes what is padded write the padding, where it can.
-  Verdict tryBorder(hr::PadOp pad);
+  FusionDecision tryBorder(hr::PadOp pad);
   /// Puts an operator into a group without asking.
   void join(hr::OperatorInterface op, size_t group);
   /// Groups all operators of some groups anew, unless groups would wait for each other.

@@ -8,13 +8,13 @@ using namespace mlir;
 
 namespace headrace {
 
-constexpr int64_t kMostBlocks = 1024; // each has a part of what is combined in memory
+constexpr int64_t kMaxBlocks = 1024; // each has a part of what is combined in memory
 
 std::string WalkBlocks::refusalOf(int64_t otherBlocks, int64_t otherBlock) const {
   if (blocks > 0 && otherBlock != 0)
     return "block: expected 0, since the number of blocks is fixed: each leaves a part of a result";
-  if (blocks > 0 && (otherBlocks < 1 || otherBlocks > kMostBlocks))
-    return "blocks: expected 1 to " + std::to_string(kMostBlocks);
+  if (blocks > 0 && (otherBlocks < 1 || otherBlocks > kMaxBlocks))
+    return "blocks: expected 1 to " + std::to_string(kMaxBlocks);
   if (blocks == 0 && otherBlocks != 0)
     return "blocks: expected 0, since blocks have a fixed number of rows";
   if (block > 0 && (otherBlock < 1 || otherBlock % unit != 0))

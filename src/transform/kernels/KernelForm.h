@@ -32,7 +32,7 @@ struct WalkBlocks {
   int64_t block = 0;                                // rows of each; 0: follows from their number
   int64_t unit = 1;                                 // rows of a block are a multiple of it
 
-  /// Why rows cannot be cut so; empty where they can.
+  /// Why rows cannot be cut so; empty if they can.
   std::string refusalOf(int64_t otherBlocks, int64_t otherBlock) const;
 };
 
@@ -40,9 +40,9 @@ struct KernelForm {
   Packing packing;
   WalkBlocks walk;
 
-  /// With the numbers that the kernel's schedule gives, empty where the recipe has none.
+  /// With the numbers that the kernel's schedule gives, empty if the recipe has none.
   static KernelForm given(llvm::StringRef schedule);
-  /// The decisions, for the kernel; null where there are none.
+  /// The decisions, for the kernel; null if there are none.
   mlir::DictionaryAttr attribute(mlir::MLIRContext *context) const;
   /// The decisions on that kernel.
   static KernelForm of(mlir::Operation *kernel);

@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// Null where an accelerator computes the kernel from an attribute of its own.
+/// Null if an accelerator computes the kernel from an attribute of its own.
 inline mlir::func::FuncOp kernelFunction(mlir::ModuleOp kernel) {
   auto functions = kernel.getOps<mlir::func::FuncOp>();
   return functions.empty() ? mlir::func::FuncOp() : *functions.begin();

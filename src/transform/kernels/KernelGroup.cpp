@@ -61,21 +61,23 @@ KernelGroup KernelGroup::scheduled(hr::OperatorInterface root, const KernelRules
   return group;
 }
 
-Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
+FusionDecision KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (keepsAxes())
-    return Verdict::no("the kernel's loops are as a recipe says");
+    return FusionDecision::no("the kernel's loops are as a recipe says");
   if (root()->hasAttr(kTurnsOperandAttr) || op->hasAttr(kTurnsOperandAttr))
-    return Verdict::no("the product puts an operand into another order, and computes nothing else");
+    return FusionDecision::no(
+        "the product puts an operand into another order, and computes nothing else");
   if (!escapes && isPartOfJoin(op)) {
     operators.push_back(op);
     domains[op] = {};
-    return Verdict::yes();
+    return FusionDecision::yes();
   }
   if (!structured || !rules->isRegular(op))
-    return Verdict::no("its movement, or the kernel's, is irregular");
+    return FusionDecision::no("its movement, or the kernel's, is irregular");
   if (!hasRoomFor(1))
-    return Verdict::no("the kernel holds as many operators as it may");
-  Verdict verdict = Verdict::no("others read it as well, and the kernel cannot walk rows of it");
+    return FusionDecision::no("the kernel holds as many operators as it may");
+  FusionDecision verdict =
+      FusionDecision::no("others read it as well, and the kernel cannot walk rows of it");
   if (!walk && !escapes) {
     verdict = joinLoops(op);
     if (verdict)
@@ -88,7 +90,7 @@ Verdict KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
       continue;
     walk = axis;
     if (place(op))
-      return Verdict::yes();
+      return FusionDecision::yes();
     walk = std::nullopt;
   }
   return verdict;
@@ -103,12 +105,13 @@ bool KernelGroup::isPartOfJoin(hr::OperatorInterface op) const {
 }
 
 /// Adds a producer to a group of one loop nest.
-Verdict KernelGroup::joinLoops(hr::OperatorInterface op) {
+FusionDecision KernelGroup::joinLoops(hr::OperatorInterface op) {
   KernelGroup before = *this;
   const Movement &m = rules->movementOf(op);
   std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-  Verdict verdict =
-      domain ? pays(op, *domain) : Verdict::no("it is computed along other axes than the kernel's");
+  FusionDecision verdict =
+      domain ? pays(op, *domain)
+             : FusionDecision::no("it is computed along other axes than the kernel's");
   if (verdict)
     add(op, m, *domain);
   else
@@ -116,23 +119,23 @@ Verdict KernelGroup::joinLoops(hr::OperatorInterface op) {
   return verdict;
 }
 
-Verdict KernelGroup::tryBorder(hr::PadOp pad) {
+FusionDecision KernelGroup::tryBorder(hr::PadOp pad) {
   if (!structured || keepsAxes() || walk || pad.getInput().getDefiningOp() != root())
-    return Verdict::no("the kernel walks rows, or computes other results as well");
+    return FusionDecision::no("the kernel walks rows, or computes other results as well");
   ArrayRef<AxisRef> domain = domainOf(root());
   AffineMap result = rules->movementOf(root()).maps.back();
   for (auto [expr, low, high] : llvm::zip(result.getResults(), pad.getLow(), pad.getHigh())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if ((low != 0 || high != 0) && !(dim && domain[dim.getPosition()].isAxis()))
-      return Verdict::no("it pads a dimension that the kernel does not walk");
+      return FusionDecision::no("it pads a dimension that the kernel does not walk");
   }
   borderOp = pad;
-  return Verdict::yes();
+  return FusionDecision::yes();
 }
 
 bool KernelGroup::hasRoomFor(size_t more) const {
-  constexpr size_t kMostOperators = 128;
-  return operators.size() + more <= kMostOperators;
+  constexpr size_t kMaxOperators = 128;
+  return operators.size() + more <= kMaxOperators;
 }
 
 void KernelGroup::join(hr::OperatorInterface op) {
@@ -294,10 +297,10 @@ uint64_t KernelGroup::copiesOf(Operation *op) const {
 }
 
 /// Whether computing `op` inside the group saves its intermediate without repeating work.
-Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
+FusionDecision KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   for (AxisRef ref : values.find(op->getResult(0))->second)
     if (ref.isUnknown())
-      return Verdict::no("the kernel reads it in several orders, or through a window");
+      return FusionDecision::no("the kernel reads it in several orders, or through a window");
   llvm::SmallDenseSet<int> covered;
   for (AxisRef ref : domain)
     if (ref.isAxis())
@@ -309,13 +312,13 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
   if (isAnchor(op)) {
     // An anchor takes element-wise work on its own result, in its own order, as an epilogue.
     if (anchorOp || rootReduces)
-      return Verdict::no("the kernel is built around a reduction already");
+      return FusionDecision::no("the kernel is built around a reduction already");
     bool isEpilogue = llvm::all_of(operators, [&](hr::OperatorInterface user) {
       return isElementwise(user) && readsInPlace(user, op->getResult(0)) &&
              llvm::equal(shapeOf(user->getResult(0)), shapeOf(op->getResult(0)));
     });
-    return Verdict::yesIf(isEpilogue,
-                          "only element-wise work in its own order and shape can follow it");
+    return FusionDecision::yesIf(isEpilogue,
+                                 "only element-wise work in its own order and shape can follow it");
   }
   // Axes of the values the group keeps; a producer that lacks one would be computed again and
   // again along it, except per row in a kernel that walks rows.
@@ -325,24 +328,26 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
       kept.insert(i);
   bool full = llvm::all_of(kept, [&](int axis) { return covered.contains(axis); });
   if (anchorOp)
-    return Verdict::yesIf(
+    return FusionDecision::yesIf(
         full && isElementwise(op) &&
             llvm::all_of(covered, [&](int axis) { return kept.contains(axis); }),
         "it would be computed again and again inside the kernel's product, window or sum");
   if (rootReduces)
-    return Verdict::yesIf((isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
-                              covered.size() == axes.size(),
-                          "the kernel's reduction takes element-wise work over all its axes only");
+    return FusionDecision::yesIf(
+        (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
+            covered.size() == axes.size(),
+        "the kernel's reduction takes element-wise work over all its axes only");
 
   bool hasReduction =
       rules->isPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
         return isa<hr::ReduceOp>(other.getOperation());
       });
   if (!hasReduction)
-    return Verdict::yesIf(full, "it would be computed again along an axis that it lacks");
-  constexpr uint64_t kMostCopies = 64;
-  if (copiesOf(op) > kMostCopies)
-    return Verdict::no("it is read in so many ways that the kernel would repeat it too often");
+    return FusionDecision::yesIf(full, "it would be computed again along an axis that it lacks");
+  constexpr uint64_t kMaxCopies = 64;
+  if (copiesOf(op) > kMaxCopies)
+    return FusionDecision::no(
+        "it is read in so many ways that the kernel would repeat it too often");
 
   // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
   ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
@@ -364,17 +369,18 @@ Verdict KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) const {
       continue;
     bool isRowAxis = rowAxes.contains(ref.getId());
     if (isRowAxis && inRow)
-      return Verdict::no("the kernel's rows do not lie along its last axes");
+      return FusionDecision::no("the kernel's rows do not lie along its last axes");
     inRow |= !isRowAxis;
     if (!isRowAxis)
       rowElements =
           std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, rules->sizes));
   }
   if (rowElements > kRowLimit)
-    return Verdict::no("rows are too long to be kept in cache between passes over them");
-  return Verdict::yesIf(llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
-                            !isa<hr::TransposeOp>(op.getOperation()),
-                        "it would be computed again for every row, or transposes rows");
+    return FusionDecision::no("rows are too long to be kept in cache between passes over them");
+  return FusionDecision::yesIf(
+      llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
+          !isa<hr::TransposeOp>(op.getOperation()),
+      "it would be computed again for every row, or transposes rows");
 }
 
 } // namespace headrace

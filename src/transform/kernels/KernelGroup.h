@@ -13,7 +13,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "transform/choices/Verdict.h"
+#include "transform/choices/FusionDecision.h"
 #include "transform/kernels/KernelRules.h"
 
 namespace headrace {
@@ -67,15 +67,15 @@ public:
 
   /// Adds a producer of which the group reads the result, unless its loops cannot be shared or
   /// sharing would not pay: nothing changes then. `escapes`: others read the result as well.
-  Verdict tryJoin(hr::OperatorInterface op, bool escapes);
+  FusionDecision tryJoin(hr::OperatorInterface op, bool escapes);
   /// Takes over the operators of a group that reads the same rows, unless they cannot walk
   /// together: nothing changes then.
-  Verdict tryMerge(const KernelGroup &other);
+  FusionDecision tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
   /// Takes the padding of its result, which its kernel then writes; nothing changes where it
   /// cannot.
-  Verdict tryBorder(hr::PadOp pad);
+  FusionDecision tryBorder(hr::PadOp pad);
 
   hr::OperatorInterface root() const { return operators.front(); }
   /// The contraction, convolution, pooling or general reduction the group is built around; null if
@@ -85,7 +85,7 @@ public:
   hr::OperatorInterface namesake() const { return anchorOp ? anchorOp : root(); }
   /// From the root backwards.
   llvm::ArrayRef<hr::OperatorInterface> getOperators() const { return operators; }
-  /// The padding around its result; null where there is none.
+  /// The padding around its result; null if there is none.
   hr::PadOp border() const { return borderOp; }
   bool isStructured() const { return structured; }
   bool keepsAxes() const { return ownLoops; }
@@ -120,16 +120,16 @@ private:
   static Refs operandRefs(hr::OperatorInterface op, const Movement &m, mlir::Value operand,
                           mlir::AffineMap map, const Refs &domain);
   bool isPartOfJoin(hr::OperatorInterface op) const;
-  Verdict joinLoops(hr::OperatorInterface op);
-  Verdict pays(hr::OperatorInterface op, const Refs &domain) const;
+  FusionDecision joinLoops(hr::OperatorInterface op);
+  FusionDecision pays(hr::OperatorInterface op, const Refs &domain) const;
   uint64_t copiesOf(mlir::Operation *op) const;
   /// Deciding on one more operator and compiling it take time in proportion to those that are
   /// there; beyond some hundreds a store and a load cost less than either.
   bool hasRoomFor(size_t more) const;
 
   void walkFromRoot();
-  Verdict place(hr::OperatorInterface op);
-  Verdict mergeElementwise(const KernelGroup &other);
+  FusionDecision place(hr::OperatorInterface op);
+  FusionDecision mergeElementwise(const KernelGroup &other);
   bool walksAlong(hr::OperatorInterface op, const Refs &domain, int axis) const;
   bool canWalkAlong(int axis) const;
   bool follows(int a, int b) const;
@@ -147,7 +147,7 @@ private:
   bool ownLoops = false;
   bool byThumb = true;
   bool walkIsGiven = false;
-  std::optional<int> givenWalk; // the only axis it may walk along; none where it may not
+  std::optional<int> givenWalk; // the only axis it may walk along; none if it may not
   bool structured = false;
 };
 

@@ -29,7 +29,7 @@ static llvm::DenseSet<Operation *> findRowWork(Block &body) {
 }
 
 KernelRules::KernelRules(func::FuncOp program, Loops loops)
-    : loops(loops), sizes(nominalSizes(program)), body(program.getBody().front()) {}
+    : loops(loops), sizes(sizeHints(program)), body(program.getBody().front()) {}
 
 bool KernelRules::isPerRow(Operation *op) const {
   if (!rowWork)

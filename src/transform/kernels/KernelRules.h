@@ -21,7 +21,7 @@ public:
 
   const Loops loops;
   /// The sizes that costs are estimated with.
-  const NominalSizes sizes;
+  const SizeHints sizes;
 
   const Movement &movementOf(hr::OperatorInterface op) const { return factsOf(op).movement; }
   /// Whether loops over the operator's domain compute it: it is structured, and there is a point to

@@ -10,7 +10,7 @@ namespace {
 class Merger {
 public:
   Merger(Grouping &grouping, GroupCost &cost, llvm::function_ref<bool(size_t)> isFixed,
-         SmallVectorImpl<FusionRefusal> &refusals)
+         SmallVectorImpl<UnsupportedFusion> &refusals)
       : grouping(grouping), cost(cost), isFixed(isFixed), refusals(refusals) {}
 
   /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
@@ -40,9 +40,10 @@ private:
     for (size_t earlier : grouping.neighbours(later)) {
       if (earlier > later || isFixed(earlier))
         continue;
-      Verdict verdict = cost.isMergeWorthwhile(grouping[earlier], grouping[later])
-                            ? grouping.tryAssemble(earlier, later)
-                            : Verdict::no("little of the time of either would be saved");
+      FusionDecision verdict =
+          cost.isMergeWorthwhile(grouping[earlier], grouping[later])
+              ? grouping.tryAssemble(earlier, later)
+              : FusionDecision::no("little of the time of either would be saved");
       if (verdict)
         return earlier;
       refusals.push_back(
@@ -54,13 +55,13 @@ private:
   Grouping &grouping;
   GroupCost &cost;
   llvm::function_ref<bool(size_t)> isFixed;
-  SmallVectorImpl<FusionRefusal> &refusals;
+  SmallVectorImpl<UnsupportedFusion> &refusals;
 };
 
 } // namespace
 
 void mergeGroups(Grouping &grouping, GroupCost &cost, llvm::function_ref<bool(size_t)> isFixed,
-                 SmallVectorImpl<FusionRefusal> &refusals) {
+                 SmallVectorImpl<UnsupportedFusion> &refusals) {
   Merger(grouping, cost, isFixed, refusals).run();
 }
 

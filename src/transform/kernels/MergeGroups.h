@@ -8,16 +8,16 @@
 namespace headrace {
 
 /// Two operators that do not share a kernel, and why.
-struct FusionRefusal {
+struct UnsupportedFusion {
   llvm::StringLiteral verb; // of the recipe's step that would say so
   mlir::Operation *op;
   mlir::Operation *into;
-  Verdict verdict;
+  FusionDecision verdict;
 };
 
 /// Groups that are `fixed` stay as they are.
 void mergeGroups(Grouping &grouping, GroupCost &cost,
                  llvm::function_ref<bool(size_t group)> isFixed,
-                 llvm::SmallVectorImpl<FusionRefusal> &refusals);
+                 llvm::SmallVectorImpl<UnsupportedFusion> &refusals);
 
 } // namespace headrace

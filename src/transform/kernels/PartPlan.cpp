@@ -13,9 +13,9 @@ namespace headrace {
 
 /// More sets of operators than this are not looked at: the plan stays as it is, or is improved in
 /// pieces.
-static constexpr size_t kMostSets = 4096;
+static constexpr size_t kMaxSets = 4096;
 /// After so many plans, whole or begun, the best one stands.
-static constexpr size_t kMostPlans = 1 << 16;
+static constexpr size_t kMaxPlans = 1 << 16;
 /// Differences in time that arithmetic alone makes.
 static constexpr double kNoise = 1e-9;
 
@@ -94,7 +94,7 @@ PartPlan::Set PartPlan::sharingWith(Set members) const {
   return near & ~members;
 }
 
-/// False where there are too many.
+/// False if there are too many.
 bool PartPlan::findCandidates() {
   for (unsigned last = 0; last < operators.size(); ++last) {
     if (!findCandidates(last, std::nullopt))
@@ -129,7 +129,7 @@ bool PartPlan::findCandidates(unsigned last, std::optional<KernelGroup::Walk> wa
   SmallVector<Set> sets{Set(1) << last};
   llvm::DenseSet<Set> known(sets.begin(), sets.end());
   for (size_t next = 0; next < sets.size(); ++next) {
-    if (++counts.sets > setsBefore + kMostSets)
+    if (++counts.sets > setsBefore + kMaxSets)
       return false;
     Set members = sets[next];
     std::optional<KernelGroup> group = assembly(members).whole();
@@ -182,7 +182,7 @@ void PartPlan::choose(Set left, double spent) {
   for (unsigned i = 0; i < operators.size(); ++i)
     if ((left >> i) & 1)
       least += prices[i];
-  if (least >= bestMicroseconds * (1 - kNoise) || ++visited > kMostPlans) {
+  if (least >= bestMicroseconds * (1 - kNoise) || ++visited > kMaxPlans) {
     ++counts.tooSlow;
     return;
   }

@@ -40,9 +40,9 @@ public:
       const KernelLinks &links, PlanCounts &counts,
       IsAllowed isAllowed = [](const KernelGroup &) { return true; });
 
-  static constexpr size_t kMostOperators = 16;
+  static constexpr size_t kMaxOperators = 16;
 
-  /// The kernels of a plan that takes less than so many microseconds, or nothing where there is
+  /// The kernels of a plan that takes less than so many microseconds, or nothing if there is
   /// none, or there are too many candidates to tell.
   std::optional<llvm::SmallVector<KernelGroup>> fasterThan(double microseconds);
   /// Whether that found too many candidates.

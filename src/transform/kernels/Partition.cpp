@@ -66,7 +66,7 @@ public:
     takeBorders();
     checkWalks();
     noteKernels();
-    noteRefusals();
+    noteUnsupportedSteps();
     choices.finish({"fuse", "separate", "walk"});
     return grouping.inOrder();
   }
@@ -79,7 +79,8 @@ private:
       return startGroup(op);
     std::optional<std::string> into = choices.wanted("fuse", op);
     if (into)
-      fusions.insert({op, {*into, Verdict::no("neither of the two reads the other's result")}});
+      fusions.insert(
+          {op, {*into, FusionDecision::no("neither of the two reads the other's result")}});
     bool isSeparate = choices.wanted("separate", op).has_value();
     if (isSeparate)
       given.insert(op);
@@ -91,12 +92,12 @@ private:
     llvm::sort(inOrder);
     for (size_t reader : inOrder)
       if (isMeantFor(op, into, reader)) {
-        Verdict verdict = tryJoin(op, reader);
+        FusionDecision verdict = tryJoin(op, reader);
         if (verdict)
           return;
         for (Operation *other : grouping[reader].getOperators())
-          noteRefusal(other, verdict);
-        noteRefusal(op, verdict);
+          noteUnsupported(other, verdict);
+        noteUnsupported(op, verdict);
       }
     // Kernels that the recipe speaks of take nothing that it has other plans for.
     bool isPlanned = into || choices.isKernel(op);
@@ -131,7 +132,7 @@ private:
     });
   }
 
-  void noteRefusal(Operation *op, Verdict verdict) {
+  void noteUnsupported(Operation *op, FusionDecision verdict) {
     if (auto fusion = fusions.find(op); fusion != fusions.end())
       fusion->second.verdict = verdict;
   }
@@ -181,7 +182,7 @@ private:
 
   /// Makes one kernel of two that rules of thumb kept apart, as planning by time could: with what
   /// stands between them, unless the recipe has other plans for that.
-  bool unite(size_t a, size_t b, Verdict &verdict) {
+  bool unite(size_t a, size_t b, FusionDecision &verdict) {
     SmallVector<size_t> united = grouping.withThoseBetween({a, b});
     bool areLinked = united.size() > 2 || grouping.neighbours(a).contains(b);
     if (!areLinked || llvm::any_of(united, [&](size_t group) {
@@ -191,7 +192,7 @@ private:
                               [&](Operation *op) { return given.contains(op); });
         }))
       return false;
-    Verdict found = grouping.tryUnite(united);
+    FusionDecision found = grouping.tryUnite(united);
     if (!found && grouping.neighbours(a).contains(b))
       verdict = found;
     return static_cast<bool>(found);
@@ -250,8 +251,8 @@ private:
            });
   }
 
-  Verdict tryJoin(hr::OperatorInterface op, size_t reader) {
-    Verdict verdict = grouping.tryJoin(op, reader);
+  FusionDecision tryJoin(hr::OperatorInterface op, size_t reader) {
+    FusionDecision verdict = grouping.tryJoin(op, reader);
     if (!verdict)
       refusals.push_back({"fuse", op, grouping[reader].namesake(), verdict});
     return verdict;
@@ -295,7 +296,7 @@ private:
         choices.refuse(step, *earlier == *later
                                  ? "they are one kernel already"
                                  : "the other way round: the kernel that comes later takes over");
-      else if (Verdict verdict = grouping.tryMerge(*earlier, *later); !verdict)
+      else if (FusionDecision verdict = grouping.tryMerge(*earlier, *later); !verdict)
         choices.refuse(step, verdict.reason());
     }
   }
@@ -320,8 +321,9 @@ private:
     for (Operation *op : borders) {
       auto pad = cast<hr::PadOp>(op);
       Operation *producer = pad.getInput().getDefiningOp();
-      Verdict verdict = choices.isKernel(pad) ? Verdict::no("the recipe has a kernel for it")
-                                              : grouping.tryBorder(pad);
+      FusionDecision verdict = choices.isKernel(pad)
+                                   ? FusionDecision::no("the recipe has a kernel for it")
+                                   : grouping.tryBorder(pad);
       std::optional<std::string> into = choices.wanted("fuse", pad);
       bool isMeant = !into || llvm::any_of(grouping[*grouping.find(producer)].getOperators(),
                                            [&](Operation *member) {
@@ -354,8 +356,8 @@ private:
   }
 
   /// Notes fusions that were refused on the way and are not there in the end either.
-  void noteRefusals() {
-    for (const FusionRefusal &refusal : refusals) {
+  void noteUnsupportedSteps() {
+    for (const UnsupportedFusion &refusal : refusals) {
       bool isBorder = borders.contains(refusal.op) &&
                       grouping[*grouping.find(refusal.op)].border() == refusal.op;
       if (isBorder || grouping.find(refusal.op) == grouping.find(refusal.into))
@@ -369,8 +371,8 @@ private:
         bytes = byteCount(cast<RankedTensorType>(refusal.op->getResult(0).getType()));
         bytes = escapes ? bytes : bytes * 2;
       }
-      choices.whyNot(refusal.verb, refusal.op, choices.nameOf(refusal.into),
-                     refusal.verdict.reason(), bytes);
+      choices.noteMissed(refusal.verb, refusal.op, choices.nameOf(refusal.into),
+                         refusal.verdict.reason(), bytes);
     }
   }
 
@@ -387,12 +389,12 @@ private:
   /// the reason where that is not possible.
   struct Fusion {
     std::string into;
-    Verdict verdict;
+    FusionDecision verdict;
   };
   llvm::DenseSet<Operation *> given;
   SmallVector<Operation *> walks; // that are to go through rows
   llvm::MapVector<Operation *, Fusion> fusions;
-  SmallVector<FusionRefusal> refusals;
+  SmallVector<UnsupportedFusion> refusals;
 };
 
 } // namespace

@@ -54,10 +54,10 @@ private:
         classes.unionSets(*groupA, *groupB);
     };
     auto linkReaders = [&](Value value) {
-      constexpr size_t kMostReaders = 16;
+      constexpr size_t kMaxReaders = 16;
       SmallVector<Operation *> readers;
       for (Operation *user : value.getUsers())
-        if (readers.size() < kMostReaders && !llvm::is_contained(readers, user))
+        if (readers.size() < kMaxReaders && !llvm::is_contained(readers, user))
           readers.push_back(user);
       for (auto [i, reader] : llvm::enumerate(readers))
         for (Operation *other : ArrayRef(readers).take_front(i))
@@ -103,7 +103,7 @@ private:
     double before = microsecondsOf(groups);
     counts.before += before;
     double saved = 0;
-    if (operatorsOf(groups).size() > PartPlan::kMostOperators)
+    if (operatorsOf(groups).size() > PartPlan::kMaxOperators)
       saved = improve(groups);
     else if (Replanned whole = replan(groups); whole.isTooLarge && groups.size() > 1)
       saved = improve(groups);
@@ -141,7 +141,7 @@ private:
     std::multimap<std::pair<double, size_t>, std::pair<size_t, size_t>> pending;
     auto consider = [&](size_t a, size_t b) {
       SmallVector<hr::OperatorInterface> both = operatorsOf({a, b});
-      if (both.size() > PartPlan::kMostOperators)
+      if (both.size() > PartPlan::kMaxOperators)
         return;
       double gain = microsecondsOf({a, b}) - cost.ofSharingAll(both);
       if (gain > 0)

@@ -13,14 +13,14 @@ namespace {
 constexpr int64_t kLongestRow = 1 << 16;      // elements of a row that is kept in cache
 constexpr int64_t kFewestRows = 64;           // what is worth being cut into blocks
 constexpr int64_t kFewestPoints = 1 << 15;    // of a reduction that all threads share
-constexpr int64_t kMostCells = 1 << 14;       // of a partial result
-constexpr int64_t kMostBlocks = 64;           // enough to share evenly among many threads
+constexpr int64_t kMaxCells = 1 << 14;        // of a partial result
+constexpr int64_t kMaxBlocks = 64;            // enough to share evenly among many threads
 constexpr int64_t kBlocksOfUnknownCells = 16; // partial results of unknown size take memory
 constexpr int64_t kPointsPerBlock = 1 << 14;  // less is not worth a cell of its own
 
 /// A product of sizes, as far as sizes go.
 int64_t saturating(int64_t a, int64_t b) {
-  return b > 0 && a > NominalSizes::kMost / b ? NominalSizes::kMost : a * b;
+  return b > 0 && a > SizeHints::kMost / b ? SizeHints::kMost : a * b;
 }
 
 /// Vectors of booleans are packed bits in registers and bytes in memory.
@@ -116,7 +116,7 @@ SmallVector<int> KernelGroup::rowAxes(int axis) const {
 /// Whether there are enough rows along the axis, short enough to stay in cache.
 bool KernelGroup::rowsFit(int axis) const {
   SmallVector<int> rows = rowAxes(axis);
-  const NominalSizes &sizes = rules->sizes;
+  const SizeHints &sizes = rules->sizes;
   int64_t count = 1;
   for (int each : rows)
     count = saturating(count, nominal(axes[each].size, sizes));
@@ -176,7 +176,7 @@ void KernelGroup::walkFromRoot() {
   hr::OperatorInterface op = root();
   if (!isa<hr::ReduceOp, hr::ContractOp>(op.getOperation()))
     return;
-  const NominalSizes &sizes = rules->sizes;
+  const SizeHints &sizes = rules->sizes;
   int64_t points = 1, cells = 1;
   for (const Axis &axis : axes) {
     points = saturating(points, nominal(axis.size, sizes));
@@ -186,7 +186,7 @@ void KernelGroup::walkFromRoot() {
   // A sum of open length may be one of many elements.
   bool isOpen = llvm::any_of(
       axes, [](const Axis &axis) { return axis.reduction && !constantValue(axis.size); });
-  if ((points < kFewestPoints && !isOpen) || cells > kMostCells)
+  if ((points < kFewestPoints && !isOpen) || cells > kMaxCells)
     return;
   for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
     if (axes[axis].reduction && canWalkAlong(axis)) {
@@ -196,7 +196,7 @@ void KernelGroup::walkFromRoot() {
 }
 
 int64_t KernelGroup::walkBlocks() const {
-  const NominalSizes &sizes = rules->sizes;
+  const SizeHints &sizes = rules->sizes;
   int64_t points = 1;
   bool knownCells = true;
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -206,8 +206,8 @@ int64_t KernelGroup::walkBlocks() const {
   if (!knownCells)
     return kBlocksOfUnknownCells;
   if (!constantValue(axes[*walk].size))
-    return kMostBlocks;
-  return std::clamp<int64_t>(points / kPointsPerBlock, 1, kMostBlocks);
+    return kMaxBlocks;
+  return std::clamp<int64_t>(points / kPointsPerBlock, 1, kMaxBlocks);
 }
 
 /// Places dimensions of an operator's domain where the group reads the same operands.
@@ -262,12 +262,12 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 
 /// Adds an operator to a walking group, by its result where the group reads it, else by what it
 /// reads. Its operands from the group must be there row by row, so not combined over all rows.
-Verdict KernelGroup::place(hr::OperatorInterface op) {
+FusionDecision KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   const Movement &m = rules->movementOf(op);
   auto refused = [&](StringLiteral reason) {
     *this = std::move(before);
-    return Verdict::no(reason);
+    return FusionDecision::no(reason);
   };
   bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) { return contains(user); });
   std::optional<Refs> domain;
@@ -292,19 +292,20 @@ Verdict KernelGroup::place(hr::OperatorInterface op) {
       return refused("it reads a result of the kernel that is not there row by row");
   }
   add(op, m, *domain);
-  return rowsFit(*walk) ? Verdict::yes() : refused("rows would be too long to stay in cache");
+  return rowsFit(*walk) ? FusionDecision::yes()
+                        : refused("rows would be too long to stay in cache");
 }
 
 /// Functions over the same points become one loop nest with several results. What one reads of the
 /// other must be there at the same point.
-Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
+FusionDecision KernelGroup::mergeElementwise(const KernelGroup &other) {
   auto isFunction = [](hr::OperatorInterface op) { return isElementwise(op.getOperation()); };
   auto sameExtent = [](const Axis &a, const Axis &b) { return sameSize(a.size, b.size); };
   if (!llvm::all_of(operators, isFunction) || !llvm::all_of(other.operators, isFunction) ||
       axes.size() != other.axes.size() ||
       !std::equal(axes.begin(), axes.end(), other.axes.begin(), sameExtent) ||
       domainOf(root()) != other.domainOf(other.root()))
-    return Verdict::no("both must be functions over the same points");
+    return FusionDecision::no("both must be functions over the same points");
   auto isComputedBy = [](const KernelGroup &group, Value value) {
     return value.getDefiningOp() && group.contains(value.getDefiningOp());
   };
@@ -312,21 +313,21 @@ Verdict KernelGroup::mergeElementwise(const KernelGroup &other) {
     if (auto known = other.values.find(value); known != other.values.end())
       if ((isComputedBy(*this, value) || isComputedBy(other, value)) &&
           !sameAxes(refs, known->second))
-        return Verdict::no("one reads results of the other at other points");
+        return FusionDecision::no("one reads results of the other at other points");
   for (hr::OperatorInterface op : other.operators)
     add(op, rules->movementOf(op), Refs(other.domainOf(op)));
-  return Verdict::yes();
+  return FusionDecision::yes();
 }
 
-Verdict KernelGroup::tryMerge(const KernelGroup &other) {
+FusionDecision KernelGroup::tryMerge(const KernelGroup &other) {
   if (!structured || !other.structured)
-    return Verdict::no("the movement of one is irregular");
+    return FusionDecision::no("the movement of one is irregular");
   if (keepsAxes() || other.keepsAxes())
-    return Verdict::no("the loops of one are as a recipe says");
+    return FusionDecision::no("the loops of one are as a recipe says");
   if (root()->hasAttr(kTurnsOperandAttr) || other.root()->hasAttr(kTurnsOperandAttr))
-    return Verdict::no("one is a product that puts an operand into another order");
+    return FusionDecision::no("one is a product that puts an operand into another order");
   if (!hasRoomFor(other.operators.size()))
-    return Verdict::no("together they hold more operators than a kernel may");
+    return FusionDecision::no("together they hold more operators than a kernel may");
   if (rules->loops == KernelRules::Loops::Whole)
     return mergeElementwise(other);
   KernelGroup before = *this;
@@ -348,11 +349,11 @@ Verdict KernelGroup::tryMerge(const KernelGroup &other) {
   };
   constexpr StringLiteral kReason = "they cannot walk the same rows together";
   if (walk)
-    return Verdict::yesIf(mergeAlong(*walk), kReason);
+    return FusionDecision::yesIf(mergeAlong(*walk), kReason);
   for (int axis = 0; axis < static_cast<int>(before.axes.size()); ++axis)
     if (canWalkAlong(axis) && mergeAlong(axis))
-      return Verdict::yes();
-  return Verdict::no(kReason);
+      return FusionDecision::yes();
+  return FusionDecision::no(kReason);
 }
 
 } // namespace headrace

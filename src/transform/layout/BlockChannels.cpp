@@ -34,7 +34,7 @@ static bool isDepthwise(hr::ConvOp op) {
   return groups > 1 && channelsOf(op) == groups && featuresOf(op) == groups;
 }
 
-std::string whyNotBlocked(Operation *operation, int64_t block) {
+std::string unsupportedBlockedReason(Operation *operation, int64_t block) {
   auto op = dyn_cast<hr::ConvOp>(operation);
   if (!op)
     return "expected channels-last or channels-first: blocks are chosen for convolutions, and "
@@ -130,7 +130,7 @@ private:
   /// The sums over windows as an operator over blocks.
   Value convolution(hr::ConvOp op) {
     auto size = op->getAttrOfType<IntegerAttr>(kBlockedAttr);
-    if (!size || isFirst(op) || !whyNotBlocked(op, size.getInt()).empty())
+    if (!size || isFirst(op) || !unsupportedBlockedReason(op, size.getInt()).empty())
       return {};
     int64_t block = size.getInt();
     Location loc = op.getLoc();

@@ -1,4 +1,4 @@
-// Layouts in which the channels of an image lie in blocks: [N, C/16, H, W, 16] in place of
+// Layouts in which the channels of an image lie in blocks: [N, C/16, H, W, 16] instead of
 // [N, H, W, C].
 #pragma once
 
@@ -11,10 +11,10 @@ namespace headrace {
 /// On a convolution: the size of the blocks that its recipe asks for.
 inline constexpr llvm::StringLiteral kBlockedAttr = "hr.blocked";
 
-/// The size that "blocked16" gives; nothing where it is no such layout.
+/// The size that "blocked16" gives; nothing if it is no such layout.
 std::optional<int64_t> blockSize(llvm::StringRef layout);
-/// Why the channels of this operator cannot lie in such blocks; empty where they can.
-std::string whyNotBlocked(mlir::Operation *op, int64_t block);
+/// Why the channels of this operator cannot lie in such blocks; empty if they can.
+std::string unsupportedBlockedReason(mlir::Operation *op, int64_t block);
 
 /// Puts the channels of convolutions that ask for it into blocks, and of what follows them:
 ///

@@ -58,7 +58,7 @@ public:
       if (!stays[node])
         chosen[op] = layoutRole(op);
       else
-        choices.whyNot("layout", op, kLast, "more data would be transposed on its way");
+        choices.noteMissed("layout", op, kLast, "more data would be transposed on its way");
     }
     return chosen;
   }
@@ -81,7 +81,7 @@ private:
   void askForBlocks(Operation *op, int64_t size) {
     if (followsConvolution(op, size))
       return;
-    if (std::string reason = whyNotBlocked(op, size); !reason.empty())
+    if (std::string reason = unsupportedBlockedReason(op, size); !reason.empty())
       return choices.refuse("layout", op, reason);
     op->setAttr(kBlockedAttr, Builder(op->getContext()).getI64IntegerAttr(size));
   }

@@ -238,7 +238,7 @@ SmallVector<int64_t> coveredCounts(int64_t size, int64_t outputs, int64_t window
 /// The largest image of counts worth keeping beside the program, in elements.
 constexpr int64_t kMaxCounts = 1 << 22;
 
-/// 1 / (elements covered) at every position of the result, shaped to stand beside it; null where
+/// 1 / (elements covered) at every position of the result, shaped to stand beside it; null if
 /// the image's size is not known, or huge.
 Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   auto input = cast<RankedTensorType>(op.getInput().getType());

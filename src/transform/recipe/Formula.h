@@ -6,7 +6,7 @@
 namespace headrace {
 
 /// "%0 = arith.mulf(a, b) ; %1 = arith.addf(c, %0) ; %1": equal texts are equal functions of the
-/// operands' elements (and what a reduction holds, last). Empty where positions matter too.
+/// operands' elements (and what a reduction holds, last). Empty if positions matter too.
 std::string formulaOf(hr::OperatorInterface op);
 
 } // namespace headrace

@@ -81,8 +81,8 @@ std::string whyAxesDiffer(const Stage &stage, const std::vector<std::string> &lo
 
 } // namespace
 
-std::string whyNotEqual(const Stage &stage, const std::vector<std::string> &loops,
-                        const Intrinsic &intrinsic) {
+std::string unsupportedEqualReason(const Stage &stage, const std::vector<std::string> &loops,
+                                   const Intrinsic &intrinsic) {
   const Stage &pattern = intrinsic.pattern;
   std::map<int, int> axes, same;
   if (std::string reason = whyAxesDiffer(stage, loops, intrinsic, axes); !reason.empty())
@@ -125,7 +125,7 @@ void declareIntrinsic(Intrinsic intrinsic) {
   for (const StageAxis &axis : intrinsic.pattern.axes)
     if (!axis.extent || *axis.extent < 2)
       refuse("expected sizes that are constants of 2 or more, found " +
-             (axis.extent ? std::to_string(*axis.extent) : "a free size") + " along " +
+             (axis.extent ? std::to_string(*axis.extent) : "a dynamic dimension") + " along " +
              inQuotes(axis.name));
   for (const StageRead &read : intrinsic.pattern.reads)
     if (read.irregular)

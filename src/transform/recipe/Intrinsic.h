@@ -20,7 +20,7 @@ struct Intrinsic {
   /// Its computation; sizes are constants, and its axes come in the order of its dimensions, then
   /// those it reduces.
   Stage pattern;
-  /// The code; null where it is generated from the expression.
+  /// The code; null if it is generated from the expression.
   void *function = nullptr;
 
   /// The symbol that generated code calls.
@@ -34,8 +34,8 @@ std::optional<Intrinsic> findIntrinsic(const std::string &name);
 std::vector<Intrinsic> declaredIntrinsics();
 
 /// Why the loops of those names, one per axis of the pattern, do not compute what the intrinsic
-/// does; empty where they do.
-std::string whyNotEqual(const Stage &stage, const std::vector<std::string> &loops,
-                        const Intrinsic &intrinsic);
+/// does; empty if they do.
+std::string unsupportedEqualReason(const Stage &stage, const std::vector<std::string> &loops,
+                                   const Intrinsic &intrinsic);
 
 } // namespace headrace

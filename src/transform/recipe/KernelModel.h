@@ -25,19 +25,19 @@ inline constexpr llvm::StringLiteral kLoopsAttr = "hr.loops";
 /// On a kernel: the names of what it reads, as recipes speak of them.
 inline constexpr llvm::StringLiteral kInputNamesAttr = "hr.input_names";
 
-/// A dimension that is read as a sum of axes times coefficients; nothing where it is none.
+/// A dimension that is read as a sum of axes times coefficients; nothing if it is none.
 std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t> extent);
 
 /// "f32": the type of a value's elements.
 std::string typeName(mlir::Value value);
-/// The stage of an operation (of a fill: the one it starts); empty where it is none.
+/// The stage of an operation (of a fill: the one it starts); empty if it is none.
 llvm::StringRef stageOf(mlir::Operation *op);
 /// Whether the operation combines elements by one of the functions whose order does not matter, as
 /// far as the compiler knows them: a sum, a product, a minimum, ...
 bool combinesInAnyOrder(mlir::linalg::GenericOp op);
 /// The name of an iteration dimension.
 std::string axisName(mlir::Operation *op, unsigned dim);
-/// The dimension of that axis; nothing where the operation does not have it (any more).
+/// The dimension of that axis; nothing if the operation does not have it (any more).
 std::optional<unsigned> axisDim(mlir::Operation *op, llvm::StringRef axis);
 
 /// Padding around what a kernel computes, which is no stage: loops write the middle of it.

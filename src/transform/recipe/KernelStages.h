@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kRootStageAttr = "hr.root_stage";
 
 /// The operations of a kernel's block that have a name of their own, in order.
 llvm::SmallVector<mlir::Operation *> stagesOf(mlir::Block &kernel);
-/// The stage that is called as its kernel is; empty where there is none.
+/// The stage that is called as its kernel is; empty if there is none.
 std::string rootStageOf(mlir::Block &kernel);
 
 /// The stage that one result of an operation is, where it has several.

@@ -91,7 +91,7 @@ struct Stage {
   std::vector<Pack> packs;
   /// How many panels ahead it fetches what it reads, where a step says so.
   std::map<std::string, int64_t> prefetches;
-  /// The intrinsic that replaces its innermost loops; empty where they are loops.
+  /// The intrinsic that replaces its innermost loops; empty if they are loops.
   std::string intrinsic;
 
   bool reduces() const;
@@ -107,7 +107,7 @@ struct Stage {
   size_t parallelLoops() const;
   /// Whether the last iteration of a loop over the part may cover less than the others.
   bool isRagged(const LoopPart &part) const;
-  /// The size of the last iteration of a loop where all others cover a whole tile; nothing where
+  /// The size of the last iteration of a loop where all others cover a whole tile; nothing if
   /// that is not known.
   std::optional<int64_t> knownRemainder(const Loop &loop) const;
   void resetLoops();
@@ -143,11 +143,11 @@ public:
   /// The stage at whose loops everything around `name` hangs: the root of its kernel.
   const Stage &kernelRoot(const std::string &name) const;
   /// The loop of `outer` inside which `name` is computed, over all stages between: its position,
-  /// -1 outside its loops; nothing where it is not computed inside `outer`.
+  /// -1 outside its loops; nothing if it is not computed inside `outer`.
   std::optional<int> positionInside(const std::string &name, const std::string &outer) const;
 
 private:
-  struct Refusal {
+  struct Unsupported {
     std::string reason;
   };
   Stage &stage(const std::string &name);

@@ -22,7 +22,8 @@ constexpr int64_t kLargestVector = 1024;
 const Stage &LoopModel::stageAt(const std::string &name) const {
   if (const Stage *found = find(name))
     return *found;
-  throw Refusal{"there is no stage " + inQuotes(name) + "; the stages are " + listNames(stages)};
+  throw Unsupported{"there is no stage " + inQuotes(name) + "; the stages are " +
+                    listNames(stages)};
 }
 
 Stage &LoopModel::stage(const std::string &name) { return const_cast<Stage &>(stageAt(name)); }
@@ -30,8 +31,8 @@ Stage &LoopModel::stage(const std::string &name) { return const_cast<Stage &>(st
 int LoopModel::loopOf(const Stage &stage, const std::string &name) const {
   int position = stage.findLoop(name);
   if (position < 0)
-    throw Refusal{inQuotes(stage.name) + " has no axis " + inQuotes(name) + "; its loops are " +
-                  listNames(stage.loops)};
+    throw Unsupported{inQuotes(stage.name) + " has no axis " + inQuotes(name) + "; its loops are " +
+                      listNames(stage.loops)};
   return position;
 }
 
@@ -41,13 +42,13 @@ void LoopModel::requireShapeable(const Stage &stage, int from) const {
   for (const Stage &other : stages)
     if (other.place && other.place->stage == stage.name &&
         stage.findLoop(other.place->loop) >= from)
-      throw Refusal{inQuotes(other.name) +
-                    " is computed inside its loops already; shape them before"};
+      throw Unsupported{inQuotes(other.name) +
+                        " is computed inside its loops already; shape them before"};
 }
 
 void LoopModel::requireNewName(const Stage &stage, const std::string &name) const {
   if (stage.findLoop(name) >= 0)
-    throw Refusal{inQuotes(stage.name) + " has a loop " + inQuotes(name) + " already"};
+    throw Unsupported{inQuotes(stage.name) + " has a loop " + inQuotes(name) + " already"};
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,7 +59,7 @@ void LoopModel::apply(const RecipeStep &step) {
   LoopModel changed = *this;
   try {
     changed.run(step);
-  } catch (const Refusal &refusal) {
+  } catch (const Unsupported &refusal) {
     std::string where = step.line > 0 ? placeInRecipe(step.line)
                                       : "recipe, step " + std::to_string(applied.steps.size() + 1);
     throw Error(ErrorKind::InvalidArgument, where + ", '" + step.text() + "': " + refusal.reason);
@@ -72,7 +73,7 @@ void LoopModel::run(const RecipeStep &step) {
   const Stage *around = step.kind == RecipeStep::Kind::ComputeAt ? find(step.target) : nullptr;
   for (const Stage *named : {static_cast<const Stage *>(&on), around})
     if (named && !named->hasLoops)
-      throw Refusal{inQuotes(named->name) + " moves data in an order that no loops describe"};
+      throw Unsupported{inQuotes(named->name) + " moves data in an order that no loops describe"};
   switch (step.kind) {
   case RecipeStep::Kind::Split:
     requireShapeable(on, loopOf(on, step.axes[0]));
@@ -114,11 +115,13 @@ void LoopModel::split(Stage &stage, const std::string &axis, int64_t factor,
   int position = loopOf(stage, axis);
   Loop loop = stage.loops[position];
   if (factor <= 0)
-    throw Refusal{"a tile has at least one element, not " + std::to_string(factor)};
+    throw Unsupported{"a tile has at least one element, not " + std::to_string(factor)};
   if (loop.parts.size() > 1)
-    throw Refusal{inQuotes(axis) + " is several loops in one; split them before they are fused"};
+    throw Unsupported{inQuotes(axis) +
+                      " is several loops in one; split them before they are fused"};
   if (loop.kind != Loop::Kind::Serial)
-    throw Refusal{inQuotes(axis) + " is parallel, unrolled or vectorized already; split it before"};
+    throw Unsupported{inQuotes(axis) +
+                      " is parallel, unrolled or vectorized already; split it before"};
   LoopPart part = loop.parts[0];
   // A tile that is larger than the axis is the whole axis.
   if (part.extent)
@@ -127,7 +130,7 @@ void LoopModel::split(Stage &stage, const std::string &axis, int64_t factor,
   requireNewName(stage, outer);
   requireNewName(stage, inner);
   if (outer == inner)
-    throw Refusal{"both loops would be called " + inQuotes(outer)};
+    throw Unsupported{"both loops would be called " + inQuotes(outer)};
   std::optional<int64_t> count;
   if (part.extent)
     count = (*part.extent + factor - 1) / factor;
@@ -138,7 +141,7 @@ void LoopModel::split(Stage &stage, const std::string &axis, int64_t factor,
 
 void LoopModel::tile(Stage &stage, const RecipeStep &step) {
   if (std::set<std::string>(step.axes.begin(), step.axes.end()).size() != step.axes.size())
-    throw Refusal{"an axis is named twice"};
+    throw Unsupported{"an axis is named twice"};
   int first = static_cast<int>(stage.loops.size());
   for (const std::string &axis : step.axes)
     first = std::min(first, loopOf(stage, axis));
@@ -165,14 +168,14 @@ void LoopModel::reorder(Stage &stage, const std::vector<std::string> &order) {
   for (const std::string &name : order) {
     loops.push_back(stage.loops[loopOf(stage, name)]);
     if (!seen.insert(name).second)
-      throw Refusal{inQuotes(name) + " is named twice"};
+      throw Unsupported{inQuotes(name) + " is named twice"};
   }
   std::vector<Loop> missing;
   for (const Loop &loop : stage.loops)
     if (!seen.count(loop.name))
       missing.push_back(loop);
   if (!missing.empty())
-    throw Refusal{"the order of all loops is needed; missing: " + listNames(missing)};
+    throw Unsupported{"the order of all loops is needed; missing: " + listNames(missing)};
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i].name != stage.loops[i].name) {
       requireShapeable(stage, static_cast<int>(i));
@@ -192,16 +195,17 @@ void LoopModel::checkNesting(const Stage &stage) const {
     for (const LoopPart &part : loop.parts) {
       auto [known, isNew] = innermost.try_emplace(part.axis, part.step, loop.name);
       if (!isNew && known->second.first < part.step)
-        throw Refusal{inQuotes(known->second.second) + " walks the inside of a tile of " +
-                      inQuotes(loop.name) + " and must stay inside it"};
+        throw Unsupported{inQuotes(known->second.second) + " walks the inside of a tile of " +
+                          inQuotes(loop.name) + " and must stay inside it"};
       known->second = {part.step, loop.name};
     }
     if (insideCall && loop.kind != Loop::Kind::Tensorized)
-      throw Refusal{inQuotes(loop.name) + " cannot stand inside a call of " +
-                    inQuotes(stage.intrinsic)};
+      throw Unsupported{inQuotes(loop.name) + " cannot stand inside a call of " +
+                        inQuotes(stage.intrinsic)};
     insideCall |= loop.kind == Loop::Kind::Tensorized;
     if (loop.kind == Loop::Kind::Parallel && insideSerial)
-      throw Refusal{inQuotes(loop.name) + " is parallel: only parallel loops may stand outside it"};
+      throw Unsupported{inQuotes(loop.name) +
+                        " is parallel: only parallel loops may stand outside it"};
     insideSerial |= loop.kind != Loop::Kind::Parallel;
     if (loop.kind == Loop::Kind::Vectorized)
       checkVector(stage, static_cast<int>(i));
@@ -212,23 +216,24 @@ void LoopModel::checkVector(const Stage &stage, int position) const {
   const Loop &loop = stage.loops[position];
   std::optional<int64_t> extent = loop.extent();
   if (!extent)
-    throw Refusal{"the extent of " + inQuotes(loop.name) + " is not known; split it first"};
+    throw Unsupported{"the extent of " + inQuotes(loop.name) + " is not known; split it first"};
   if (*extent > kLargestVector)
-    throw Refusal{inQuotes(loop.name) + " has " + std::to_string(*extent) +
-                  " iterations, more than a vector can hold (" + std::to_string(kLargestVector) +
-                  "); split it first"};
+    throw Unsupported{inQuotes(loop.name) + " has " + std::to_string(*extent) +
+                      " iterations, more than a vector can hold (" +
+                      std::to_string(kLargestVector) + "); split it first"};
   for (size_t i = position + 1; i < stage.loops.size(); ++i)
     if (!stage.loops[i].isUnrolled())
-      throw Refusal{inQuotes(loop.name) + " is not innermost: " + inQuotes(stage.loops[i].name) +
-                    " is inside it and neither unrolled nor vectorized"};
+      throw Unsupported{inQuotes(loop.name) +
+                        " is not innermost: " + inQuotes(stage.loops[i].name) +
+                        " is inside it and neither unrolled nor vectorized"};
   if (!stage.isReduction(loop))
     return;
   if (!stage.reorderable)
-    throw Refusal{inQuotes(loop.name) + " is a reduction axis, and the order in which " +
-                  inQuotes(stage.name) + " combines its elements matters"};
+    throw Unsupported{inQuotes(loop.name) + " is a reduction axis, and the order in which " +
+                      inQuotes(stage.name) + " combines its elements matters"};
   if (stage.tileBegin() + 1 != stage.loops.size())
-    throw Refusal{inQuotes(loop.name) +
-                  " is a reduction axis: a vector along it has no other loop beside it"};
+    throw Unsupported{inQuotes(loop.name) +
+                      " is a reduction axis: a vector along it has no other loop beside it"};
 }
 
 void LoopModel::fuse(Stage &stage, const RecipeStep &step) {
@@ -238,11 +243,11 @@ void LoopModel::fuse(Stage &stage, const RecipeStep &step) {
     const std::string &axis = step.axes[i];
     int position = loopOf(stage, axis);
     if (position != first + static_cast<int>(i))
-      throw Refusal{inQuotes(axis) + " does not stand directly inside " +
-                    inQuotes(step.axes[i - 1])};
+      throw Unsupported{inQuotes(axis) + " does not stand directly inside " +
+                        inQuotes(step.axes[i - 1])};
     const Loop &loop = stage.loops[position];
     if (loop.kind != fused.kind)
-      throw Refusal{inQuotes(axis) + " and " + inQuotes(step.axes[0]) + " run differently"};
+      throw Unsupported{inQuotes(axis) + " and " + inQuotes(step.axes[0]) + " run differently"};
     fused.name += (i ? "_" : "") + axis;
     fused.parts.insert(fused.parts.end(), loop.parts.begin(), loop.parts.end());
   }
@@ -258,27 +263,30 @@ void LoopModel::annotate(Stage &stage, const std::string &axis, RecipeStep::Kind
   int position = loopOf(stage, axis);
   Loop &loop = stage.loops[position];
   if (loop.kind != Loop::Kind::Serial)
-    throw Refusal{inQuotes(axis) + " is parallel, unrolled or vectorized already"};
+    throw Unsupported{inQuotes(axis) + " is parallel, unrolled or vectorized already"};
   if (kind == RecipeStep::Kind::Parallel) {
     if (stage.isReduction(loop))
-      throw Refusal{inQuotes(axis) + " is a reduction axis; its iterations are not independent"};
+      throw Unsupported{inQuotes(axis) +
+                        " is a reduction axis; its iterations are not independent"};
     if (stage.place)
-      throw Refusal{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
-                    ", whose loops are shared among threads instead"};
+      throw Unsupported{inQuotes(stage.name) + " is computed inside " +
+                        inQuotes(stage.place->stage) +
+                        ", whose loops are shared among threads instead"};
     loop.kind = Loop::Kind::Parallel;
     return checkNesting(stage);
   }
   for (const Stage &other : stages)
     if (other.place && other.place->stage == stage.name &&
         stage.findLoop(other.place->loop) >= position)
-      throw Refusal{inQuotes(other.name) + " is computed inside it or inside a loop in it"};
+      throw Unsupported{inQuotes(other.name) + " is computed inside it or inside a loop in it"};
   if (kind == RecipeStep::Kind::Unroll) {
     std::optional<int64_t> extent = loop.extent();
     if (!extent)
-      throw Refusal{"the extent of " + inQuotes(axis) + " is not known; split it first"};
+      throw Unsupported{"the extent of " + inQuotes(axis) + " is not known; split it first"};
     if (*extent > kLargestUnroll)
-      throw Refusal{inQuotes(axis) + " has " + std::to_string(*extent) + " iterations, more than " +
-                    std::to_string(kLargestUnroll) + "; split it first"};
+      throw Unsupported{inQuotes(axis) + " has " + std::to_string(*extent) +
+                        " iterations, more than " + std::to_string(kLargestUnroll) +
+                        "; split it first"};
     loop.kind = Loop::Kind::Unrolled;
   } else {
     loop.kind = Loop::Kind::Vectorized;

@@ -10,6 +10,6 @@ namespace headrace {
 
 /// On an argument of a kernel: how many panels; without it, `kPanelsAhead`.
 inline constexpr llvm::StringLiteral kPrefetchAttr = "hr.prefetch";
-inline constexpr int64_t kPanelsAhead = 1, kMostPanelsAhead = 4;
+inline constexpr int64_t kPanelsAhead = 1, kMaxPanelsAhead = 4;
 
 } // namespace headrace

@@ -20,7 +20,7 @@ void nameStages(mlir::func::FuncOp program);
 /// The loops of a program whose stages have names.
 LoopModel modelOfProgram(mlir::func::FuncOp program);
 
-/// The program's recipe, applied; nothing where it has none. Throws `Error` where a step is not
+/// The program's recipe, applied; nothing if it has none. Throws `Error` where a step is not
 /// legal.
 std::optional<LoopModel> scheduledProgram(mlir::func::FuncOp program);
 

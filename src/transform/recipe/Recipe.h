@@ -3,7 +3,7 @@
 //   C: split i by 6 -> i.o i.i        # two loops: i.o over tiles of 6, i.i inside one
 //   C: tile i j by 6 16               # splits, and the inner loops moved inside the outer ones
 //   C: reorder i.o j.o k i.i j.i      # all loops, outermost first
-//   C: fuse i.o j.o -> ij             # one loop in place of two neighbours
+//   C: fuse i.o j.o -> ij             # one loop instead of two neighbours
 //   C: parallel ij                    # iterations are shared among threads
 //   C: unroll i.i
 //   C: vectorize j.i
@@ -12,7 +12,7 @@
 //   C: compute_at D j.o               # computed inside D's loop, as far as one iteration needs it
 //   C: pack B at j.o                  # what C reads of B inside that loop, in the order it is read
 //   C: prefetch B by 2                # panels of B are fetched so far ahead; 0: not at all
-//   C: tensorize i.i j.i k.i with gemm8x8  # a call of what was declared, in place of those loops
+//   C: tensorize i.i j.i k.i with gemm8x8  # a call of what was declared, instead of those loops
 //
 // A recipe is data: it is printed, saved, edited as text and applied to any program that has
 // stages and axes of those names.

@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kMostValue = 1 << 20;
+constexpr int64_t kMaxValue = 1 << 20;
 
 std::string listOf(llvm::ArrayRef<llvm::StringLiteral> names) {
   std::string list;
@@ -59,9 +59,9 @@ private:
     int64_t value = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size() || value < 0 ||
-        value > kMostValue)
+        value > kMaxValue)
       fail(valueAt,
-           "expected a number from 0 to " + std::to_string(kMostValue) + " for '" + name + "'");
+           "expected a number from 0 to " + std::to_string(kMaxValue) + " for '" + name + "'");
     result.parameters.emplace_back(name, value);
   }
 

@@ -21,7 +21,7 @@ static bool isReadShifted(Value value) {
 }
 
 void computePartsApart(RewriterBase &rewriter, func::FuncOp kernel, const LoopModel &model) {
-  constexpr size_t kMostParts = 64; // of parts there are parts, stage after stage
+  constexpr size_t kMaxParts = 64; // of parts there are parts, stage after stage
   for (size_t made = 0;;) {
     SmallVector<tensor::ExtractSliceOp> parts;
     kernel.walk([&](tensor::ExtractSliceOp part) {
@@ -37,7 +37,7 @@ void computePartsApart(RewriterBase &rewriter, func::FuncOp kernel, const LoopMo
       rewriter.setInsertionPoint(part);
       FailureOr<TilingResult> tiled =
           tensor::replaceExtractSliceWithTiledProducer(rewriter, part, whole);
-      if (++made > kMostParts || failed(tiled) ||
+      if (++made > kMaxParts || failed(tiled) ||
           tiled->tiledValues.front().getType() != part.getType())
         throw Error(ErrorKind::InvalidArgument, "stage '" + stageOf(whole.getOwner()).str() +
                                                     "' is read in parts that cannot be computed "

@@ -55,26 +55,27 @@ const LoopModel::Region &LoopModel::regionInside(const Stage &stage, const std::
 void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
   const Stage &outer = stageAt(step.target);
   if (outer.name == stage.name)
-    throw Refusal{"a stage is not computed inside itself"};
+    throw Unsupported{"a stage is not computed inside itself"};
   if (stage.place)
-    throw Refusal{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
-                  " already"};
+    throw Unsupported{inQuotes(stage.name) + " is computed inside " + inQuotes(stage.place->stage) +
+                      " already"};
   if (stage.isOutput)
-    throw Refusal{
+    throw Unsupported{
         inQuotes(stage.name) +
         " is needed as a whole: it is a result of the program, or is reshaped or checked"};
   requireShapeable(stage);
   for (size_t i = 0; i < stage.loops.size(); ++i)
     if (stage.loops.size() != stage.axes.size() || stage.loops[i].name != stage.axes[i].name ||
         stage.loops[i].kind != Loop::Kind::Serial)
-      throw Refusal{"its loops have been shaped already; say first where it is computed, then how"};
+      throw Unsupported{
+          "its loops have been shaped already; say first where it is computed, then how"};
   int position = step.axes.empty() ? -1 : loopOf(outer, step.axes[0]);
   if (position >= static_cast<int>(outer.tileBegin()))
-    throw Refusal{inQuotes(step.axes[0]) + " is part of a register tile"};
+    throw Unsupported{inQuotes(step.axes[0]) + " is part of a register tile"};
   if (position >= 0 && position + 1 < static_cast<int>(outer.parallelLoops()))
-    throw Refusal{inQuotes(step.axes[0]) +
-                  " has parallel loops inside it; the innermost of them, " +
-                  inQuotes(outer.loops[outer.parallelLoops() - 1].name) + ", is the place"};
+    throw Unsupported{inQuotes(step.axes[0]) +
+                      " has parallel loops inside it; the innermost of them, " +
+                      inQuotes(outer.loops[outer.parallelLoops() - 1].name) + ", is the place"};
   bool isRead = false;
   for (const Stage &reader : stages)
     for (const StageRead &read : reader.reads) {
@@ -83,13 +84,13 @@ void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
       std::optional<int> inside =
           reader.name == outer.name ? position : positionInside(reader.name, outer.name);
       if (!inside || *inside < position)
-        throw Refusal{inQuotes(stage.name) + " is read by " + inQuotes(reader.name) +
-                      ", which is not computed inside " +
-                      (step.axes.empty() ? inQuotes(outer.name) : inQuotes(step.axes[0]))};
+        throw Unsupported{inQuotes(stage.name) + " is read by " + inQuotes(reader.name) +
+                          ", which is not computed inside " +
+                          (step.axes.empty() ? inQuotes(outer.name) : inQuotes(step.axes[0]))};
       isRead = true;
     }
   if (!isRead)
-    throw Refusal{inQuotes(outer.name) + " does not read " + inQuotes(stage.name)};
+    throw Unsupported{inQuotes(outer.name) + " does not read " + inQuotes(stage.name)};
   std::map<const Stage *, Region> known;
   const Region &region = regionInside(stage, outer.name, position, known);
   for (size_t i = 0; i < region.size(); ++i)
@@ -102,7 +103,7 @@ void LoopModel::cacheRead(const std::string &readerName, const RecipeStep &step)
   Stage copy;
   copy.name = step.names.empty() ? step.target + ".local" : step.names[0];
   if (find(copy.name))
-    throw Refusal{"there is a stage " + inQuotes(copy.name) + " already"};
+    throw Unsupported{"there is a stage " + inQuotes(copy.name) + " already"};
   size_t position = 0;
   while (stages[position].name != readerName)
     ++position;
@@ -113,8 +114,8 @@ void LoopModel::cacheRead(const std::string &readerName, const RecipeStep &step)
     std::string known;
     for (const StageRead &r : reader.reads)
       known += (known.empty() ? "" : ", ") + r.source;
-    throw Refusal{inQuotes(readerName) + " does not read " + inQuotes(step.target) + "; it reads " +
-                  known};
+    throw Unsupported{inQuotes(readerName) + " does not read " + inQuotes(step.target) +
+                      "; it reads " + known};
   }
   StageRead whole{step.target, {}};
   for (size_t dim = 0; dim < read->dims.size(); ++dim) {
@@ -142,20 +143,20 @@ void LoopModel::cacheWrite(const std::string &writerName, const RecipeStep &step
   Stage inner = writer;
   inner.name = step.names.empty() ? writerName + ".local" : step.names[0];
   if (find(inner.name))
-    throw Refusal{"there is a stage " + inQuotes(inner.name) + " already"};
+    throw Unsupported{"there is a stage " + inQuotes(inner.name) + " already"};
   requireShapeable(writer);
   if (writer.place)
-    throw Refusal{inQuotes(writerName) + " is computed inside another stage already"};
+    throw Unsupported{inQuotes(writerName) + " is computed inside another stage already"};
   for (const Loop &loop : writer.loops)
     if (writer.findAxis(loop.name) < 0 || loop.kind != Loop::Kind::Serial)
-      throw Refusal{"the loops of " + inQuotes(writerName) + " have been shaped already"};
+      throw Unsupported{"the loops of " + inQuotes(writerName) + " have been shaped already"};
   inner.isOutput = false;
   writer.axes.clear();
   writer.reads.clear();
   StageRead whole{inner.name, {}};
   for (size_t dim = 0; dim < inner.result.size(); ++dim) {
     if (inner.result[dim] < 0)
-      throw Refusal{inQuotes(writerName) + " does not walk its result along single axes"};
+      throw Unsupported{inQuotes(writerName) + " does not walk its result along single axes"};
     StageAxis axis = inner.axes[inner.result[dim]];
     whole.dims.push_back({{{static_cast<int>(dim), 1}}, axis.extent});
     writer.axes.push_back(axis);
@@ -170,15 +171,15 @@ void LoopModel::pack(Stage &stage, const RecipeStep &step) {
   bool reads = std::any_of(stage.reads.begin(), stage.reads.end(),
                            [&](const StageRead &r) { return r.source == step.target; });
   if (!reads)
-    throw Refusal{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
+    throw Unsupported{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
   int position = loopOf(stage, step.axes[0]);
   if (position >= static_cast<int>(stage.tileBegin()))
-    throw Refusal{inQuotes(step.axes[0]) + " is part of a register tile"};
+    throw Unsupported{inQuotes(step.axes[0]) + " is part of a register tile"};
   if (position + 1 < static_cast<int>(stage.parallelLoops()))
-    throw Refusal{inQuotes(step.axes[0]) + " has parallel loops inside it"};
+    throw Unsupported{inQuotes(step.axes[0]) + " has parallel loops inside it"};
   for (const Stage::Pack &other : stage.packs)
     if (other.source == step.target)
-      throw Refusal{inQuotes(step.target) + " is packed already"};
+      throw Unsupported{inQuotes(step.target) + " is packed already"};
   stage.packs.push_back({step.target, step.axes[0]});
 }
 
@@ -186,13 +187,13 @@ void LoopModel::prefetch(Stage &stage, const RecipeStep &step) {
   bool reads = std::any_of(stage.reads.begin(), stage.reads.end(),
                            [&](const StageRead &r) { return r.source == step.target; });
   if (!reads)
-    throw Refusal{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
+    throw Unsupported{inQuotes(stage.name) + " does not read " + inQuotes(step.target)};
   if (find(step.target))
-    throw Refusal{inQuotes(step.target) + " is computed, not read from memory"};
-  if (step.sizes[0] < 0 || step.sizes[0] > kMostPanelsAhead)
-    throw Refusal{"expected 0 to " + std::to_string(kMostPanelsAhead) + " panels"};
+    throw Unsupported{inQuotes(step.target) + " is computed, not read from memory"};
+  if (step.sizes[0] < 0 || step.sizes[0] > kMaxPanelsAhead)
+    throw Unsupported{"expected 0 to " + std::to_string(kMaxPanelsAhead) + " panels"};
   if (!stage.prefetches.emplace(step.target, step.sizes[0]).second)
-    throw Refusal{inQuotes(step.target) + " is fetched by another step already"};
+    throw Unsupported{inQuotes(step.target) + " is fetched by another step already"};
 }
 
 /// The loops that the step names are innermost, and compute what the intrinsic does.
@@ -200,25 +201,25 @@ void LoopModel::tensorize(Stage &stage, const RecipeStep &step) {
   std::optional<Intrinsic> intrinsic = findIntrinsic(step.target);
   if (!intrinsic) {
     std::vector<Intrinsic> declared = declaredIntrinsics();
-    throw Refusal{"no intrinsic " + inQuotes(step.target) +
-                  " is declared; declared are: " + listNames(declared)};
+    throw Unsupported{"no intrinsic " + inQuotes(step.target) +
+                      " is declared; declared are: " + listNames(declared)};
   }
   if (!stage.intrinsic.empty())
-    throw Refusal{inQuotes(stage.name) + " calls " + inQuotes(stage.intrinsic) + " already"};
+    throw Unsupported{inQuotes(stage.name) + " calls " + inQuotes(stage.intrinsic) + " already"};
   for (const std::string &name : step.axes) {
     Loop &loop = stage.loops[loopOf(stage, name)];
     if (loop.kind == Loop::Kind::Tensorized)
-      throw Refusal{inQuotes(name) + " is named twice"};
+      throw Unsupported{inQuotes(name) + " is named twice"};
     if (loop.kind != Loop::Kind::Serial)
-      throw Refusal{inQuotes(name) + " is parallel, unrolled or vectorized already"};
+      throw Unsupported{inQuotes(name) + " is parallel, unrolled or vectorized already"};
     for (const Stage &other : stages)
       if (other.place && other.place->stage == stage.name && other.place->loop == name)
-        throw Refusal{inQuotes(other.name) + " is computed inside " + inQuotes(name)};
+        throw Unsupported{inQuotes(other.name) + " is computed inside " + inQuotes(name)};
     loop.kind = Loop::Kind::Tensorized;
   }
   stage.intrinsic = step.target;
-  if (std::string reason = whyNotEqual(stage, step.axes, *intrinsic); !reason.empty())
-    throw Refusal{reason};
+  if (std::string reason = unsupportedEqualReason(stage, step.axes, *intrinsic); !reason.empty())
+    throw Unsupported{reason};
   checkNesting(stage);
 }
 

@@ -48,12 +48,12 @@ struct SplitConcat : OpRewritePattern<hr::ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(hr::ConcatOp op, PatternRewriter &rewriter) const override {
-    constexpr size_t kMostInputs = 32;
+    constexpr size_t kMaxInputs = 32;
     SmallVector<Value> inputs(op.getInputs()), parts;
-    if (inputs.size() <= kMostInputs)
+    if (inputs.size() <= kMaxInputs)
       return rewriter.notifyMatchFailure(op, "has few inputs");
-    for (size_t begin = 0; begin < inputs.size(); begin += kMostInputs) {
-      auto part = ArrayRef(inputs).slice(begin, std::min(kMostInputs, inputs.size() - begin));
+    for (size_t begin = 0; begin < inputs.size(); begin += kMaxInputs) {
+      auto part = ArrayRef(inputs).slice(begin, std::min(kMaxInputs, inputs.size() - begin));
       parts.push_back(part.size() == 1
                           ? part.front()
                           : rewriter.create<hr::ConcatOp>(op.getLoc(), part, op.getAxis()));

@@ -18,7 +18,7 @@
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
-#include "transform/choices/Verdict.h"
+#include "transform/choices/FusionDecision.h"
 #include "transform/layout/OperatorBuilders.h"
 
 using namespace mlir;
@@ -88,10 +88,10 @@ public:
     if (choices.wanted("leave", norm))
       return choices.note("leave", norm);
     auto [conv, bias] = findConv(norm);
-    Verdict verdict = canFold(norm, conv);
+    FusionDecision verdict = canFold(norm, conv);
     std::optional<std::string> into = choices.wanted("fold", norm);
     if (into && verdict && !choices.operators().means(*into, conv))
-      verdict = Verdict::no("it reads the result of another convolution");
+      verdict = FusionDecision::no("it reads the result of another convolution");
     if (into && !verdict)
       choices.refuse("fold", norm, verdict.reason());
     if (verdict)
@@ -99,17 +99,17 @@ public:
   }
 
 private:
-  static Verdict canFold(hr::BatchNormOp norm, hr::ConvOp conv) {
+  static FusionDecision canFold(hr::BatchNormOp norm, hr::ConvOp conv) {
     if (!conv || !conv->hasOneUse() || conv.getLayout() != norm.getLayout())
-      return Verdict::no("it does not follow a convolution that nothing else reads");
+      return FusionDecision::no("it does not follow a convolution that nothing else reads");
     if (!isKnown(conv.getFilter()))
-      return Verdict::no("the filter is not constant");
+      return FusionDecision::no("the filter is not constant");
     Type element = cast<RankedTensorType>(norm.getType()).getElementType();
     for (Value parameter : norm.getOperands().drop_front())
       if (!isKnown(parameter) ||
           cast<RankedTensorType>(parameter.getType()).getElementType() != element)
-        return Verdict::no("its parameters are not constants of its type");
-    return Verdict::yes();
+        return FusionDecision::no("its parameters are not constants of its type");
+    return FusionDecision::yes();
   }
 
   void fold(hr::BatchNormOp norm, hr::ConvOp conv, Value bias, RewriterBase &rewriter) {

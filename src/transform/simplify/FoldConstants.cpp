@@ -85,7 +85,7 @@ bool takesTooLong(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands) {
          *operations - kMaxOperations > kOperationsPerByte * storedBytes(operands);
 }
 
-/// Movement of a constant in its own type; null where the operator computes.
+/// Movement of a constant in its own type; null if the operator computes.
 ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
   // A broadcast of one number is read as that number; as a constant it could become a buffer.
   bool staysSmall = !isa<hr::BroadcastOp>(op) || growth(type, operand) <= kMaxGrowth;
@@ -112,7 +112,7 @@ ElementsAttr evaluate(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands,
   return tensorAttribute(reference::narrowed(result, dtype), type);
 }
 
-/// The value of an operator of constants; null where it is not one or better stays. `room`: the
+/// The value of an operator of constants; null if it is not one or better stays. `room`: the
 /// bytes that may still be added to the program.
 ElementsAttr valueOf(hr::OperatorInterface op, double &room) {
   SmallVector<ElementsAttr> operands;

@@ -26,10 +26,10 @@ TEST(FeatureTilesTest, WholeVectorsAndARestWhereNoneDivides) {
 }
 
 TEST(FeatureTilesTest, RowsLeaveRegistersForWhatTheyAreComputedFrom) {
-  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 32), 14);
-  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 30), 13);
-  EXPECT_EQ(FeatureTiles::mostRows(32, 16, 40), 8);
-  EXPECT_EQ(FeatureTiles::mostRows(16, 8, 16), 6);
+  EXPECT_EQ(FeatureTiles::maxRows(32, 16, 32), 14);
+  EXPECT_EQ(FeatureTiles::maxRows(32, 16, 30), 13);
+  EXPECT_EQ(FeatureTiles::maxRows(32, 16, 40), 8);
+  EXPECT_EQ(FeatureTiles::maxRows(16, 8, 16), 6);
 }
 
 TEST(FeatureTilesTest, ManyFeaturesThatNoVectorDividesAreNotPacked) {

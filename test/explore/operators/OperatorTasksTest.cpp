@@ -131,8 +131,8 @@ TEST(OperatorTasksTest, TasksHaveTheProgramsPointsAndSchedulesAreNoShorterThanTh
     OperatorGraph program = randomProgram(draw);
     std::vector<Form> forms = randomForms(program, draw);
     for (Convention convention : {Convention::Tight, Convention::Slide})
-      for (int64_t mostTasks : {4096, 2}) {
-        TaskGraph graph = taskGraphOf(program, forms, {convention, mostTasks});
+      for (int64_t maxTasks : {4096, 2}) {
+        TaskGraph graph = taskGraphOf(program, forms, {convention, maxTasks});
         EXPECT_EQ(pointsOf(graph), explore::pointsOf(withoutDeadOperators(program), forms)) << seed;
         int elements = 1 + static_cast<int>(draw.below(12));
         Outcome outcome = evaluate("", graph, elements, {});
@@ -157,19 +157,19 @@ TEST(OperatorTasksTest, TightTasksWorkAtLeastAsLongAsTheyHavePoints) {
 
 TEST(OperatorTasksTest, TasksOfAContractionHaveItsWorkInEveryFormAndShare) {
   for (Form form : {Form::MatrixVector, Form::OuterProduct, Form::LeftMatrixVector})
-    for (int64_t mostTasks : {100, 5, 1}) {
+    for (int64_t maxTasks : {100, 5, 1}) {
       GraphWriter writer("c");
       writer.beginOperator("c", {"c"});
       TaskGraph graph = writer.finish({writeContraction(writer, {writer.input(0, 70)}, {3, 5, 7, 2},
-                                                        form, {Convention::Tight, mostTasks})});
+                                                        form, {Convention::Tight, maxTasks})});
       int64_t work = 0, count = 0;
       for (const Task &task : graph.tasks())
         if (task.points > 0) {
           work += task.work();
           ++count;
         }
-      EXPECT_EQ(work, 2 * 3 * 5 * 7) << nameOf(form) << " " << mostTasks;
-      EXPECT_LE(count, std::max<int64_t>(mostTasks, 2)) << nameOf(form);
+      EXPECT_EQ(work, 2 * 3 * 5 * 7) << nameOf(form) << " " << maxTasks;
+      EXPECT_LE(count, std::max<int64_t>(maxTasks, 2)) << nameOf(form);
     }
 }
 

@@ -74,7 +74,7 @@ def test_windows_with_steps_and_gaps() -> None:
 
 
 def test_windows_of_a_free_size() -> None:
-    size = hr.var("size", least=3)
+    size = hr.var("size", min=3)
     x = tensor("x", size)
     k = hr.axis(3)
     check(hr.compute((size - 2,), lambda i: hr.sum(x[i + k] ** 2, axis=k)), x=(8,))

@@ -391,7 +391,7 @@ class TestAccesses:
         check(same, (x, k), convolve(np.pad(x, ((0, 0), (1, 1), (1, 1)))), rtol=1e-4)
 
     def test_strides_reversal_and_constants(self):
-        n = hr.var("n", least=4)
+        n = hr.var("n", min=4)
         X = hr.placeholder((n,), name="X")
         Y = hr.placeholder((2 * n,), name="Y")
         x, y = floats(10), floats(20)

@@ -174,7 +174,7 @@ def test_a_body_is_compiled_once(load) -> None:
 
 
 def test_a_loop_without_end_is_ended(load, monkeypatch) -> None:
-    monkeypatch.setenv("HEADRACE_MOST_ITERATIONS", "1000")
+    monkeypatch.setenv("HEADRACE_MAX_ITERATIONS", "1000")
     model = load(
         "m (float x) => (float y) {"
         "  t = Constant<value = bool {1}>()"
@@ -187,8 +187,8 @@ def test_a_loop_without_end_is_ended(load, monkeypatch) -> None:
 
 
 def test_a_limit_that_is_no_number_is_refused(load, monkeypatch) -> None:
-    monkeypatch.setenv("HEADRACE_MOST_ITERATIONS", "many")
-    with pytest.raises(hr.InvalidArgumentError, match="HEADRACE_MOST_ITERATIONS"):
+    monkeypatch.setenv("HEADRACE_MAX_ITERATIONS", "many")
+    with pytest.raises(hr.InvalidArgumentError, match="HEADRACE_MAX_ITERATIONS"):
         load(LOOP)(np.array(1), np.zeros(2, np.float32))
 
 

@@ -22,7 +22,7 @@ from cases.operators.movement import movement_cases
 
 
 def failure_of(program: str, case: Case) -> str:
-    """The failure; empty where compiled and reference results agree."""
+    """The failure; empty if compiled and reference results agree."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = [str(case.save(folder))]

@@ -1,4 +1,4 @@
-"""Poolings that round their result's size up, over open sizes: right answers at every one."""
+"""Poolings that round their result's size up, over dynamic dimensions: right answers at every one."""
 
 from __future__ import annotations
 

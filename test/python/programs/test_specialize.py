@@ -1,4 +1,4 @@
-"""Open sizes with versions for exact ones: what is given, and that results do not tell."""
+"""Dynamic dimensions with versions for exact ones: what is given, and that results do not tell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @pytest.fixture
 def network(tmp_path: Path) -> Path:
-    """As in PP-OCR: convolutions, a squeeze-excite block over open sizes, hard swish."""
+    """As in PP-OCR: convolutions, a squeeze-excite block over dynamic dimensions, hard swish."""
     random = np.random.default_rng(0)
     shapes = {
         "w0": (20, 3, 3, 3),

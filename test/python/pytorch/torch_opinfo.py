@@ -210,7 +210,7 @@ def mistakes(cases: Sequence[Case], together: int = 16) -> list[str]:
 
 def difference(found: list[Any], wanted: list[Any], tolerance: float) -> str | None:
     if len(found) != len(wanted):
-        return f"{len(found)} in place of {len(wanted)}"
+        return f"{len(found)} instead of {len(wanted)}"
     for one, other in zip(found, wanted):
         if is_tensor(one) and is_tensor(other):
             if one.requires_grad != other.requires_grad:
@@ -222,7 +222,7 @@ def difference(found: list[Any], wanted: list[Any], tolerance: float) -> str | N
             except AssertionError as error:
                 return str(error).replace("\n", " ")
         elif is_tensor(one) or is_tensor(other) or (one != other and one == one):
-            return f"{one} in place of {other}"
+            return f"{one} instead of {other}"
     return None
 
 

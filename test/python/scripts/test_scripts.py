@@ -257,7 +257,7 @@ def test_integers_are_exact_when_compiled_too() -> None:
         ("y = sample(5, -1, TRUE)", "sample: expected 1 or more numbers to draw, found -1"),
         ('write(n, "")', "script:1:1: write: expected a file's name, found \"\""),
         ('y = read("")', "script:1:5: read: expected a file's name, found \"\""),
-        ("y = 9223372036854775807 + k", "9223372036854775807 . 1: expected a result that fits an integer of 64 bits"),
+        ("y = 9223372036854775807 + k", "9223372036854775807 . 1: expected a result that fits a 64-bit integer"),
     ],
 )  # fmt: skip
 def test_what_no_machine_can_do_is_refused_by_name_and_place(text: str, message: str) -> None:

@@ -192,7 +192,7 @@ TEST_F(MappingTest, FewNodesEndCleanlyWithNothingBetter) {
     // What is left over has no cost on the machine.
     EXPECT_TRUE(mapping.cost >= full || !mapping.leftOver.empty());
     EXPECT_GE(mapping.cost, 0);
-    EXPECT_LE(mapping.leastCost, mapping.cost);
+    EXPECT_LE(mapping.minCost, mapping.cost);
   }
 }
 

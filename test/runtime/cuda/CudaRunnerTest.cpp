@@ -501,16 +501,16 @@ TEST_F(CudaTest, ASharedProgramTakesTensorsOfBothPlaces) {
 
 TEST_F(CudaTest, AddressesTellTheirPlace) {
   Tensor x = counting(8), there = onDevice(x);
-  cuda::PlaceFinder places;
+  cuda::MemorySpaceFinder places;
   EXPECT_TRUE(places.find(x.data()).onHost());
   EXPECT_EQ(places.find(static_cast<const float *>(there.data()) + 3).device, 0);
 }
 
 TEST_F(CudaTest, CodeRunsOnItsArchitecture) {
   EXPECT_EQ(cuda::hostArchitecture(), "sm_90a");
-  EXPECT_EQ(cuda::whyNot("sm_90a"), "");
-  EXPECT_EQ(cuda::whyNot("sm_80"), "");
-  EXPECT_EQ(cuda::whyNot("sm_100a"), "device Fake H200 is sm_90a");
+  EXPECT_EQ(cuda::unsupportedReason("sm_90a"), "");
+  EXPECT_EQ(cuda::unsupportedReason("sm_80"), "");
+  EXPECT_EQ(cuda::unsupportedReason("sm_100a"), "device Fake H200 is sm_90a");
 }
 
 TEST_F(CudaTest, AMissingDriverIsOneLine) {

@@ -12,7 +12,7 @@ namespace headrace::cuda {
 
 /// A unit of work in a stream or a graph.
 struct Work {
-  Function function = nullptr; // null where it is no launch
+  Function function = nullptr; // null if it is no launch
   std::vector<uint64_t> words; // arguments
   std::vector<TensorMap> maps; // by argument
   std::function<void()> other;
@@ -51,7 +51,7 @@ struct LinkRecord {
 struct ContextRecord {};
 struct PoolRecord {};
 
-/// Makes the device function of that name part of the module; null where there is none.
+/// Makes the device function of that name part of the module; null if there is none.
 Function findFunction(Module module, const std::string &name);
 /// A launch of the function with these arguments.
 Work makeWork(Function function, void **parameters);

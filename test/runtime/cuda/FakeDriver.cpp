@@ -22,7 +22,7 @@ thread_local int contexts = 0;
 int clockTicks = 0;
 
 /// An entry point: counts the call and returns the error that a test asked for, else does what it
-/// is for. `body` returns nothing where it always succeeds.
+/// is for. `body` returns nothing if it always succeeds.
 template <class Body> Result call(const char *name, Body body) {
   std::lock_guard lock(mutex);
   ++state.calls[name];

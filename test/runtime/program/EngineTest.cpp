@@ -75,7 +75,7 @@ private:
 class FarEngine final : public Engine {
 public:
   std::string_view name() const override { return "far"; }
-  std::string whyNot(const ProcessorNeeds &needs) const override {
+  std::string unsupportedReason(const ProcessorNeeds &needs) const override {
     return needs.level == "2" ? "it is of level 1" : "";
   }
   std::unique_ptr<const EngineProgram> load(const Program &program,

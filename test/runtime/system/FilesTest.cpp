@@ -73,7 +73,7 @@ TEST(MappedFile, ACopyOutlivesItsFile) {
   EXPECT_EQ(MappedFile::holding(file->data()), nullptr);
 }
 
-// In place of the end of the process, or of other results.
+// Instead of the end of the process, or of other results.
 TEST(MappedFile, AChangeOfAMappedFileIsNoticed) {
   TemporaryFolder folder;
   auto write = [&](const std::string &text) { std::ofstream(folder / "a") << text; };

@@ -149,7 +149,7 @@ TEST(VtaLayouts, PackingIsUndone) {
   Tensor tensor = randomTensor(DType::I8, {3, 40, 5}, 1, -128, 127);
   for (Layout layout : {plainLayout(3), Layout{{2, 1}, {0, 1}, {1, 1}},
                         Layout{{1, 16}, {0, 2}, {2, 1}, {0, 1}, {1, 4}, {1, 1}}}) {
-    ASSERT_EQ(whyNotLayout(layout, tensor.shape()), "");
+    ASSERT_EQ(unsupportedLayoutReason(layout, tensor.shape()), "");
     std::vector<std::byte> memory(static_cast<size_t>(paddedElements(layout, tensor.shape())));
     pack(tensor, layout, memory);
     Tensor back = unpack(memory, DType::I8, tensor.shape(), layout);
@@ -169,11 +169,11 @@ TEST(VtaLayouts, PackingIsUndone) {
 }
 
 TEST(VtaLayouts, RefusesWhatIsNone) {
-  EXPECT_EQ(whyNotLayout({{0, 1}}, {4, 4}),
+  EXPECT_EQ(unsupportedLayoutReason({{0, 1}}, {4, 4}),
             "dimension 1: expected its last axis with a block of 1");
-  EXPECT_EQ(whyNotLayout({{0, 4}, {0, 3}, {0, 1}}, {4}),
+  EXPECT_EQ(unsupportedLayoutReason({{0, 4}, {0, 3}, {0, 1}}, {4}),
             "dimension 0: expected a block that divides 4, got 3");
-  EXPECT_EQ(whyNotLayout({{0, 1}, {0, 1}}, {4}),
+  EXPECT_EQ(unsupportedLayoutReason({{0, 1}, {0, 1}}, {4}),
             "dimension 0: expected a block that divides 1, got 1");
 }
 

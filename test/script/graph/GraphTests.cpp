@@ -43,7 +43,7 @@ public:
     options.executes = [](const std::string &) { return true; };
     if (!beforeRun)
       options.symbols = symbols;
-    return buildDag(program.main.body.at(0).as<StraightBlock>()->statements, first, options);
+    return buildDag(program.main.body.at(0).as<BasicBlock>()->statements, first, options);
   }
 
 private:

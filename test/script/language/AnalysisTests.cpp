@@ -154,11 +154,7 @@ Type typeOf(const std::string &expression) {
                     {"F", {DataType::Frame, ValueType::String}},
                     {"u", {}}};
   Program program = analyzed("r = " + expression, options);
-  return program.main.body.front()
-      .as<StraightBlock>()
-      ->statements.front()
-      ->as<Assign>()
-      ->value->type;
+  return program.main.body.front().as<BasicBlock>()->statements.front()->as<Assign>()->value->type;
 }
 
 TEST(Types, FollowFromOperandsAndBuiltins) {
@@ -189,7 +185,7 @@ TEST(Types, LoopsJoinAllRounds) {
   Program program = analyzed("x = 1\nfor (i in 1:3) {\n  y = x\n  x = matrix(x, 2, 2)\n}");
   const auto *loop = program.main.body.back().as<ForBlock>();
   ASSERT_TRUE(loop);
-  const auto *body = loop->body.front().as<StraightBlock>();
+  const auto *body = loop->body.front().as<BasicBlock>();
   ASSERT_EQ(body->inputs.size(), 1U);
   EXPECT_EQ(body->inputs[0].type.data, DataType::Unknown);
 }

@@ -26,7 +26,7 @@ TEST(Builtins, TableIsWellFormed) {
 /// The call on the right of the only statement.
 const Call &onlyCall(const Program &program) {
   return *program.main.body.front()
-              .as<StraightBlock>()
+              .as<BasicBlock>()
               ->statements.front()
               ->as<Assign>()
               ->value->as<Call>();

@@ -41,7 +41,7 @@ struct Kernel {
 std::string toText(const Kernel &kernel);
 Kernel fromText(const std::string &text);
 
-/// The function of an instruction; null where there is none of that name.
+/// The function of an instruction; null if there is none of that name.
 float (*functionOf(const std::string &name))(float, float);
 
 const Engine &engine();

@@ -190,7 +190,7 @@ private:
 class ToyEngine final : public Engine {
 public:
   std::string_view name() const override { return "toy"; }
-  std::string whyNot(const ProcessorNeeds &) const override { return ""; }
+  std::string unsupportedReason(const ProcessorNeeds &) const override { return ""; }
   std::unique_ptr<const EngineProgram> load(const Program &program,
                                             const ProgramCode &code) const override {
     return std::make_unique<LoadedProgram>(program, code);
@@ -205,10 +205,10 @@ Json toJson(const std::vector<DimExpr> &sizes) {
 }
 
 std::vector<DimExpr> sizesFrom(const Json &json) {
-  constexpr size_t mostSymbols = 64;
+  constexpr size_t maxSymbols = 64;
   std::vector<DimExpr> sizes;
   for (const Json &size : json)
-    sizes.push_back(DimExpr::parse(text(size), mostSymbols));
+    sizes.push_back(DimExpr::parse(text(size), maxSymbols));
   return sizes;
 }
 

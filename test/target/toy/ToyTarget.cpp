@@ -228,8 +228,8 @@ public:
     registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect>();
   }
 
-  using InterpretedTarget::whyNot;
-  std::string whyNot(ModuleOp kernel) const override {
+  using InterpretedTarget::unsupportedReason;
+  std::string unsupportedReason(ModuleOp kernel) const override {
     Writer writer(kernel);
     (void)writer.write();
     return writer.refusal;

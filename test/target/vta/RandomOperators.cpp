@@ -42,7 +42,7 @@ Schedule RandomOperators::schedule(const Operator &op) {
     schedule.keep = static_cast<Schedule::Keep>(pick(0, 1));
     if (attempt > 300) // groups allow few blocks
       schedule.out = schedule.in = 1;
-    if (whyNot(op, schedule, configuration).empty())
+    if (unsupportedReason(op, schedule, configuration).empty())
       return schedule;
   }
   ADD_FAILURE() << "no schedule of " << op.name;

@@ -37,7 +37,7 @@ TEST(VtaRandom, TinyMemoriesAreEnough) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomOperators operators(seed, tiny);
     Operator op = operators.next();
-    if (!whyNot(op, tiny).empty())
+    if (!unsupportedReason(op, tiny).empty())
       continue;
     ++ran;
     expectRight(op, operators.schedule(op), tiny, seed);

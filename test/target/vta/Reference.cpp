@@ -64,7 +64,7 @@ int64_t numberAt(const Tensor &tensor, int64_t index) {
   return tensor.dtype() == DType::I8 ? tensor.as<int8_t>()[index] : tensor.as<int32_t>()[index];
 }
 
-// As floating point does it: doubles have every number of 32 bits.
+// As floating point does it: doubles have every 32-bit number.
 int64_t roundedToEven(int64_t value, int64_t bits) {
   return static_cast<int64_t>(
       std::nearbyint(std::ldexp(static_cast<double>(value), static_cast<int>(-bits))));

@@ -80,7 +80,7 @@ TEST(VtaScheduleText, WrongTextIsRefusedWithItsLineAndReason) {
 }
 
 std::string refusal(const Operator &op, Schedule schedule) {
-  return whyNot(op, schedule, Configuration());
+  return unsupportedReason(op, schedule, Configuration());
 }
 
 TEST(VtaLegalSchedules, AreRefusedWithTheMemoryThatDoesNotHold) {
@@ -108,7 +108,7 @@ TEST(VtaLegalSchedules, ACopyOfTheTileTakesRoomInAcc) {
                                    "copies, takes 1568 elements of ACC, there are 480");
 }
 
-std::string refusalOf(const Operator &op) { return whyNot(op, Configuration()); }
+std::string refusalOf(const Operator &op) { return unsupportedReason(op, Configuration()); }
 
 TEST(VtaLegalOperators, AreRefusedWithTheReason) {
   Operator op = convolution();
@@ -128,7 +128,7 @@ TEST(VtaLegalOperators, AreRefusedWithTheReason) {
   EXPECT_EQ(refusalOf(op), "the input's height is 0, expected 1 or more");
   op = convolution();
   core().weights = Tensor::allocate(DType::F32, {64, 64, 3, 3});
-  EXPECT_EQ(refusalOf(op), "expected weights of 8 bits in four dimensions");
+  EXPECT_EQ(refusalOf(op), "expected 8-bit weights in four dimensions");
   op = convolution();
   op.stages = {{AluStage::Op::Add, PerChannel{{1, 2}}}};
   EXPECT_EQ(refusalOf(op), "stage 0 has 2 numbers for 64 channels");

@@ -246,12 +246,12 @@ TEST_F(PartPlanTest, IsTheFastestOfAllPlans) {
     return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
   };
   unsigned programs = number("HEADRACE_PROGRAMS", large ? 500 : 120);
-  unsigned mostOperators = large ? 12 : 9;
+  unsigned maxOperators = large ? 12 : 9;
   unsigned first = number("HEADRACE_FIRST_SEED", 0);
   size_t fused = 0, apart = 0;
   for (unsigned seed = first; seed < first + programs; ++seed)
     for (KernelRules::Loops loops : {KernelRules::Loops::Shared, KernelRules::Loops::Whole}) {
-      RandomProgram program(seed, 2 + static_cast<int>(seed % (mostOperators - 1)));
+      RandomProgram program(seed, 2 + static_cast<int>(seed % (maxOperators - 1)));
       SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.text);
       auto module = parseSourceString<ModuleOp>(program.text, &context);
       ASSERT_TRUE(module);

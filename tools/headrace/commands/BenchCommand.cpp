@@ -107,7 +107,7 @@ private:
     useExecutable();
     // The device is timed, not the copies to it.
     timedInputs = *asTensors(inputs);
-    if (Place place = executable->place(); !place.onHost())
+    if (MemorySpace place = executable->place(); !place.onHost())
       for (Tensor &input : timedInputs)
         input = devices::toDevice(input, place.device);
     for (const Step &step : executable->program().steps) {
@@ -134,7 +134,7 @@ private:
     return {tensors.begin(), tensors.end()};
   }
 
-  // Nothing where one is no tensor of numbers.
+  // Nothing if one is no tensor of numbers.
   static std::optional<std::vector<Tensor>> asTensors(const std::vector<RuntimeValue> &values) {
     std::vector<Tensor> tensors;
     for (const RuntimeValue &value : values) {

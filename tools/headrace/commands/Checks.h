@@ -47,7 +47,7 @@ inline CLI::Validator oneOf(std::vector<std::string> names) {
   return CLI::Validator(refusal, "");
 }
 
-/// For `transform`: names in place of an enumeration's numbers.
+/// For `transform`: names instead of an enumeration's numbers.
 template <class Enum> CLI::Validator oneOf(const std::map<std::string, Enum> &names) {
   auto refusal = [names](std::string &text) -> std::string {
     auto found = names.find(text);

@@ -194,7 +194,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--size", options->sizes,
-                   "Compile for this value of an open size only, as in batch=4 (repeatable)")
+                   "Compile for this value of a dynamic dimension only, as in batch=4 (repeatable)")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   command

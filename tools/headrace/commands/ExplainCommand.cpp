@@ -62,7 +62,7 @@ GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   return gradients;
 }
 
-/// The operator of --why=OPERATOR, which one of the programs has; empty where all are wanted.
+/// The operator of --why=OPERATOR, which one of the programs has; empty if all are wanted.
 std::string operatorOf(const ExplainOptions &options,
                        std::initializer_list<const Explanation *> programs) {
   if (options.why == kAll)
@@ -89,8 +89,8 @@ int explainGradient(const ExplainOptions &options, const Model &model, const Siz
     explanation.computedAgain = pair.computedAgain;
     explanation.recipe = pair.choices + "forward:\n" + explanation.forward.recipe + "backward:\n" +
                          explanation.backward.recipe;
-    for (const KeptTensor &kept : pair.kept)
-      if (kept.place == KeptTensor::Place::Output && kept.index >= model.outputs().size())
+    for (const SavedTensor &kept : pair.kept)
+      if (kept.place == SavedTensor::Place::Output && kept.index >= model.outputs().size())
         explanation.kept.push_back(kept.spec);
   }
   if (!options.recipeOut.empty())

@@ -225,7 +225,7 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->check(oneOf({"lts", "rlx", "both"}))
       ->capture_default_str();
   command
-      ->add_option("--tasks", options->explore.tasks.mostTasks,
+      ->add_option("--tasks", options->explore.tasks.maxTasks,
                    "Most tasks that an operator is cut into (default 4096)")
       ->type_name("N")
       ->check(inRange(1, 1 << 16));

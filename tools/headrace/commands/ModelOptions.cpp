@@ -35,9 +35,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME")
       ->capture_default_str();
   command
-      .add_option("--specialize", options.settings.specialize,
-                  "When open sizes get a version for exact ones: auto (in the background, once\n"
-                  "calls took as long as compiling), always (before the first call) or never")
+      .add_option(
+          "--specialize", options.settings.specialize,
+          "When dynamic dimensions get a version for exact ones: auto (in the background, once\n"
+          "calls took as long as compiling), always (before the first call) or never")
       ->type_name("WHEN")
       ->capture_default_str();
   command
@@ -60,7 +61,8 @@ void addThreadsOption(CLI::App &command, ModelOptions &options) {
 }
 
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {
-  command.add_option("--size", sizes, "The value of an open size, as in batch=4 (repeatable)")
+  command
+      .add_option("--size", sizes, "The value of a dynamic dimension, as in batch=4 (repeatable)")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
 }

@@ -22,7 +22,7 @@ void addThreadsOption(CLI::App &command, ModelOptions &options);
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
 void addInputOptions(CLI::App &command, InputOptions &options);
 
-/// The text of a file; throws Error where it cannot be read.
+/// The text of a file; throws Error if it cannot be read.
 std::string readText(const std::string &path);
 
 /// From here on the process has as many threads as the options say.

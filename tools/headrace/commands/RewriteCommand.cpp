@@ -90,7 +90,7 @@ double usefulPercent(const Mapping &mapping) {
 }
 
 double percentAboveLeast(const Mapping &mapping) {
-  return 100 * (mapping.cost / mapping.leastCost - 1);
+  return 100 * (mapping.cost / mapping.minCost - 1);
 }
 
 void printDerivation(const Mapping &mapping, const Terms &terms) {
@@ -125,7 +125,7 @@ void printReport(const Mapping &mapping, const Terms &terms) {
   fmt::print("{:<20} {:.1f}%\n", "useful products", usefulPercent(mapping));
   fmt::print("{:<20} {} loaded, {} stored, {} to the output\n", "bytes", mapping.loadedBytes,
              mapping.storedBytes, mapping.outputBytes);
-  bool isBounded = mapping.method != ExtractionMethod::Exact && mapping.leastCost > 0;
+  bool isBounded = mapping.method != ExtractionMethod::Exact && mapping.minCost > 0;
   fmt::print("{:<20} {:.2f}{}, extraction {}{}\n", "cost", mapping.cost,
              mapping.leftOver.empty() ? "" : " without what is left over", nameOf(mapping.method),
              isBounded
@@ -148,7 +148,7 @@ nlohmann::ordered_json toJson(const Mapping &mapping, const Terms &terms) {
                                    {"stored", mapping.storedBytes},
                                    {"output", mapping.outputBytes}}},
                                  {"cost", mapping.cost},
-                                 {"least_cost", mapping.leastCost},
+                                 {"least_cost", mapping.minCost},
                                  {"extraction", nameOf(mapping.method)},
                                  {"search",
                                   {{"nodes", mapping.nodes},

@@ -125,7 +125,7 @@ void addRun(CLI::App &vta, Action &action) {
       ->required();
   command
       ->add_option("--input", options->inputs,
-                   "Values of a buffer, in place of those in dram.bin (repeatable)")
+                   "Values of a buffer, instead of those in dram.bin (repeatable)")
       ->type_name("NAME=@FILE")
       ->allow_extra_args(false);
   command

@@ -131,7 +131,7 @@ void addVtaLayers(CLI::App &vta, Action &action) {
   command->add_option("--roofline", options->roofline, "Write a roofline plot as SVG")
       ->type_name("FILE");
   command->add_flag("--quantized", options->quantized,
-                    "With a bias, rounding to even and a relu in place of a shift and a clip");
+                    "With a bias, rounding to even and a relu instead of a shift and a clip");
   command->add_flag("--recipes", options->recipes, "Show the schedules, too");
   command->add_flag("--json", options->json, "Report as JSON");
   command->callback([options, &action] { action = [options] { return showLayers(*options); }; });

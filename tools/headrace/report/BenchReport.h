@@ -50,7 +50,7 @@ struct BenchResult {
   std::vector<KernelTiming> kernels;
 };
 
-/// The median of how far predictions are from times, as a share of the time; nothing where there
+/// The median of how far predictions are from times, as a share of the time; nothing if there
 /// are none. Kernels of less than a microsecond, which are mostly the clock, do not count.
 std::optional<double> medianError(const std::vector<KernelTiming> &kernels);
 

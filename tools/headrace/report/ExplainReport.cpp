@@ -35,7 +35,7 @@ public:
     return amount.str(symbols);
   }
 
-  // Operations per byte; open sizes count as 1.
+  // Operations per byte; dynamic dimensions count as 1.
   std::optional<double> intensity(const KernelCost &cost) const {
     std::vector<int64_t> values;
     for (const std::optional<int64_t> &size : sizes)
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  // "batch = 1": the open sizes.
+  // "batch = 1": the dynamic dimensions.
   std::string openSizes() const {
     std::string text;
     for (size_t s = 0; s < sizes.size(); ++s)
@@ -82,7 +82,7 @@ void printMovement(const Explanation &explanation, const Amounts &amounts) {
 // Whether there is anything to say on where kernels run: the host runs all of most programs.
 bool namesEngines(const Explanation &explanation) {
   return std::ranges::any_of(explanation.kernels, [](const KernelReport &kernel) {
-    return kernel.where != hostEngine || !kernel.whyNot.empty();
+    return kernel.where != hostEngine || !kernel.unsupportedReason.empty();
   });
 }
 
@@ -120,8 +120,8 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
   }
   table.print(stdout);
   for (const KernelReport &kernel : explanation.kernels) {
-    if (!kernel.whyNot.empty())
-      fmt::print("{} runs on {}: {}\n", kernel.name, kernel.where, kernel.whyNot);
+    if (!kernel.unsupportedReason.empty())
+      fmt::print("{} runs on {}: {}\n", kernel.name, kernel.where, kernel.unsupportedReason);
     if (!kernel.notes.empty())
       fmt::print("{}: {}\n", kernel.name, kernel.notes);
   }
@@ -156,7 +156,7 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"recipe", kernel.recipe},
           {"notes", kernel.notes},
           {"where", kernel.where},
-          {"why_not", kernel.whyNot},
+          {"why_not", kernel.unsupportedReason},
           {"bytes_read", amounts.number(kernel.cost.bytesRead)},
           {"bytes_written", amounts.number(kernel.cost.bytesWritten)},
           {"bytes_saved", amounts.number(kernel.cost.bytesSaved)},
@@ -169,7 +169,7 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
 json explanationJson(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
   json kernels = json::array(), phases = json::array(), reasons = json::array();
-  for (const WhyNot &why : explanation.whyNot)
+  for (const MissedOptimization &why : explanation.missedOptimizations)
     reasons.push_back({{"step", why.step},
                        {"reason", why.reason},
                        {"bytes", why.bytes ? amounts.number(*why.bytes) : json()}});
@@ -236,8 +236,9 @@ bool speaksOf(const Explanation &explanation, const std::string &name) {
                                       std::ranges::find(kernel.operators, name) !=
                                           kernel.operators.end();
                              }) ||
-         std::ranges::any_of(explanation.whyNot,
-                             [&](const WhyNot &why) { return namesOperator(why.step, name); });
+         std::ranges::any_of(explanation.missedOptimizations, [&](const MissedOptimization &why) {
+           return namesOperator(why.step, name);
+         });
 }
 
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
@@ -245,7 +246,7 @@ void printReasons(const Explanation &explanation, const Sizes &sizes, const std:
   Amounts amounts(explanation.symbols, sizes);
   Table table({{"not done", Align::Left}, {"because", Align::Left}, {"would save"}});
   size_t shown = 0;
-  for (const WhyNot &why : explanation.whyNot)
+  for (const MissedOptimization &why : explanation.missedOptimizations)
     if (of.empty() || namesOperator(why.step, of)) {
       table.add({why.step, why.reason, why.bytes ? amounts.text(*why.bytes, "B") : "-"});
       ++shown;

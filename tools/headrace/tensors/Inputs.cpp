@@ -107,7 +107,7 @@ private:
     return names;
   }
 
-  // Open sizes are decided by the tensors given, and must agree with --size.
+  // Dynamic dimensions are decided by the tensors given, and must agree with --size.
   void learnSizes(size_t index) {
     const TensorSpec &spec = model.inputs()[index];
     const Shape &shape = tensors[index].shape();

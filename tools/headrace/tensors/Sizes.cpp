@@ -27,8 +27,8 @@ Sizes parseSizes(std::span<const std::string> options, std::span<const std::stri
     auto symbol = std::find(symbols.begin(), symbols.end(), name);
     if (symbol == symbols.end())
       throw Error(ErrorKind::InvalidArgument,
-                  fmt::format("--size {}: the model has no open size '{}'; it has {}", option, name,
-                              quotedList(symbols)));
+                  fmt::format("--size {}: the model has no dynamic dimension '{}'; it has {}",
+                              option, name, quotedList(symbols)));
     std::optional<int64_t> &size = sizes[static_cast<size_t>(symbol - symbols.begin())];
     if (size && *size != value)
       throw Error(ErrorKind::InvalidArgument,

@@ -111,7 +111,7 @@ private:
   SmallVector<Place> places;
 };
 
-/// The gradient of one input of a sum, or of a compute that combines nothing; null where its body
+/// The gradient of one input of a sum, or of a compute that combines nothing; null if its body
 /// has no derivative.
 Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
   Location loc = op.getLoc();
@@ -182,8 +182,8 @@ std::optional<ReduceKind> kindOf(ComputeOp op) {
   return kind;
 }
 
-/// The body at every point of the domain, with further inputs that lie along it in place of the
-/// elements `read`; `yielded` in place of what it yields, if given.
+/// The body at every point of the domain, with further inputs that lie along it instead of the
+/// elements `read`; `yielded` instead of what it yields, if given.
 Value pointwise(OpBuilder &b, ComputeOp op, ArrayRef<ElementOp> read, ArrayRef<Value> instead,
                 Type type, llvm::function_ref<Value(OpBuilder &, IRMapping &)> yielded) {
   Operands operands{SmallVector<Value>(op.getInputs()), mapsOf(op),

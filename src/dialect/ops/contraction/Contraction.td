@@ -18,7 +18,7 @@ def Hr_ContractOp : Hr_Operator<"contract",
     ```
     The operands' elements are widened to `accumulator`, the type of sums and result: integers of
     any sign to signless ones, floats to floats. Without it, all three have one type.
-    `unsigned_lhs` and `unsigned_rhs` say so of operands whose type does not (`plain-types`).
+    `unsigned_lhs` and `unsigned_rhs` say so of operands whose type does not (`legalize-types`).
     ```
     %c = hr.contract %a, %b maps [...] {accumulator = i32} : (tensor<4x8xui8>, tensor<8x3xi8>) -> tensor<4x3xi32>
     ```

@@ -123,7 +123,7 @@ private:
 /// All rows walk all trees, [trees, rows], as many steps as the deepest tree has, in several loops,
 /// so that none is too long to compile; then leaves are combined.
 FailureOr<Value> ForestOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
-  constexpr int64_t kMostSteps = 32;
+  constexpr int64_t kMaxSteps = 32;
   Location loc = getLoc();
   MLIRContext *context = getContext();
   auto depth = static_cast<int64_t>(getDepth());
@@ -143,14 +143,14 @@ FailureOr<Value> ForestOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
                     loc, b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(1)).getResult(),
                     emptyTensor(b, loc, {trees, count}, placeType))
                    .getResult(0);
-  for (int64_t done = 0; done < depth; done += kMostSteps)
+  for (int64_t done = 0; done < depth; done += kMaxSteps)
     here = generic(b, loc, walk, {roots, here}, emptyTensor(b, loc, {trees, count}, placeType),
                    [&](OpBuilder &body, Location at, ValueRange args) -> Value {
                      Stepper stepper(*this, body, at, {rows, nodes});
                      Value row = body.create<linalg::IndexOp>(at, 1);
                      Value root = stepper.index(args[0]);
                      Value place = body.create<arith::AddIOp>(at, root, stepper.index(args[1]));
-                     for (int64_t i = done; i < std::min(depth, done + kMostSteps); ++i)
+                     for (int64_t i = done; i < std::min(depth, done + kMaxSteps); ++i)
                        place = stepper.step(place, root, row);
                      Value inTree = body.create<arith::SubIOp>(at, place, root);
                      return body.create<arith::IndexCastOp>(at, placeType, inTree);

@@ -52,7 +52,7 @@ Tensor CheckOp::evaluate(Tensors inputs, Sizes symbols) {
   return input;
 }
 
-/// The constants whose elements, and no others, are in the value; false where there is more to it.
+/// The constants whose elements, and no others, are in the value; false if there is more to it.
 static bool isMadeOfConstants(Value value, SmallVectorImpl<ConstantOp> &constants) {
   Operation *op = value.getDefiningOp();
   if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
@@ -68,7 +68,8 @@ bool isAlwaysMet(CheckOp op) {
   SmallVector<ConstantOp> constants;
   if (!isMadeOfConstants(op.getInput(), constants))
     return false;
-  // Bounds of open sizes hold for every one of them where they hold for all that algebra says.
+  // Bounds of dynamic dimensions hold for every one of them where they hold for all that algebra
+  // says.
   auto within = [&](int64_t value) {
     AffineExpr low = op.getBounds().getResult(0), high = op.getBounds().getResult(1);
     return isNonNegative(value - low) && isNonNegative(high - (value + 1));

@@ -56,7 +56,7 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
 def Hr_BitsOp : Hr_Op<"bits", [Pure]> {
   let summary = "a number as the signless integer that stores it, or such an integer as the number";
   let description = [{
-    Scalar arithmetic knows signless integers and floats of 16 bits or more. Numbers of other types
+    Scalar arithmetic knows signless integers and 16-bit floats or more. Numbers of other types
     (unsigned, of 4 bits, float8) go through it, and are what they were in memory:
     `hr.bits %x : ui8 -> i8`. It stands in scalar bodies of level 1.
   }];

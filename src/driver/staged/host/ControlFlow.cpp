@@ -171,7 +171,7 @@ static size_t scanInputCount(HostCall &c, size_t given) {
   return static_cast<size_t>(count);
 }
 
-/// What a sequence gave, with zeros in place of what a longer one would have given.
+/// What a sequence gave, with zeros instead of what a longer one would have given.
 static RuntimeValue lengthened(const RuntimeValue &value, int64_t length) {
   const Tensor *tensor = value.tensor();
   if (!tensor || tensor->shape().front() >= length)

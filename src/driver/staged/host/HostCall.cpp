@@ -86,7 +86,7 @@ void HostCall::countIteration() const {
   pollInterruption();
   if (call.iterationsLeft-- <= 0)
     fail(ErrorKind::OutOfRange, "expected loops to end, found them still running at the limit of "
-                                "iterations (HEADRACE_MOST_ITERATIONS sets it)");
+                                "iterations (HEADRACE_MAX_ITERATIONS sets it)");
 }
 
 } // namespace headrace::staged

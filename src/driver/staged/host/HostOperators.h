@@ -37,7 +37,7 @@ HostFamily imageOperators();
 HostFamily movementOperators();
 HostFamily regionOperators();
 
-/// Null where there is none.
+/// Null if there is none.
 const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset);
 
 /// Whether the node makes strings of what is none, which its attributes tell.

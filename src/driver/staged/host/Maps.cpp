@@ -13,7 +13,7 @@ namespace headrace::staged {
 using Values = std::vector<RuntimeValue>;
 
 /// Against attributes that ask for more memory than there is.
-static constexpr int64_t kMostElements = int64_t(1) << 28;
+static constexpr int64_t kMaxElements = int64_t(1) << 28;
 
 static const MapValue &mapOf(HostCall &c, size_t i) {
   const MapValue *found = c.input(i).map();
@@ -181,7 +181,7 @@ static Values castMap(HostCall &c) {
     return {withAxis(take(values, 0, places), 0)};
   }
   int64_t size = c.node.getInt("max_map", 1);
-  if (size < 1 || size > kMostElements)
+  if (size < 1 || size > kMaxElements)
     c.fail(ErrorKind::InvalidModel,
            "attribute 'max_map': expected 1 to 2^28, found " + std::to_string(size));
   places.assign(size, count);
@@ -215,7 +215,7 @@ static Values oneHotEncoder(HostCall &c) {
   auto count = static_cast<int64_t>(categories.size());
   Shape shape = given.shape;
   shape.push_back(count);
-  if (elementCount(shape) > kMostElements * 16)
+  if (elementCount(shape) > kMaxElements * 16)
     c.fail(ErrorKind::OutOfRange,
            "expected a result that fits in memory, found " + shapeString(shape));
   Tensor result = Tensor::allocate(DType::F32, shape);

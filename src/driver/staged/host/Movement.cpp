@@ -34,7 +34,7 @@ static std::vector<int64_t> axesOf(HostCall &c, size_t input, size_t count) {
   return axes;
 }
 
-/// Throws Error where a tensor of that shape, which elements are going to be moved to, does not fit
+/// Throws Error if a tensor of that shape, which elements are going to be moved to, does not fit
 /// into memory.
 static void checkSize(HostCall &c, const Shape &shape) {
   constexpr int64_t most = int64_t(1) << 40; // elements

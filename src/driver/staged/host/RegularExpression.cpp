@@ -71,9 +71,9 @@ bool RegexMatcher::holds(Anchor anchor, Before before, std::optional<size_t> nex
 
 int RegexMatcher::stateOf(State state) {
   // A state has as many steps as there are classes.
-  constexpr size_t mostSteps = size_t(1) << 16;
+  constexpr size_t maxSteps = size_t(1) << 16;
   size_t width = expression.classes.size() + 1;
-  if (states.size() * width > mostSteps && !numbers.contains(state)) {
+  if (states.size() * width > maxSteps && !numbers.contains(state)) {
     numbers.clear();
     states.clear();
     steps.clear();

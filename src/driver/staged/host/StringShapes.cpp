@@ -8,7 +8,7 @@ namespace headrace::staged {
 
 using Values = std::vector<RuntimeValue>;
 
-/// The list of an input, or of an attribute in older versions; nothing where neither is there.
+/// The list of an input, or of an attribute in older versions; nothing if neither is there.
 static std::optional<std::vector<int64_t>> listOf(HostCall &c, size_t input, const char *name) {
   if (c.has(input))
     return c.integers(input);

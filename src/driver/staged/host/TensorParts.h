@@ -16,7 +16,7 @@ RuntimeValue slice(const RuntimeValue &tensor, int64_t axis, int64_t start, int6
 /// These positions along the axis, in that order.
 RuntimeValue take(const RuntimeValue &tensor, int64_t axis, const std::vector<int64_t> &positions);
 
-/// Tensors side by side along an axis; nothing where their types, or sizes elsewhere, differ.
+/// Tensors side by side along an axis; nothing if their types, or sizes elsewhere, differ.
 std::optional<RuntimeValue> concatenate(const std::vector<RuntimeValue> &tensors, int64_t axis);
 
 RuntimeValue reshaped(const RuntimeValue &tensor, Shape shape);

@@ -8,7 +8,7 @@ namespace headrace::onnx {
 /// A float that integers stand for.
 struct Dequantized {
   std::string integers, scaleName, zeroName; // "" where there is no zero point
-  const Tensor *scale, *zero;                // null where there is none
+  const Tensor *scale, *zero;                // null if there is none
   int64_t axis;
   DType type; // of the integers
   bool isOneScale() const { return scale->elements() == 1; }
@@ -21,7 +21,7 @@ bool is(const Node &node, const char *opType);
 /// Whether input `i` is given.
 bool has(const Node &node, size_t i);
 
-/// Nothing where the value is no such float.
+/// Nothing if the value is no such float.
 std::optional<Dequantized> dequantized(const Graph &graph, const GraphView &view,
                                        const std::string &value);
 

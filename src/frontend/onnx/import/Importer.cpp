@@ -159,7 +159,7 @@ RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
     dims.push_back(dim.value ? constantDim(*dim.value, &context) : writer.symbols.get(symbol));
     known.push_back(dim.value.value_or(1));
   }
-  // Throws where a size is negative or their product overflows.
+  // Throws if a size is negative or their product overflows.
   if (headrace::elementCount(known) > int64_t(1) << 40)
     throw Error(ErrorKind::Unsupported, what + ": " + shapeString(known) + " is too large");
   return tensorType(dims, toElementType(*input.dtype, &context));

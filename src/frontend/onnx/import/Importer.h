@@ -18,7 +18,7 @@ public:
   using Error::Error;
 };
 
-/// The version of the standard operators that the model uses. Throws Error where none of them can
+/// The version of the standard operators that the model uses. Throws Error if none of them can
 /// be imported.
 int64_t checkedOpset(const Model &model);
 
@@ -27,8 +27,8 @@ int64_t checkedOpset(const Model &model);
 bool isNamed(const Dim &dim);
 
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the
-/// free sizes. Weights are used in place: the module keeps their memory alive. A node that cannot
-/// be imported is an Error that names it, and the file if `fileName` is given.
+/// dynamic dimensions. Weights are used in place: the module keeps their memory alive. A node that
+/// cannot be imported is an Error that names it, and the file if `fileName` is given.
 ///
 /// Where an operator is one program for some sizes and another one for others, the module is one of
 /// them, and guarded (`hr.symbol_min`, `hr.symbol_max`). With `sizes` it is for those, as in

@@ -20,7 +20,7 @@ struct Product {
   Dequantized lhs, rhs;
   std::vector<float> scale; // of the sums: one, or one for each channel
   int64_t channelAxis;      // of the sums
-  // That any integers on the left give; none where both factors are computed.
+  // That any integers on the left give; none if both factors are computed.
   std::optional<int64_t> largestSum;
 };
 

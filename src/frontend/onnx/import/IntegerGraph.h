@@ -13,7 +13,7 @@
 
 namespace headrace::onnx {
 
-/// The graph with those changes; nullopt where there are none. Names of values that are left keep
+/// The graph with those changes; nullopt if there are none. Names of values that are left keep
 /// what they stand for.
 std::optional<Graph> integerGraph(const Graph &graph);
 

@@ -130,7 +130,8 @@ std::vector<int64_t> NodeContext::integers(size_t i) const {
   if (auto numbers = sizes(i).constants())
     return *numbers;
   noteUnknown(i);
-  fail(ErrorKind::Unsupported, "{0}: expected a constant, found a value that depends on free sizes",
+  fail(ErrorKind::Unsupported,
+       "{0}: expected a constant, found a value that depends on dynamic dimensions",
        nameOfInput(i));
 }
 
@@ -147,7 +148,8 @@ AffineExpr NodeContext::size(size_t i) const {
 int64_t NodeContext::knownInteger(size_t i) const {
   if (auto number = constantValue(size(i)))
     return *number;
-  fail(ErrorKind::Unsupported, "{0}: expected a constant, found a value that depends on free sizes",
+  fail(ErrorKind::Unsupported,
+       "{0}: expected a constant, found a value that depends on dynamic dimensions",
        nameOfInput(i));
 }
 

@@ -22,7 +22,7 @@ struct ImportState {
   std::vector<std::string> unknown = {};
 };
 
-/// Numbers are those that are computed with: floats of 8 bits and less and integers of 4 bits are
+/// Numbers are those that are computed with: 8-bit floats and less and 4-bit integers are
 /// not among them.
 enum class Accepts { Any, Numbers, Floats, Integers, Booleans };
 
@@ -46,7 +46,7 @@ public:
   void checkSameType(size_t i, size_t j) const;
 
   // Inputs known at import
-  /// Null where the elements are not known.
+  /// Null if the elements are not known.
   const SymbolicValue *known(size_t i) const;
   /// A tensor without data where the input is no constant.
   const Tensor &constant(size_t i) const;

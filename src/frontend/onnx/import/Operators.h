@@ -55,11 +55,11 @@ OperatorFamily signalOperators();
 OperatorFamily recurrentOperators();
 OperatorFamily determinantOperators();
 
-/// Null where the domain ("": the standard one, of version `opset`) has no such operator, or none
+/// Null if the domain ("": the standard one, of version `opset`) has no such operator, or none
 /// that can be imported.
 const Operator *findOperator(const std::string &domain, const std::string &opType, int64_t opset);
 
-/// The node's operator; null where it cannot be imported.
+/// The node's operator; null if it cannot be imported.
 const Operator *operatorOf(const Node &node, int64_t opset);
 
 /// Defines the node's results, which must have an operator. Throws Error; what it asked for and did

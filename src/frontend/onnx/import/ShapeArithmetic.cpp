@@ -12,12 +12,12 @@ std::optional<Shape> constantShape(ArrayRef<AffineExpr> dims) {
   int64_t count = 1;
   for (AffineExpr dim : dims) {
     auto size = constantValue(dim);
-    if (!size || *size < 0 || *size > kMostKnownElements || count > kMostKnownElements)
+    if (!size || *size < 0 || *size > kMaxKnownElements || count > kMaxKnownElements)
       return std::nullopt;
     shape.push_back(*size);
     count *= *size;
   }
-  return count <= kMostKnownElements ? std::optional(shape) : std::nullopt;
+  return count <= kMaxKnownElements ? std::optional(shape) : std::nullopt;
 }
 
 static SymbolicShape dimsOf(NodeContext &c, const Shape &shape) {
@@ -75,7 +75,7 @@ static Known elementwise(NodeContext &c, BinaryRule rule, std::optional<DType> r
       return std::nullopt;
     for (auto [element, other] : llvm::zip(result.elements, next.elements)) {
       Element combined = rule(element, other);
-      if (!combined || !isManageable(*combined, kMostTerm))
+      if (!combined || !isManageable(*combined, kMaxTerm))
         return std::nullopt;
       element = *combined;
     }
@@ -85,12 +85,12 @@ static Known elementwise(NodeContext &c, BinaryRule rule, std::optional<DType> r
 }
 
 Element sum(AffineExpr a, AffineExpr b) {
-  bool fits = isManageable(a, kMostTerm) && isManageable(b, kMostTerm);
+  bool fits = isManageable(a, kMaxTerm) && isManageable(b, kMaxTerm);
   return fits ? Element(a + b) : std::nullopt;
 }
 
 Element product(AffineExpr a, AffineExpr b) {
-  bool fits = isManageable(a, kMostFactor) && isManageable(b, kMostFactor);
+  bool fits = isManageable(a, kMaxFactor) && isManageable(b, kMaxFactor);
   return fits ? Element(a * b) : std::nullopt;
 }
 
@@ -100,7 +100,7 @@ Known add(NodeContext &c) { return elementwise(c, sum); }
 Known mul(NodeContext &c) { return elementwise(c, product); }
 Known sub(NodeContext &c) {
   return elementwise(c, [](AffineExpr a, AffineExpr b) {
-    return isManageable(b, kMostTerm) ? sum(a, b * -1) : std::nullopt;
+    return isManageable(b, kMaxTerm) ? sum(a, b * -1) : std::nullopt;
   });
 }
 
@@ -120,7 +120,7 @@ Known div(NodeContext &c) {
   });
 }
 
-/// For rules that say nothing of free sizes.
+/// For rules that say nothing of dynamic dimensions.
 static Element byNumber(AffineExpr a, AffineExpr b, int64_t (*rule)(int64_t, int64_t)) {
   auto x = constantValue(a), y = constantValue(b);
   return x && y ? Element(constantDim(rule(*x, *y), a.getContext())) : std::nullopt;
@@ -151,7 +151,7 @@ Known mod(NodeContext &c) {
 Known neg(NodeContext &c) {
   SymbolicValue value = *c.known(0);
   for (AffineExpr &element : value.elements) {
-    if (!isManageable(element, kMostTerm))
+    if (!isManageable(element, kMaxTerm))
       return std::nullopt;
     element = element * -1;
   }
@@ -218,7 +218,7 @@ Known where(NodeContext &c) {
   return result;
 }
 
-/// Free sizes keep their value in any type that holds sizes.
+/// Dynamic dimensions keep their value in any type that holds sizes.
 Known cast(NodeContext &c) {
   if (const Attribute *to = c.node.find("to"); to && to->kind == Attribute::String)
     return std::nullopt; // a name, in versions before 6

@@ -1,5 +1,5 @@
 // Shape arithmetic: operators on integers known at import. Results that are no expression of the
-// free sizes are left to the operators on data.
+// dynamic dimensions are left to the operators on data.
 #pragma once
 
 #include "frontend/onnx/import/NodeContext.h"
@@ -36,18 +36,18 @@ Known reshaped(NodeContext &, const SymbolicShape &dims);
 // Building blocks of the operators.
 
 // Bounds that keep sums and products of known numbers from overflowing.
-inline constexpr int64_t kMostFactor = int64_t(1) << 31;
-inline constexpr int64_t kMostTerm = int64_t(1) << 61;
+inline constexpr int64_t kMaxFactor = int64_t(1) << 31;
+inline constexpr int64_t kMaxTerm = int64_t(1) << 61;
 
 using Element = std::optional<mlir::AffineExpr>;
 using BinaryRule = Element (*)(mlir::AffineExpr, mlir::AffineExpr);
 Element sum(mlir::AffineExpr a, mlir::AffineExpr b);
 Element product(mlir::AffineExpr a, mlir::AffineExpr b);
 
-/// The sizes as numbers; nullopt where one is free or negative or there are too many elements.
+/// The sizes as numbers; nullopt if one is free or negative or there are too many elements.
 std::optional<Shape> constantShape(llvm::ArrayRef<mlir::AffineExpr> dims);
 llvm::SmallVector<SymbolicValue> allInputs(NodeContext &c);
-/// Repeats the values to the broadcast shape of all; false where they do not fit.
+/// Repeats the values to the broadcast shape of all; false if they do not fit.
 bool broadcastAll(NodeContext &c, llvm::MutableArrayRef<SymbolicValue> values);
 
 } // namespace headrace::onnx::shapes

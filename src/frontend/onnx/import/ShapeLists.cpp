@@ -35,7 +35,7 @@ Known concat(NodeContext &c) {
   }
   result.dtype = c.known(0)->dtype;
   result.shape = {static_cast<int64_t>(result.elements.size())};
-  if (result.shape[0] > kMostKnownElements)
+  if (result.shape[0] > kMaxKnownElements)
     return std::nullopt;
   return result;
 }
@@ -55,7 +55,7 @@ Known gather(NodeContext &c) {
   return result;
 }
 
-static bool isFactor(int64_t number) { return number >= -kMostFactor && number <= kMostFactor; }
+static bool isFactor(int64_t number) { return number >= -kMaxFactor && number <= kMaxFactor; }
 
 /// The positions that a slice takes along an axis.
 static std::vector<int64_t> sliced(int64_t size, int64_t from, int64_t to, int64_t step) {
@@ -148,7 +148,7 @@ Known range(NodeContext &c) {
   SymbolicValue result{c.known(0)->dtype, {}, {}};
   for (int64_t i = start->front(); step->front() > 0 ? i < limit->front() : i > limit->front();
        i += step->front()) {
-    if (result.elements.size() == kMostKnownElements)
+    if (result.elements.size() == kMaxKnownElements)
       return std::nullopt;
     result.elements.push_back(c.dim(i));
   }
@@ -166,7 +166,7 @@ static Known reduceAll(NodeContext &c, int64_t neutral, BinaryRule rule) {
   AffineExpr total = c.dim(neutral);
   for (AffineExpr element : value.elements) {
     Element combined = rule(total, element);
-    if (!combined || !isManageable(*combined, kMostTerm))
+    if (!combined || !isManageable(*combined, kMaxTerm))
       return std::nullopt;
     total = *combined;
   }

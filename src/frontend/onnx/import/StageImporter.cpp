@@ -75,7 +75,7 @@ void StageImporter::addSizes(const std::string &name, const Tensor &tensor,
 }
 
 /// The last value that was asked for is the one that the import did not go on without.
-std::optional<StageImporter::Refusal> StageImporter::tryImport(const Node &node) {
+std::optional<StageImporter::Unsupported> StageImporter::tryImport(const Node &node) {
   Block &block = *impl->writer.builder.getInsertionBlock();
   Operation *last = block.empty() ? nullptr : &block.back();
   size_t mark = impl->values.mark();
@@ -84,7 +84,7 @@ std::optional<StageImporter::Refusal> StageImporter::tryImport(const Node &node)
     importNode(node, impl->state);
     return std::nullopt;
   } catch (const Error &error) {
-    Refusal refusal{error, impl->state.unknown.empty() ? "" : impl->state.unknown.back()};
+    Unsupported refusal{error, impl->state.unknown.empty() ? "" : impl->state.unknown.back()};
     impl->rollBack(last, mark, symbols);
     return refusal;
   } catch (...) {

@@ -52,11 +52,11 @@ public:
 
   /// Why a node was not imported, which left no trace: the error, and the input whose value it
   /// would have needed, if any.
-  struct Refusal {
+  struct Unsupported {
     Error error;
     std::string needed;
   };
-  std::optional<Refusal> tryImport(const Node &node);
+  std::optional<Unsupported> tryImport(const Node &node);
 
   /// The program that yields these values; the importer is empty afterwards.
   mlir::OwningOpRef<mlir::ModuleOp> finish(const std::vector<std::string> &outputs);

@@ -33,7 +33,7 @@ SymbolicValue symbolicVector(ArrayRef<AffineExpr> elements) {
 }
 
 std::optional<SymbolicValue> symbolicValue(const Tensor &tensor, MLIRContext *context) {
-  if (!isIntegerOrBool(tensor.dtype()) || tensor.elements() > kMostKnownElements)
+  if (!isIntegerOrBool(tensor.dtype()) || tensor.elements() > kMaxKnownElements)
     return std::nullopt;
   SymbolicValue value{tensor.dtype(), tensor.shape(), {}};
   Tensor wide = tensor.converted(DType::I64);

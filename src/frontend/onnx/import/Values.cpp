@@ -75,7 +75,7 @@ Value Values::materialize(const std::string &name, const ImportedValue &value) {
   return sizesAsData(loc, *value.known);
 }
 
-/// Free sizes that the model computes with as data, joined.
+/// Dynamic dimensions that the model computes with as data, joined.
 Value Values::sizesAsData(Location loc, const SymbolicValue &known) {
   Type type = toElementType(known.dtype, builder.getContext());
   auto one = RankedTensorType::get({1}, type);

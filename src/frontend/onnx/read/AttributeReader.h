@@ -9,7 +9,7 @@
 
 namespace headrace::onnx {
 
-/// An attribute but for its graph, which is left to the reader of graphs.
+/// An attribute except for its graph, which is left to the reader of graphs.
 struct ReadAttribute {
   Attribute attribute;
   std::optional<wire::Bytes> graph; // set if the attribute is a graph

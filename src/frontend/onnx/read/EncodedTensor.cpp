@@ -86,9 +86,9 @@ EncodedTensor readEncodedTensor(wire::Bytes message) {
     default:
       reader.skip();
     }
-    if (result.dims.size() > mostDims)
+    if (result.dims.size() > maxDims)
       throw Error(ErrorKind::InvalidModel,
-                  "a tensor has more than " + std::to_string(mostDims) + " dimensions");
+                  "a tensor has more than " + std::to_string(maxDims) + " dimensions");
   }
   return result;
 }

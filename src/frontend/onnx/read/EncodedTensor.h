@@ -12,7 +12,7 @@
 namespace headrace::onnx {
 
 /// More than any operator takes; a bound for what a file can ask for.
-constexpr size_t mostDims = 32;
+constexpr size_t maxDims = 32;
 
 /// A run of typed data is kept as bytes whether it was packed or not: elements are encoded alike.
 struct EncodedTensor {

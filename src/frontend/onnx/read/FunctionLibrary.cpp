@@ -9,7 +9,7 @@
 namespace headrace::onnx {
 
 static constexpr int deepestCalls = 64;
-static constexpr size_t mostNodes = 1'000'000;
+static constexpr size_t maxNodes = 1'000'000;
 
 std::map<std::string, int64_t> readOpsets(const std::vector<wire::Bytes> &encodedOpsets) {
   std::map<std::string, int64_t> result;
@@ -205,7 +205,7 @@ private:
     return result;
   }
 
-  /// An attribute that stands for one of the call's; none where the call and the function give
+  /// An attribute that stands for one of the call's; none if the call and the function give
   /// none.
   std::optional<Attribute> resolved(const Attribute &attribute) const {
     if (attribute.reference.empty())
@@ -241,9 +241,9 @@ void FunctionLibrary::inlineCall(const Node &call, const Function &function,
   std::string prefix = call.opType + "." + std::to_string(++calls) + "/";
   std::vector<Node> body = CallWriter(call, function, prefix).write();
   written += body.size();
-  if (written > mostNodes)
+  if (written > maxNodes)
     throw Error(ErrorKind::InvalidModel, call.describe() + ": expected at most " +
-                                             std::to_string(mostNodes) +
+                                             std::to_string(maxNodes) +
                                              " nodes from functions, found more");
   inlineNodes(body, depth + 1);
   std::move(body.begin(), body.end(), std::back_inserter(into));

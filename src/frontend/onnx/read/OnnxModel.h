@@ -50,7 +50,7 @@ struct Attribute {
   int64_t i = 0;
   std::string s;
   headrace::Tensor tensor;
-  std::shared_ptr<const StringTensor> stringTensor; // in place of `tensor` where it is of strings
+  std::shared_ptr<const StringTensor> stringTensor; // instead of `tensor` where it is of strings
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string> strings;
@@ -88,7 +88,7 @@ struct Node {
 struct Initializer {
   std::string name;
   headrace::Tensor tensor;
-  std::shared_ptr<const StringTensor> strings = {}; // in place of `tensor` where it is of strings
+  std::shared_ptr<const StringTensor> strings = {}; // instead of `tensor` where it is of strings
 };
 
 struct Graph {

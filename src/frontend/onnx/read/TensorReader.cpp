@@ -178,7 +178,7 @@ Tensor TensorDecoder::decodeElements() {
   return tensor;
 }
 
-/// Files hold numbers of 4 bits and less several to a byte, the first in its lowest bits.
+/// Files hold 4-bit numbers and less several to a byte, the first in its lowest bits.
 Tensor TensorDecoder::decodePacked() {
   int bits = bitsInByte(dtype);
   auto perByte = static_cast<uint64_t>(8 / bits);

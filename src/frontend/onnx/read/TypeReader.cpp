@@ -32,9 +32,9 @@ static std::vector<Dim> readShape(wire::Bytes message) {
   wire::Reader reader(message);
   while (reader.next(wire::shape::dim, protozero::pbf_wire_type::length_delimited)) {
     result.push_back(readDim(reader.get_view()));
-    if (result.size() > mostDims)
+    if (result.size() > maxDims)
       throw Error(ErrorKind::InvalidModel,
-                  "expected at most " + std::to_string(mostDims) + " dimensions, found more");
+                  "expected at most " + std::to_string(maxDims) + " dimensions, found more");
   }
   return result;
 }

@@ -8,9 +8,9 @@
 namespace headrace::onnx {
 
 /// The most bytes of one message that protobuf's readers accept.
-static constexpr uint64_t kMostMessage = (uint64_t{1} << 31) - 1;
+static constexpr uint64_t kMaxMessage = (uint64_t{1} << 31) - 1;
 /// Smaller tensors stay in the model's file, where tools that infer shapes look for them.
-static constexpr uint64_t kLeastOutside = 1024;
+static constexpr uint64_t kMinOutside = 1024;
 
 static void checkNodes(const Model &model, const Graph &graph) {
   for (const Node &node : graph.nodes) {
@@ -44,10 +44,10 @@ static std::string encoded(const Model &model, const TensorPlaces &places) {
     entry.add_string(wire::metadata::key, key);
     entry.add_string(wire::metadata::value, value);
   }
-  if (bytes.size() > kMostMessage)
+  if (bytes.size() > kMaxMessage)
     throw Error(ErrorKind::Unsupported, "the model takes " + std::to_string(bytes.size()) +
                                             " bytes without its large tensors; a file can have " +
-                                            std::to_string(kMostMessage));
+                                            std::to_string(kMaxMessage));
   return bytes;
 }
 
@@ -68,9 +68,9 @@ void writeModel(const Model &model, const std::filesystem::path &path,
   // Both files are complete before either is put in its place.
   std::optional<DataFile> data;
   TensorPlaces places;
-  if (tensorBytes(model.graph) > settings.mostBytesInside) {
+  if (tensorBytes(model.graph) > settings.maxBytesInside) {
     data.emplace(path.string() + ".data");
-    places = {&*data, kLeastOutside};
+    places = {&*data, kMinOutside};
   }
   AtomicFile file(path);
   file.write(encoded(model, places));

@@ -12,7 +12,7 @@ namespace headrace::onnx {
 struct WriteSettings {
   /// Most bytes of tensors inside the file, whose format ends at 2 GiB. Where a model has more, all
   /// but its small tensors go into a file beside it, NAME.data.
-  uint64_t mostBytesInside = uint64_t{1} << 30;
+  uint64_t maxBytesInside = uint64_t{1} << 30;
 };
 
 /// The model as one message, with all its tensors. A node of another version of its operator set

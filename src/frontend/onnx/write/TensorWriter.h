@@ -30,7 +30,7 @@ private:
 /// The code of a type in TensorProto.DataType.
 int32_t codeOf(DType type);
 
-/// The fields of a TensorProto; `data` is null where its data stays in the message.
+/// The fields of a TensorProto; `data` is null if its data stays in the message.
 void writeTensor(protozero::pbf_writer message, const std::string &name, const Tensor &tensor,
                  DataFile *data);
 void writeStrings(protozero::pbf_writer message, const std::string &name,

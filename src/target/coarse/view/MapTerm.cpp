@@ -14,7 +14,7 @@ using rewrite::ShapedTerm;
 
 namespace {
 
-/// The function of terms that an operation on scalars computes; empty where there is none, or one
+/// The function of terms that an operation on scalars computes; empty if there is none, or one
 /// of the elementary ones that no machine has: a search for it would be in vain.
 StringRef functionOf(Operation &op) {
   static const llvm::StringMap<StringRef> elementary = {

@@ -24,7 +24,7 @@ public:
     // A dimension that some of the operator's tensors have and others lack is one of one element.
     isBatched = batch.leads(result) && batch.leads(first);
     if (!isBatched && batch.isOpen() && (batch.leads(result) || batch.leads(first)))
-      refuse("reorders the axis of open size");
+      refuse("reorders the axis of dynamic dimension");
   }
 
   ShapedTerm transpose(hr::TransposeOp op) {
@@ -33,7 +33,7 @@ public:
       order.push_back(dim);
     if (!isBatched || order[0] != 0) {
       if (batch.isOpen() && isBatched)
-        refuse("reorders the axis of open size");
+        refuse("reorders the axis of dynamic dimension");
       return builder.reshaped(builder.permuted(full(first), order), batch.inner(result));
     }
     order.erase(order.begin());

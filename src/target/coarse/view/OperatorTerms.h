@@ -16,7 +16,7 @@ public:
   /// That of the entry's inputs.
   static BatchAxis of(mlir::func::FuncOp entry);
 
-  /// Null where there is none.
+  /// Null if there is none.
   mlir::AffineExpr size() const { return expr; }
   bool isOpen() const;
   bool leads(mlir::Value value) const;

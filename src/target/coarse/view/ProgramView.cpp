@@ -91,11 +91,11 @@ llvm::DenseMap<Operation *, Operation *> rootsOf(ArrayRef<Operation *> operators
     Operation *root = nullptr;
     bool isShared = options.ends.contains(op);
     for (Operation *user : op->getUsers()) {
-      Operation *of = roots.lookup(user); // null where the user is left over
+      Operation *of = roots.lookup(user); // null if the user is left over
       isShared |= !of || (root && root != of);
       root = of;
     }
-    bool endsHere = !root || isShared || sizes[root] + computes(op) > options.mostOperators;
+    bool endsHere = !root || isShared || sizes[root] + computes(op) > options.maxOperators;
     roots[op] = endsHere ? op : root;
     sizes[roots[op]] += computes(op);
   }

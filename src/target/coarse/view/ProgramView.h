@@ -43,13 +43,13 @@ struct ViewOptions {
   /// Operators that a piece ends with.
   llvm::DenseSet<mlir::Operation *> ends;
   /// A piece has no more operators that compute.
-  size_t mostOperators = 24;
+  size_t maxOperators = 24;
 };
 
 /// A value that leaves a piece is its result: a piece has one. A piece computes something.
 ProgramView viewOf(mlir::func::FuncOp entry, rewrite::Terms &terms, const ViewOptions &options);
 
-/// One operator alone. Throws Error where it has no form as a term.
+/// One operator alone. Throws Error if it has no form as a term.
 Piece pieceOf(mlir::Operation *op, rewrite::Terms &terms, const BatchAxis &batch);
 
 /// Whether it computes anything: the others only move elements.

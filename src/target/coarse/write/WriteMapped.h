@@ -5,7 +5,7 @@
 
 namespace headrace::coarse {
 
-/// `file` is the path of the machine's description. Throws Error where it is none.
+/// `file` is the path of the machine's description. Throws Error if it is none.
 std::unique_ptr<mlir::Pass> createWriteMappedPass(const std::string &file);
 
 } // namespace headrace::coarse

@@ -74,7 +74,7 @@ Gemm cutProduct(hr::LibraryOp call, const CallSchedule &schedule) {
 
 std::string refusalOfProduct(const CallSchedule &schedule, hr::LibraryOp call) {
   Gemm gemm = cutProduct(call, schedule);
-  // Of open sizes nobody knows how much memory parts of sums would take.
+  // Of dynamic dimensions nobody knows how much memory parts of sums would take.
   if (gemm.depthBlock && (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0))
     return "depth: expected 0, since sizes are open";
   return refusalOfBlocks(gemm);

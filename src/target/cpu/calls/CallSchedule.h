@@ -36,7 +36,7 @@ llvm::ArrayRef<llvm::StringLiteral> parametersOf(llvm::StringRef routine);
 bool hasSchedule(hr::LibraryOp call);
 /// The schedule that should be fastest: constant weights packed, blocks by size.
 CallSchedule proposeFor(hr::LibraryOp call);
-/// Why it cannot be called so; empty where it can.
+/// Why it cannot be called so; empty if it can.
 std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call);
 /// Other legal ways that are worth trying, for a call that has its schedule.
 std::vector<CallSchedule> alternativesOf(hr::LibraryOp call);

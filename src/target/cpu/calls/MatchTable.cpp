@@ -42,7 +42,7 @@ SmallVector<hr::MapOp> functionsOf(Value bytes) {
   return maps;
 }
 
-/// The maps that the last one needs; nothing where others read them or the bytes.
+/// The maps that the last one needs; nothing if others read them or the bytes.
 SmallVector<hr::MapOp> neededBy(hr::MapOp last, ArrayRef<hr::MapOp> maps, Value bytes) {
   llvm::SetVector<Operation *> needed;
   needed.insert(last);

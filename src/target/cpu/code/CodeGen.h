@@ -18,13 +18,13 @@ struct Processor {
 };
 
 /// "native", the processor the process runs on, or a level of x86-64 ("x86-64-v3"), which may be
-/// another machine's. Throws Error where there is none of that name.
+/// another machine's. Throws Error if there is none of that name.
 Processor findProcessor(llvm::StringRef name);
 
 using Object = std::unique_ptr<llvm::MemoryBuffer>;
 
 /// Compiles kernel modules on all cores. Each object is named by its key in the user's cache of
-/// objects. Throws Error where this machine cannot run the code.
+/// objects. Throws Error if this machine cannot run the code.
 std::vector<Object> compileForProcess(llvm::ArrayRef<mlir::ModuleOp> modules,
                                       const Processor &processor);
 /// Links objects, one for each kernel module, into the process.

@@ -89,7 +89,7 @@ private:
   static constexpr char separator = 0;
 };
 
-class KeptKernels final : public KeptCode {
+class KeptKernels final : public CachedCode {
 public:
   KeptKernels(ArrayRef<ModuleOp> scheduled, const Processor &processor, CodeUse use)
       : processor(processor) {
@@ -122,7 +122,7 @@ public:
     return linkIntoProcess(kernels, std::move(objects));
   }
 
-  PackagedKernels compileAhead(ArrayRef<ModuleOp> kernels) const override {
+  PackagedKernels compileAot(ArrayRef<ModuleOp> kernels) const override {
     std::vector<KernelObject> made = compileObjects(unknown(kernels), processor), objects;
     auto next = made.begin();
     for (ModuleOp kernel : kernels) {
@@ -180,8 +180,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<KeptCode> keptKernels(ArrayRef<ModuleOp> scheduled, const Processor &processor,
-                                      CodeUse use) {
+std::unique_ptr<CachedCode> keptKernels(ArrayRef<ModuleOp> scheduled, const Processor &processor,
+                                        CodeUse use) {
   bool runs = use == CodeUse::Package || processor.name != processor.needs.level ||
               hostHas(processor.needs);
   if (!runs || compilerBuild().empty() || !declaredIntrinsics().empty())

@@ -65,7 +65,7 @@ private:
     try {
       return static_cast<double>(toDimExpr(size).evaluate({symbols.data(), symbols.size()}));
     } catch (const Error &) {
-      return NominalSizes::kDefault;
+      return SizeHints::kDefault;
     }
   }
 
@@ -73,7 +73,7 @@ private:
   SmallVector<double> rangesOf(linalg::GenericOp op) const {
     SmallVector<double> ranges;
     for (AffineExpr size : loopSizes(op))
-      ranges.push_back(size ? valueOf(size) : static_cast<double>(NominalSizes::kDefault));
+      ranges.push_back(size ? valueOf(size) : static_cast<double>(SizeHints::kDefault));
     return ranges;
   }
 

@@ -26,7 +26,7 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ForestOp>(operation);
-    return workOf(op, nominalSizes(op));
+    return workOf(op, sizeHints(op));
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {

@@ -58,7 +58,7 @@ public:
 
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ContractOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     ProductShape shape = productShape(op, sizes);
     bool swapped = featuresInFirstOperand(op);
     if (swapped)
@@ -213,7 +213,7 @@ public:
   bool applies(Operation *op, const Machine &) const override { return isa<hr::ConvOp>(op); }
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     // Cells are rows of the image: several of them where there are many.
     SymbolicShape result = shapeOf(op.getResult());
     bool first = op.getLayout() == hr::ChannelLayout::First;

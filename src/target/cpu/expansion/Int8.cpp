@@ -43,7 +43,7 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    return workOf(op, productShape(op, nominalSizes(op)));
+    return workOf(op, productShape(op, sizeHints(op)));
   }
 
 private:
@@ -68,7 +68,7 @@ public:
 
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
-    ProductShape shape = productShape(op, nominalSizes(op));
+    ProductShape shape = productShape(op, sizeHints(op));
     Work work = workOf(op, shape);
     // Patches are written and read again while they are in cache.
     work.move(2 * shape.batch * shape.rows * shape.depth, machine.rates.coreCacheBytes / 2);

@@ -33,7 +33,7 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    ProductShape shape = productShape(op, nominalSizes(op));
+    ProductShape shape = productShape(op, sizeHints(op));
     Work work = libraryWork(op, shape);
     // Each matrix of a batch is a call.
     work.libraryCalls = static_cast<int>(std::clamp(shape.batch, 1.0, 1e6));
@@ -58,7 +58,7 @@ public:
 
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     ProductShape shape = productShape(op, sizes);
     Work work = LibraryContraction::libraryWork(op, shape);
     // Patches are gathered by a slice for each position, joined, and read by the product.

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-constexpr size_t kMostRank = 4; // batch, head, row, column
+constexpr size_t kMaxRank = 4; // batch, head, row, column
 
 /// Where the elements of a value lie: it is its source with dimensions in another order.
 struct View {
@@ -75,12 +75,12 @@ public:
     SymbolicShape query = shapeOf(op.getQuery());
     // Few queries read keys and values once, whoever computes.
     std::optional<int64_t> queries = constantValue(query[query.size() - 2]);
-    return query.size() <= kMostRank && (!queries || *queries >= kFewQueries);
+    return query.size() <= kMaxRank && (!queries || *queries >= kFewQueries);
   }
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::AttentionOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     SymbolicShape query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
     auto queries = static_cast<double>(nominal(query[query.size() - 2], sizes));
@@ -116,9 +116,9 @@ public:
       llvm::append_range(parameters, aligned(strides, count, context));
     };
     for (const View *view : {&query, &key, &value})
-      append(ArrayRef(view->strides).drop_back(), kMostRank - 1);
-    append(biasStrides(op), kMostRank);
-    append(ArrayRef(resultStrides).drop_back(), kMostRank - 1);
+      append(ArrayRef(view->strides).drop_back(), kMaxRank - 1);
+    append(biasStrides(op), kMaxRank);
+    append(ArrayRef(resultStrides).drop_back(), kMaxRank - 1);
 
     AffineExpr bytesRead = constantDim(0, context);
     for (Value operand : operands)

@@ -18,9 +18,9 @@ int64_t positionsOf(hr::ConvOp op) {
 }
 
 bool hasPatches(hr::ConvOp op) {
-  constexpr int64_t kMostPositions = 64;
+  constexpr int64_t kMaxPositions = 64;
   return op.getLayout() == hr::ChannelLayout::Last && op.getGroups() == 1 && !op.isPadded() &&
-         positionsOf(op) <= kMostPositions;
+         positionsOf(op) <= kMaxPositions;
 }
 
 hr::ContractOp convolutionAsProduct(hr::ConvOp op, RewriterBase &rewriter) {

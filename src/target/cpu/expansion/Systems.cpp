@@ -29,7 +29,7 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::SolveOp>(operation);
-    NominalSizes sizes = nominalSizes(op);
+    SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     auto [batch, unknowns, columns] = op.getSizes();
     double n = static_cast<double>(nominal(unknowns, sizes)),

@@ -1,4 +1,4 @@
-// Level 3: buffers in place of values.
+// Level 3: buffers instead of values.
 //
 // Before:
 //   %t = bufferization.to_tensor %in restrict ; %r = scf.forall ... shared_outs(%o = %empty) ;

@@ -25,7 +25,7 @@ namespace {
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
-/// The type at the next power of two; null where the length is one already.
+/// The type at the next power of two; null if the length is one already.
 FixedVectorType *widened(Type *type) {
   auto *vector = dyn_cast<FixedVectorType>(type);
   if (!vector || vector->getNumElements() < 3 || isPowerOf2_32(vector->getNumElements()) ||

@@ -6,10 +6,11 @@
 //   scf.for %cell { scf.for %row { scf.for %k { prefetch the next of %w[%cell + 1] ;
 //                                               read %w[%cell, %k, 0] } } }
 //
-// All rows use a panel of the weights, which is found in cache but for the first of them: that one
-// waits for memory, which is idle while the others compute. A panel is what the loops inside the
-// rows walk; it lies in one piece, and the next one behind it. Its lines are fetched evenly over
-// all rows. How many panels ahead is up to the schedule (`hr.prefetch` on the operand, else one).
+// All rows use a panel of the weights, which is found in cache except for the first of them: that
+// one waits for memory, which is idle while the others compute. A panel is what the loops inside
+// the rows walk; it lies in one piece, and the next one behind it. Its lines are fetched evenly
+// over all rows. How many panels ahead is up to the schedule (`hr.prefetch` on the operand, else
+// one).
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Prefetch.h"
 
@@ -28,10 +29,10 @@ namespace headrace {
 
 namespace {
 
-constexpr int kKeepInCore = 2;        // as locality of prefetches goes: the core's own cache
-constexpr int64_t kLeastBytes = 8192; // what the processor fetches ahead by itself
+constexpr int kKeepInCore = 2;      // as locality of prefetches goes: the core's own cache
+constexpr int64_t kMinBytes = 8192; // what the processor fetches ahead by itself
 
-/// How often a loop runs that starts at 0; nothing where that is not known.
+/// How often a loop runs that starts at 0; nothing if that is not known.
 std::optional<int64_t> tripsOf(scf::ForOp loop) {
   std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
                          high = getConstantIntValue(loop.getUpperBound()),
@@ -139,7 +140,7 @@ private:
       passes *= *tripsOf(loop);
     size *= steps;
     int64_t ahead = panelsAhead(read);
-    if (ahead == 0 || passes < 2 || size * elementBytes < kLeastBytes ||
+    if (ahead == 0 || passes < 2 || size * elementBytes < kMinBytes ||
         (1 + ahead) * size * elementBytes > coreBytes || size == type.getNumElements())
       return;
     Location loc = read.getLoc();

@@ -101,7 +101,7 @@ private:
     return result;
   }
 
-  /// Writes the instruction once for each part; false where it stays whole.
+  /// Writes the instruction once for each part; false if it stays whole.
   bool split(Instruction &each) {
     if (auto *store = dyn_cast<StoreInst>(&each))
       return isLong(store->getValueOperand()) && store->isSimple() && splitStore(store);

@@ -66,7 +66,7 @@ private:
                               b.getI64IntegerAttr(found->second));
   }
 
-  /// Why it did not fit; empty where it did.
+  /// Why it did not fit; empty if it did.
   std::string tryApply(func::FuncOp kernel, StringRef text) {
     std::string reason;
     ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {

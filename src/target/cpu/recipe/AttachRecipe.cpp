@@ -55,7 +55,7 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
   }
 }
 
-/// Why the steps cannot be carried out on the kernel's loops; empty where they can.
+/// Why the steps cannot be carried out on the kernel's loops; empty if they can.
 std::string refusalOf(StringRef steps, func::FuncOp kernel) {
   try {
     std::vector<std::string> kinds(CpuSchedule::kindNames().begin(),

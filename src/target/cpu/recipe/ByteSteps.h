@@ -11,7 +11,7 @@ struct ByteVectors {
   bool hasDotProducts; // vpdpbusd; else vpmaddwd on 16-bit numbers
 };
 
-/// Rewrites a sum of products of unsigned by signed bytes; false where it is none, or its columns
+/// Rewrites a sum of products of unsigned by signed bytes; false if it is none, or its columns
 /// are no multiple of a vector's. Weights have four terms of a column beside each other:
 ///
 ///   %z = linalg.generic ins(%q, %w : tensor<8x256xi8>, tensor<64x4x256x4xi8>) outs(%zeros)

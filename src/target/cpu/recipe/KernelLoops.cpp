@@ -24,9 +24,9 @@ KernelLoops::KernelLoops(func::FuncOp kernel, const Machine &machine)
     return;
   ranges = root.getStaticLoopRanges();
   iterators = root.getIteratorTypesArray();
-  NominalSizes sizes = nominalSizes(root);
+  SizeHints sizes = sizeHints(root);
   for (AffineExpr size : loopSizes(root))
-    nominal.push_back(size ? headrace::nominal(size, sizes) : NominalSizes::kDefault);
+    nominal.push_back(size ? headrace::nominal(size, sizes) : SizeHints::kDefault);
 }
 
 } // namespace headrace

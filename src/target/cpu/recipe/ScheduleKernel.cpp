@@ -152,7 +152,7 @@ SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, Stri
   else if (name == "block")
     candidates = {64, 256, 1024, 4096, 16384};
   else if (name == "prefetch" && schedule.kind == Kind::Tiles)
-    candidates = {0, 1, 2, kMostPanelsAhead};
+    candidates = {0, 1, 2, kMaxPanelsAhead};
   else if (name == "cell")
     candidates = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
   else

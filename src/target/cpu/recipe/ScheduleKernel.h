@@ -17,7 +17,7 @@ public:
   CpuSchedule propose() const;
   /// Of one kind, which the kernel may not be able to have.
   CpuSchedule propose(CpuSchedule::Kind kind) const;
-  /// Why the kernel cannot run so; empty where it can.
+  /// Why the kernel cannot run so; empty if it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
   /// Why the kernel runs in plain loops; empty if it has a better schedule.
   std::string whyPlain() const;
@@ -44,7 +44,7 @@ private:
   CpuSchedule proposePoints() const;
 
   KernelLoops loops;
-  mlir::scf::ForallOp walk; // null where the kernel walks no blocks of rows
+  mlir::scf::ForallOp walk; // null if the kernel walks no blocks of rows
 };
 
 } // namespace headrace

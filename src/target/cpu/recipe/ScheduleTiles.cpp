@@ -9,7 +9,7 @@ using utils::IteratorType;
 namespace headrace {
 
 constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
-constexpr int64_t kMostVectors = 64; // that a tile is written out in
+constexpr int64_t kMaxVectors = 64;  // that a tile is written out in
 
 TileScheduler::TileScheduler(const KernelLoops &loops)
     : loops(loops), anchor(loops.contents.reductions.front()) {
@@ -35,11 +35,11 @@ int64_t TileScheduler::vectorsOf(int64_t columns) const {
 /// Accumulators of so many rows fit in registers beside what they are computed from.
 int64_t TileScheduler::rowsInRegisters(int64_t columns) const {
   int64_t registers = loops.machine.vectorRegisters;
-  return isContraction(anchor) ? FeatureTiles::mostRows(registers, loops.lanes(), columns)
+  return isContraction(anchor) ? FeatureTiles::maxRows(registers, loops.lanes(), columns)
                                : std::max<int64_t>(1, registers / (4 * vectorsOf(columns)));
 }
 
-int64_t TileScheduler::mostRows(int64_t columns) const {
+int64_t TileScheduler::maxRows(int64_t columns) const {
   return std::min(rowsInRegisters(columns),
                   rowsHeld(loops.machine, anchor, *row, loops.elementBytes));
 }
@@ -49,7 +49,7 @@ CpuSchedule TileScheduler::propose() const {
   schedule.kind = CpuSchedule::Kind::Tiles;
   schedule.cells = kWantedCells;
   schedule.columns = proposeColumns(row);
-  schedule.rows = row ? rowTile(loops.ranges[*row], mostRows(schedule.columns),
+  schedule.rows = row ? rowTile(loops.ranges[*row], maxRows(schedule.columns),
                                 /*even=*/isFeatureBlock(anchor, *row))
                       : 1;
   schedule.features = featuresComeFirst(schedule);
@@ -105,7 +105,7 @@ bool TileScheduler::prefetchesPanels() const {
 
 std::string TileScheduler::refusalOf(const CpuSchedule &schedule) const {
   bool isOpen = loops.isOpen(parallel.back());
-  int64_t columns = isOpen ? kMostVectors * loops.lanes() : loops.ranges[parallel.back()];
+  int64_t columns = isOpen ? kMaxVectors * loops.lanes() : loops.ranges[parallel.back()];
   if (schedule.columns < 1 || schedule.columns > columns)
     return "columns: expected 1 to " + std::to_string(columns) +
            (columns < loops.form.packing.features ? ", which the weights are packed by" : "");
@@ -135,8 +135,8 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
 
 /// Refusals that do not depend on how the weights are packed.
 std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
-  if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMostVectors)
-    return "rows: expected at least 1, and a tile of at most " + std::to_string(kMostVectors) +
+  if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMaxVectors)
+    return "rows: expected at least 1, and a tile of at most " + std::to_string(kMaxVectors) +
            " vectors";
   if (schedule.cells < 1)
     return "cells: expected at least 1";
@@ -150,8 +150,8 @@ std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
     return "features: expected 0 or 1";
   if (schedule.features && !byColumns)
     return "features: expected 0, since no weights are used by several rows";
-  if (schedule.prefetch > kMostPanelsAhead)
-    return "prefetch: expected 0 to " + std::to_string(kMostPanelsAhead);
+  if (schedule.prefetch > kMaxPanelsAhead)
+    return "prefetch: expected 0 to " + std::to_string(kMaxPanelsAhead);
   if (schedule.prefetch && !prefetchesPanels())
     return "prefetch: expected 0, since it reads no weights from memory";
   return "";

@@ -16,7 +16,7 @@ public:
   /// Whether the kernel can be cut into such tiles; the rest needs that.
   bool applies() const;
   CpuSchedule propose() const;
-  /// Why a tile cannot be so; empty where it can.
+  /// Why a tile cannot be so; empty if it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
   /// The same for other tiles of columns than the kernel was formed with, where its weights would
   /// be packed in them.
@@ -40,7 +40,7 @@ private:
   int64_t proposeColumns(std::optional<int64_t> rows) const;
   bool readsFarLines() const;
   int64_t rowsInRegisters(int64_t columns) const;
-  int64_t mostRows(int64_t columns) const;
+  int64_t maxRows(int64_t columns) const;
   std::string refusalOfRest(const CpuSchedule &schedule) const;
   bool prefetchesPanels() const;
   int64_t vectorsOf(int64_t columns) const;

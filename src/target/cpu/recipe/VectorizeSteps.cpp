@@ -40,13 +40,13 @@ constexpr llvm::StringLiteral kLeftAttr = "hr.left";
 /// Rows that are summed at a time, so that each reads what they have in common once.
 constexpr int64_t kRows = 4;
 /// Rows of a tile that share the weights they are multiplied with.
-constexpr int64_t kMostSharing = 8;
+constexpr int64_t kMaxSharing = 8;
 /// Rows that are reduced to one number at a time.
-constexpr int64_t kMostAtOnce = 16;
+constexpr int64_t kMaxAtOnce = 16;
 /// Vectors that a function of elements is computed in at a time.
 constexpr int64_t kVectors = 4;
 /// Functions of the same elements that are computed together.
-constexpr int64_t kMostTogether = 4;
+constexpr int64_t kMaxTogether = 4;
 
 struct CpuVectorizeStepsPass : impl::CpuVectorizeStepsPassBase<CpuVectorizeStepsPass> {
   using CpuVectorizeStepsPassBase::CpuVectorizeStepsPassBase;
@@ -170,7 +170,7 @@ private:
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     bool isWhole = op.getNumParallelLoops() == 0 &&
                    llvm::all_of(ArrayRef(ranges).drop_back(), [](int64_t range) {
-                     return !ShapedType::isDynamic(range) && range <= kMostAtOnce;
+                     return !ShapedType::isDynamic(range) && range <= kMaxAtOnce;
                    });
     return (op.getNumReductionLoops() == 1 || (isWhole && ranges.size() == 2)) &&
            op.getIteratorTypesArray().back() == IteratorType::reduction &&
@@ -247,7 +247,7 @@ private:
     for (auto [dim, range] : llvm::enumerate(ArrayRef(ranges).drop_back())) {
       auto reads = llvm::count_if(ArrayRef(maps).drop_back(),
                                   [&](AffineMap map) { return map.isFunctionOfDim(dim); });
-      if (range > 1 && range <= kMostTogether && 2 * reads < op.getNumDpsInputs())
+      if (range > 1 && range <= kMaxTogether && 2 * reads < op.getNumDpsInputs())
         return dim;
     }
     return std::nullopt;
@@ -281,7 +281,7 @@ private:
 
   /// Rows that share the weights of a tile.
   static int64_t rowsOfTile(int64_t size) {
-    for (int64_t rows = kMostSharing; rows > 1 && !ShapedType::isDynamic(size); --rows)
+    for (int64_t rows = kMaxSharing; rows > 1 && !ShapedType::isDynamic(size); --rows)
       if (size % rows == 0)
         return rows;
     return 1;
@@ -304,12 +304,12 @@ private:
     if (op.getNumParallelLoops() == 0) {
       op->removeAttr(kLeftAttr);
       return reduceSideBySide(rewriter, cast<TilingInterface>(op.getOperation()), last, width,
-                              kMostAtOnce);
+                              kMaxAtOnce);
     }
     sizes[last] = 0;
     if (!ShapedType::isDynamic(ranges[last - 1]) && ranges[last - 1] % kRows == 0)
       sizes[last - 1] = kRows;
-    reduceSideBySide(rewriter, tiled(rewriter, op, sizes).op, last, width, kMostAtOnce);
+    reduceSideBySide(rewriter, tiled(rewriter, op, sizes).op, last, width, kMaxAtOnce);
   }
 };
 

@@ -71,10 +71,10 @@ struct WalkPlan {
   static mlir::FailureOr<WalkPlan> of(mlir::func::FuncOp kernel);
 };
 
-/// How the kernel's schedule says that rows are walked; nothing where it says nothing of that.
+/// How the kernel's schedule says that rows are walked; nothing if it says nothing of that.
 std::optional<CpuSchedule> walkScheduleOf(mlir::func::FuncOp kernel);
 
-/// The loop over blocks of rows that is all of the kernel; null where there is none.
+/// The loop over blocks of rows that is all of the kernel; null if there is none.
 mlir::scf::ForallOp findWalk(mlir::func::FuncOp kernel);
 
 } // namespace headrace

@@ -297,12 +297,12 @@ private:
 
   /// Whether the stage's body is too long to be written out for several rows.
   bool isHeavy(WalkStage &stage, int64_t rows) {
-    constexpr int64_t kMostOperations = 128, kOperationsOfFunction = 20;
+    constexpr int64_t kMaxOperations = 128, kOperationsOfFunction = 20;
     int64_t operations = 0;
     for (size_t index : stage.ops)
       for (Operation &op : plan.ops[index].op.getBody()->without_terminator())
         operations += isa<math::MathDialect>(op.getDialect()) ? kOperationsOfFunction : 1;
-    return operations * rows > kMostOperations;
+    return operations * rows > kMaxOperations;
   }
 
   void removeTensors() {

@@ -5,7 +5,7 @@ using namespace mlir;
 namespace headrace::cuda {
 
 Work deviceWork(Operation *op, const Machine &machine, double efficiency, double tile) {
-  NominalSizes sizes = nominalSizes(op);
+  SizeHints sizes = sizeHints(op);
   Work work = workOf(cast<hr::OperatorInterface>(op), sizes);
   for (Work::Arithmetic &part : work.arithmetic) {
     part.kind = OperationKind::Product;
@@ -24,7 +24,7 @@ Work deviceLibraryWork(Operation *op, const Machine &machine, double efficiency)
   work.kernelCalls = 0;
   work.libraryCalls = 1;
   if (op->hasOneUse()) {
-    double result = nominalBytes(op->getResult(0), nominalSizes(op));
+    double result = nominalBytes(op->getResult(0), sizeHints(op));
     work.move(2 * result, 2 * result);
   }
   return work;

@@ -14,13 +14,11 @@ namespace {
 /// Copying rows that do not begin at multiples of 16 bytes pays where the product takes much
 /// longer.
 bool readsWell(const Product &product) {
-  constexpr int64_t kRowElements = 8, kLeastCopied = 512;
+  constexpr int64_t kRowElements = 8, kMinCopied = 512;
   auto readsInPlace = [](OpOperand *operand) {
     return kernelShape(operand->get())->back().isMultipleOf(kRowElements);
   };
-  auto isLarge = [&](ArrayRef<unsigned> loops) {
-    return product.nominalSize(loops) >= kLeastCopied;
-  };
+  auto isLarge = [&](ArrayRef<unsigned> loops) { return product.nominalSize(loops) >= kMinCopied; };
   return (readsInPlace(product.a) && readsInPlace(product.b)) ||
          (isLarge(product.m) && isLarge(product.n) && isLarge(product.k));
 }
@@ -78,7 +76,7 @@ private:
     return refused;
   }
 
-  void refuse(Operation *op, const Refusal &refusal) {
+  void refuse(Operation *op, const Unsupported &refusal) {
     if (refused.empty())
       refused = stageOf(op).str() + ": " + given.find(op)->second.text() +
                 "': " + (refusal.parameter.empty() ? "" : refusal.parameter.str() + ": ") +
@@ -154,13 +152,13 @@ private:
 
   /// Transposes of more than narrow strips.
   bool isTiles(Operation *op) const {
-    constexpr int64_t kLeastExtent = 8;
+    constexpr int64_t kMinExtent = 8;
     FormOrReason<Schedule> schedule = propose(op, Kind::Tiles, hasWarpgroups);
     if (!schedule)
       return false;
     SymbolicShape shape = *kernelShape(op->getResult(0));
     for (AffineExpr extent : {shape[schedule->along], shape.back()})
-      if (constantSize(extent).value_or(kLeastExtent) < kLeastExtent)
+      if (constantSize(extent).value_or(kMinExtent) < kMinExtent)
         return false;
     return true;
   }

@@ -15,7 +15,7 @@ using GivenSchedules = llvm::MapVector<mlir::Operation *, GivenSchedule>;
 /// what else is needed. `hasWarpgroups`: the device multiplies by warp groups and copies tiles by
 /// itself (sm_90a). Returns why something that was given is not legal ("C: rows lanes=3': lanes:
 /// expected
-/// ..."); empty where all is.
+/// ..."); empty if all is.
 std::string chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups,
                             const GivenSchedules &given = {});
 

@@ -9,12 +9,12 @@ using namespace mlir;
 namespace headrace::cuda {
 namespace {
 
-constexpr int64_t kMostVector = 16;
+constexpr int64_t kMaxVector = 16;
 /// A bound on the elements of a row that a thread holds: it leaves registers for computing.
-constexpr int64_t kMostHeldElements = 128;
-constexpr int64_t kMostSplits = 1024;
-/// Partial results have indices of 32 bits.
-constexpr int64_t kMostPartial = int64_t{1} << 30;
+constexpr int64_t kMaxHeldElements = 128;
+constexpr int64_t kMaxSplits = 1024;
+/// Partial results have 32-bit indices.
+constexpr int64_t kMaxPartial = int64_t{1} << 30;
 
 /// How many neighbours along `dim` a thread may take at once: what it reads there lies together.
 int64_t neighbours(const Reads &reads, unsigned dim, AffineExpr size) {
@@ -24,7 +24,7 @@ int64_t neighbours(const Reads &reads, unsigned dim, AffineExpr size) {
       return 1;
   }
   std::optional<int64_t> count = constantSize(size);
-  int64_t width = kMostVector;
+  int64_t width = kMaxVector;
   while (width > 1 && (!count || *count % width != 0))
     width /= 2;
   return width;
@@ -44,91 +44,93 @@ bool readsAlong(linalg::GenericOp reduction, unsigned dim) {
 
 std::string number(int64_t value) { return std::to_string(value); }
 
-std::optional<Refusal> refusedVector(int64_t vector, int64_t most) {
-  if (vector < 1 || vector > kMostVector || !llvm::isPowerOf2_64(vector))
-    return Refusal{"vector", "expected 1, 2, 4, 8 or 16"};
+std::optional<Unsupported> refusedVector(int64_t vector, int64_t most) {
+  if (vector < 1 || vector > kMaxVector || !llvm::isPowerOf2_64(vector))
+    return Unsupported{"vector", "expected 1, 2, 4, 8 or 16"};
   if (vector > most)
-    return Refusal{"vector", "expected at most " + number(most) +
-                                 ": more do not lie together in all that is read, or do not divide "
-                                 "the number of elements"};
+    return Unsupported{"vector",
+                       "expected at most " + number(most) +
+                           ": more do not lie together in all that is read, or do not divide "
+                           "the number of elements"};
   return std::nullopt;
 }
 
-std::optional<Refusal> refusedPoints(Operation *op, const Schedule &schedule) {
+std::optional<Unsupported> refusedPoints(Operation *op, const Schedule &schedule) {
   FormOrReason<PointForm> form = pointsOf(op);
   if (!form)
-    return Refusal{"", form.reason};
-  return refusedVector(schedule.vector, form->mostVector);
+    return Unsupported{"", form.reason};
+  return refusedVector(schedule.vector, form->maxVector);
 }
 
-std::optional<Refusal> refusedRows(Operation *op, const Schedule &schedule) {
+std::optional<Unsupported> refusedRows(Operation *op, const Schedule &schedule) {
   FormOrReason<RowForm> form = rowsOf(op);
   if (!form)
-    return Refusal{"", form.reason};
+    return Unsupported{"", form.reason};
   int64_t lanes = schedule.lanes;
   if (lanes < 1 || !llvm::isPowerOf2_64(lanes) || schedule.threads % lanes != 0)
-    return Refusal{"lanes",
-                   "expected a power of two that divides threads=" + number(schedule.threads)};
+    return Unsupported{"lanes",
+                       "expected a power of two that divides threads=" + number(schedule.threads)};
   if (lanes > kWarp && lanes != schedule.threads)
-    return Refusal{"lanes", "expected at most " + number(kWarp) + ", or all threads, which are " +
-                                number(schedule.threads)};
-  if (auto refusal = refusedVector(schedule.vector, form->mostVector))
+    return Unsupported{"lanes", "expected at most " + number(kWarp) +
+                                    ", or all threads, which are " + number(schedule.threads)};
+  if (auto refusal = refusedVector(schedule.vector, form->maxVector))
     return refusal;
   if (schedule.held == 0)
     return std::nullopt;
   std::optional<int64_t> columns = constantSize(form->columns);
   if (!columns)
-    return Refusal{"held", "expected 0, rows being of unknown length"};
+    return Unsupported{"held", "expected 0, rows being of unknown length"};
   int64_t least = llvm::divideCeil(*columns, lanes * schedule.vector);
   if (schedule.held != least)
-    return Refusal{"held", "expected 0, or " + number(least) + " for rows of " + number(*columns) +
-                               " elements in lanes=" + number(lanes) +
-                               " vector=" + number(schedule.vector)};
-  int64_t most = std::min(kMostHeldElements, kRegisters / schedule.threads / 2);
+    return Unsupported{"held", "expected 0, or " + number(least) + " for rows of " +
+                                   number(*columns) + " elements in lanes=" + number(lanes) +
+                                   " vector=" + number(schedule.vector)};
+  int64_t most = std::min(kMaxHeldElements, kRegisters / schedule.threads / 2);
   if (schedule.held * schedule.vector > most)
-    return Refusal{"held", "expected at most " + number(most) +
-                               " elements in a thread's registers, found " +
-                               number(schedule.held * schedule.vector)};
+    return Unsupported{"held", "expected at most " + number(most) +
+                                   " elements in a thread's registers, found " +
+                                   number(schedule.held * schedule.vector)};
   return std::nullopt;
 }
 
-std::optional<Refusal> refusedColumns(Operation *op, const Schedule &schedule) {
+std::optional<Unsupported> refusedColumns(Operation *op, const Schedule &schedule) {
   FormOrReason<ColumnForm> form = columnsOf(op);
   if (!form)
-    return Refusal{"", form.reason};
+    return Unsupported{"", form.reason};
   if (schedule.lanes != 1 && schedule.lanes != schedule.threads)
-    return Refusal{"lanes", "expected 1, or all threads, which are " + number(schedule.threads)};
+    return Unsupported{"lanes",
+                       "expected 1, or all threads, which are " + number(schedule.threads)};
   if (schedule.lanes > 1 && !llvm::isPowerOf2_64(schedule.threads))
-    return Refusal{"threads", "expected a power of two where all have one result"};
-  if (schedule.splits < 1 || schedule.splits > std::min(kMostSplits, form->depth))
-    return Refusal{"splits", "expected 1 to " + number(std::min(kMostSplits, form->depth)) +
-                                 " of " + number(form->depth) + " elements that are combined"};
-  if (schedule.splits * form->items > kMostPartial)
-    return Refusal{"splits", "expected at most " + number(kMostPartial / form->items) +
-                                 ", the result having " + number(form->items) + " elements"};
+    return Unsupported{"threads", "expected a power of two where all have one result"};
+  if (schedule.splits < 1 || schedule.splits > std::min(kMaxSplits, form->depth))
+    return Unsupported{"splits", "expected 1 to " + number(std::min(kMaxSplits, form->depth)) +
+                                     " of " + number(form->depth) + " elements that are combined"};
+  if (schedule.splits * form->items > kMaxPartial)
+    return Unsupported{"splits", "expected at most " + number(kMaxPartial / form->items) +
+                                     ", the result having " + number(form->items) + " elements"};
   if (schedule.lanes == 1)
     return refusedVector(schedule.vector, 1);
-  if (auto refusal = refusedVector(schedule.vector, form->mostVector))
+  if (auto refusal = refusedVector(schedule.vector, form->maxVector))
     return refusal;
   if (form->items > 1 && form->depth % schedule.vector != 0)
-    return Refusal{"vector", "expected a number that divides the " + number(form->depth) +
-                                 " elements that are combined"};
+    return Unsupported{"vector", "expected a number that divides the " + number(form->depth) +
+                                     " elements that are combined"};
   return std::nullopt;
 }
 
-std::optional<Refusal> refusedTiles(Operation *op, const Schedule &schedule) {
+std::optional<Unsupported> refusedTiles(Operation *op, const Schedule &schedule) {
   FormOrReason<TileForm> form = tilesOf(op);
   if (!form)
-    return Refusal{"", form.reason};
+    return Unsupported{"", form.reason};
   if (!llvm::isPowerOf2_64(schedule.threads))
-    return Refusal{"threads", "expected a power of two, so that they share a tile's " +
-                                  number(kTransposedTile) + " rows evenly"};
+    return Unsupported{"threads", "expected a power of two, so that they share a tile's " +
+                                      number(kTransposedTile) + " rows evenly"};
   if (llvm::is_contained(form->along, schedule.along))
     return std::nullopt;
   std::string list;
   for (int64_t dim : form->along)
     list += (list.empty() ? "" : " or ") + number(dim);
-  return Refusal{"along", "expected " + list + ": the contiguous dimension of the operand"};
+  return Unsupported{"along", "expected " + list + ": the contiguous dimension of the operand"};
 }
 
 } // namespace
@@ -151,7 +153,7 @@ FormOrReason<PointForm> pointsOf(Operation *op) {
   Reads reads = readsOf(op);
   auto shape = kernelShape(op->getResult(0));
   if (reads.complete && reads.reductions.empty() && shape && !shape->empty())
-    form.mostVector = neighbours(reads, shape->size() - 1, shape->back());
+    form.maxVector = neighbours(reads, shape->size() - 1, shape->back());
   return form;
 }
 
@@ -185,7 +187,7 @@ FormOrReason<RowForm> rowsOf(Operation *op) {
              "dimension";
   }
   // Columns are the last dimension of the result, and one dimension more for each reduction.
-  int64_t most = kMostVector;
+  int64_t most = kMaxVector;
   for (unsigned dim = rowDims; dim < reads.dims; ++dim)
     most = std::min(most, neighbours(reads, dim, columns));
   return RowForm{elementCount(ArrayRef(*shape).take_front(rowDims), op->getContext()), columns,
@@ -208,7 +210,7 @@ FormOrReason<ColumnForm> columnsOf(Operation *op) {
     (llvm::is_contained(dims, dim) ? form.depth : form.items) *= range;
   }
   Reads reads = readsOf(op);
-  form.mostVector = neighbours(reads, reads.dims - 1, constantDim(kMostVector, op->getContext()));
+  form.maxVector = neighbours(reads, reads.dims - 1, constantDim(kMaxVector, op->getContext()));
   form.liesAlong = readsAlong(generic, dims.back());
   return form;
 }
@@ -226,13 +228,13 @@ FormOrReason<TileForm> tilesOf(Operation *op) {
   return form;
 }
 
-std::optional<Refusal> refusalOf(Operation *op, const Schedule &schedule, bool hasWarpgroups) {
+std::optional<Unsupported> refusalOf(Operation *op, const Schedule &schedule, bool hasWarpgroups) {
   // The threads of products follow from their tiles.
-  if (!isProduct(schedule.kind) && (schedule.threads < kWarp || schedule.threads > kMostThreads ||
-                                    schedule.threads % kWarp != 0))
-    return Refusal{"threads", "expected a multiple of 32, at most " + number(kMostThreads)};
+  if (!isProduct(schedule.kind) &&
+      (schedule.threads < kWarp || schedule.threads > kMaxThreads || schedule.threads % kWarp != 0))
+    return Unsupported{"threads", "expected a multiple of 32, at most " + number(kMaxThreads)};
   if (!kernelShape(op->getResult(0)))
-    return Refusal{"", "expected a result of known shape"};
+    return Unsupported{"", "expected a result of known shape"};
   switch (schedule.kind) {
   case Schedule::Kind::Points:
     return refusedPoints(op, schedule);

@@ -8,14 +8,15 @@
 namespace headrace::cuda {
 
 /// Why an operation may not be launched so.
-struct Refusal {
+struct Unsupported {
   llvm::StringRef parameter; // whose value is not legal; empty: it cannot be of that kind
   std::string reason;        // what was expected
 };
 
-/// Nothing where the operation may be launched so, given what else is launched. `hasWarpgroups`:
+/// Nothing if the operation may be launched so, given what else is launched. `hasWarpgroups`:
 /// the device multiplies by warp groups and copies tiles by itself (sm_90a).
-std::optional<Refusal> refusalOf(mlir::Operation *op, const Schedule &schedule, bool hasWarpgroups);
+std::optional<Unsupported> refusalOf(mlir::Operation *op, const Schedule &schedule,
+                                     bool hasWarpgroups);
 
 /// `Form`: what is known of an operation that can be of a kind; else why it cannot.
 template <class Form> struct FormOrReason {
@@ -30,9 +31,9 @@ template <class Form> struct FormOrReason {
   std::string reason;
 };
 
-/// Points: `mostVector` neighbours of the result lie together in all that is read.
+/// Points: `maxVector` neighbours of the result lie together in all that is read.
 struct PointForm {
-  int64_t mostVector = 1;
+  int64_t maxVector = 1;
 };
 FormOrReason<PointForm> pointsOf(mlir::Operation *op);
 
@@ -40,14 +41,14 @@ FormOrReason<PointForm> pointsOf(mlir::Operation *op);
 /// row, as in softmax, normalizations and sums of rows.
 struct RowForm {
   mlir::AffineExpr rows, columns; // how many there are
-  int64_t mostVector;
+  int64_t maxVector;
 };
 FormOrReason<RowForm> rowsOf(mlir::Operation *op);
 
 /// Columns: a reduction of known size of what lies in memory.
 struct ColumnForm {
   int64_t items = 1, depth = 1; // points of the result, and elements combined in each
-  int64_t mostVector = 1;       // neighbours that are combined
+  int64_t maxVector = 1;        // neighbours that are combined
   bool liesAlong = false;       // elements that are combined lie beside each other
 };
 FormOrReason<ColumnForm> columnsOf(mlir::Operation *op);
@@ -63,8 +64,8 @@ FormOrReason<FusedProduct> productOnThreads(mlir::Operation *op);
 FormOrReason<FusedProduct> productOnTensorCores(mlir::Operation *op);
 /// Matrices in memory, or stacks of them, that the copy engine reads.
 FormOrReason<FusedProduct> productOnWarpgroups(mlir::Operation *op, bool hasWarpgroups);
-std::optional<Refusal> refusalOfProduct(mlir::Operation *op, const Schedule &schedule,
-                                        bool hasWarpgroups);
+std::optional<Unsupported> refusalOfProduct(mlir::Operation *op, const Schedule &schedule,
+                                            bool hasWarpgroups);
 
 int64_t elementBytes(mlir::Value tensor);
 std::optional<int64_t> constantSize(mlir::AffineExpr expr);

@@ -48,7 +48,7 @@ AffineExpr Product::size(ArrayRef<unsigned> loops) const {
 }
 
 int64_t Product::nominalSize(ArrayRef<unsigned> loops) const {
-  return nominal(size(loops), nominalSizes(op));
+  return nominal(size(loops), sizeHints(op));
 }
 
 std::optional<Product> productOf(linalg::GenericOp op) {

@@ -17,12 +17,12 @@ struct Product {
   int64_t nominalSize(llvm::ArrayRef<unsigned> loops) const;
 };
 
-/// The product that the reduction is; nothing where it is none. The last loop of the result is one
+/// The product that the reduction is; nothing if it is none. The last loop of the result is one
 /// of n, if it is one of m or n at all.
 std::optional<Product> productOf(mlir::linalg::GenericOp op);
 
 /// The one product on the way to `root`'s result and the dimensions of that result in terms of the
-/// product's result; nothing where there is none, or other reductions.
+/// product's result; nothing if there is none, or other reductions.
 struct FusedProduct {
   Product product;
   llvm::SmallVector<unsigned> rootDims; // for each dimension of the product's result

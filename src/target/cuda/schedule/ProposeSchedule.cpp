@@ -13,7 +13,7 @@ namespace headrace::cuda {
 namespace {
 
 constexpr int64_t kPointThreads = 256, kRowThreads = 128;
-constexpr int64_t kMostHeld = 32; // elements of a row in a thread's registers
+constexpr int64_t kMaxHeld = 32; // elements of a row in a thread's registers
 constexpr int64_t kMultiprocessors = 132;
 
 /// Neighbours that a thread takes at once: 16 bytes of them, as far as they lie together.
@@ -24,7 +24,7 @@ int64_t vectorOf(Operation *op, int64_t most) {
 Schedule points(Operation *op) {
   Schedule schedule;
   schedule.threads = kPointThreads;
-  schedule.vector = vectorOf(op, pointsOf(op)->mostVector);
+  schedule.vector = vectorOf(op, pointsOf(op)->maxVector);
   return schedule;
 }
 
@@ -32,18 +32,18 @@ Schedule points(Operation *op) {
 Schedule rows(Operation *op, const RowForm &form) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Rows;
-  schedule.vector = vectorOf(op, form.mostVector);
+  schedule.vector = vectorOf(op, form.maxVector);
   std::optional<int64_t> columns = constantSize(form.columns);
   if (!columns) {
     schedule.threads = schedule.lanes = kRowThreads;
     return schedule;
   }
   int64_t vectors = llvm::divideCeil(*columns, schedule.vector);
-  int64_t lanes = llvm::PowerOf2Ceil(llvm::divideCeil(vectors, kMostHeld / schedule.vector));
+  int64_t lanes = llvm::PowerOf2Ceil(llvm::divideCeil(vectors, kMaxHeld / schedule.vector));
   // A warp where that is enough, and a part of one for short rows.
   schedule.lanes = lanes > kWarp ? lanes : std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
-  if (schedule.lanes > kMostThreads)
-    schedule.lanes = kMostThreads;
+  if (schedule.lanes > kMaxThreads)
+    schedule.lanes = kMaxThreads;
   else
     schedule.held = llvm::divideCeil(vectors, schedule.lanes);
   // More than a warp has the block for itself.
@@ -53,17 +53,17 @@ Schedule rows(Operation *op, const RowForm &form) {
 
 /// Several blocks share what a result is combined of.
 Schedule columns(Operation *op, const ColumnForm &form) {
-  constexpr int64_t kEnoughThreads = 1 << 17, kMostSplits = 512;
-  constexpr int64_t kLeastPart = 64, kLeastShared = 16; // of a thread
+  constexpr int64_t kEnoughThreads = 1 << 17, kMaxSplits = 512;
+  constexpr int64_t kMinPart = 64, kMinShared = 16; // of a thread
   Schedule schedule;
   schedule.kind = Schedule::Kind::Columns;
   schedule.threads = kPointThreads;
   bool liesAlong = form.liesAlong && form.depth >= kPointThreads;
   schedule.lanes = form.items < kWarp || liesAlong ? kPointThreads : 1;
-  int64_t least = schedule.lanes > 1 ? kLeastShared * schedule.lanes : kLeastPart;
+  int64_t least = schedule.lanes > 1 ? kMinShared * schedule.lanes : kMinPart;
   int64_t wanted = kEnoughThreads / std::max<int64_t>(1, form.items * schedule.lanes);
-  schedule.splits = std::clamp<int64_t>(std::min(wanted, form.depth / least), 1, kMostSplits);
-  int64_t vector = vectorOf(op, form.mostVector);
+  schedule.splits = std::clamp<int64_t>(std::min(wanted, form.depth / least), 1, kMaxSplits);
+  int64_t vector = vectorOf(op, form.maxVector);
   if (schedule.lanes > 1 && (form.items == 1 || form.depth % vector == 0))
     schedule.vector = vector;
   return schedule;
@@ -127,7 +127,7 @@ const ProductModel &modelOf(const Product &product, bool onTensorCores) {
 /// blocks leave where several share the depth of a tile.
 double productCost(const Product &product, const ProductModel &model, const ProductTile &tile,
                    int64_t splits) {
-  constexpr double kMostWarps = 16; // that fit on a multiprocessor
+  constexpr double kMaxWarps = 16; // that fit on a multiprocessor
   // The second launch of partial sums, and bytes of them in the time of a multiplication.
   constexpr double kAdding = 156'000, kBytes = 53;
   auto size = [&](ArrayRef<unsigned> loops) { return product.nominalSize(loops); };
@@ -139,7 +139,7 @@ double productCost(const Product &product, const ProductModel &model, const Prod
   if (splits > 1 && blocks / splits >= kFewTiles)
     return std::numeric_limits<double>::infinity();
   auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
-  double warps = std::min(kMostWarps, each * static_cast<double>(tile.threads) / kWarp);
+  double warps = std::min(kMaxWarps, each * static_cast<double>(tile.threads) / kWarp);
   double busy = std::min(1.0, std::pow(warps / model.enoughWarps, model.slowness));
   double depth =
       static_cast<double>(size(product.k)) / static_cast<double>(splits) + model.beginning;
@@ -152,12 +152,12 @@ double productCost(const Product &product, const ProductModel &model, const Prod
 
 /// The tile that takes the least time, and how many blocks share its depth.
 Schedule product(const Product &product, bool onTensorCores) {
-  constexpr int64_t kLeastTiles = 4, kMostSplits = 8; // a good part of the depth for each
+  constexpr int64_t kMinTiles = 4, kMaxSplits = 8; // a good part of the depth for each
   const ProductModel &model = modelOf(product, onTensorCores);
   int64_t tileK = onTensorCores ? 32 : 16;
   std::optional<int64_t> depth = constantSize(product.size(product.k));
   int64_t most = depth && *depth % tileK == 0
-                     ? std::clamp<int64_t>(*depth / tileK / kLeastTiles, 1, kMostSplits)
+                     ? std::clamp<int64_t>(*depth / tileK / kMinTiles, 1, kMaxSplits)
                      : 1;
   Schedule schedule;
   schedule.kind = onTensorCores ? Schedule::Kind::TensorCores : Schedule::Kind::Product;
@@ -192,7 +192,7 @@ int64_t fittingStages(Schedule schedule) {
 /// that a few tiles more may cost as much as another for each. Narrow ones read more often.
 Schedule warpgroups(const Product &product) {
   // Rows that begin at lines of the cache are read faster; copying pays where that is done often.
-  constexpr int64_t kRowElements = 8, kLineElements = 64, kLeastAligned = 2048;
+  constexpr int64_t kRowElements = 8, kLineElements = 64, kMinAligned = 2048;
   constexpr int64_t kWidths[] = {256, 192, 128, 64}, kBesides = 24;
   int64_t rows = product.nominalSize(product.m);
   int64_t columns = *constantSize(product.size(product.n));
@@ -213,7 +213,7 @@ Schedule warpgroups(const Product &product) {
   schedule.tileK = 64;
   schedule.stages = fittingStages(schedule);
   schedule.blocks = kMultiprocessors;
-  schedule.padded = least >= kLeastAligned ? kLineElements : kRowElements;
+  schedule.padded = least >= kMinAligned ? kLineElements : kRowElements;
   return schedule;
 }
 
@@ -265,7 +265,7 @@ private:
         !(given.has("lanes") || given.has("threads") || given.has("vector")))
       return;
     int64_t held = llvm::divideCeil(*columns, step);
-    set("held", held * schedule.vector <= kMostHeld ? held : 0);
+    set("held", held * schedule.vector <= kMaxHeld ? held : 0);
   }
 
   void completeColumns() {

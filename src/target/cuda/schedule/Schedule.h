@@ -42,7 +42,7 @@ struct Schedule {
   /// On one line, as `explain` shows it and recipes say it.
   std::string text() const;
   mlir::DictionaryAttr attribute(mlir::MLIRContext *context) const;
-  /// The operation's; nothing where it has none.
+  /// The operation's; nothing if it has none.
   static std::optional<Schedule> of(mlir::Operation *op);
 
   static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`

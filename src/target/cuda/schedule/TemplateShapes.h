@@ -6,11 +6,11 @@
 
 namespace headrace::cuda {
 
-inline constexpr int64_t kMostThreads = 1024;           // of a block
+inline constexpr int64_t kMaxThreads = 1024;            // of a block
 inline constexpr int64_t kStaticSharedBytes = 48 << 10; // that a function may declare
 inline constexpr int64_t kSharedBytes = 227 << 10;      // that a block may have
 inline constexpr int64_t kRegisters = 64 << 10;         // of a multiprocessor
-inline constexpr int64_t kMostRegisters = 255;          // of a thread
+inline constexpr int64_t kMaxRegisters = 255;           // of a thread
 
 /// Schedules "product" and "tensorcores": registers of a thread for its sums, for what it brings of
 /// the next tiles of operands of that many bits, and for fragments and indices.

@@ -10,7 +10,7 @@ using utils::IteratorType;
 
 namespace headrace::cuda {
 
-constexpr unsigned kMostSymbols = 32;
+constexpr unsigned kMaxSymbols = 32;
 
 Type storedAs(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
@@ -33,7 +33,7 @@ void PointWriter::setLanes(AffineExpr lane, unsigned count, unsigned multiple) {
 }
 
 AffineExpr PointWriter::simplified(AffineExpr expr) const {
-  return simplifyAffineExpr(expr, coordinates.size(), kMostSymbols);
+  return simplifyAffineExpr(expr, coordinates.size(), kMaxSymbols);
 }
 
 AffineExpr PointWriter::shifted(AffineExpr expr, unsigned lane) const {

@@ -34,16 +34,16 @@ struct TensorMemory {
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
 
-/// How many positions a loop has, as an expression of the symbols; null where that is unknown.
+/// How many positions a loop has, as an expression of the symbols; null if that is unknown.
 mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 
-/// How a reduction's partial results are combined; null where that is not one operation.
+/// How a reduction's partial results are combined; null if that is not one operation.
 mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
 /// `combiner` of two values.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *combiner, mlir::Value a, mlir::Value c);
 /// The value a reduction starts from where that is the same for all of its points.
 mlir::Value startOf(mlir::linalg::GenericOp op);
-/// The loops' positions at a point of the result; empty where it does not determine the parallel
+/// The loops' positions at a point of the result; empty if it does not determine the parallel
 /// ones. Reduction loops have none (null).
 Point loopsAt(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
 
@@ -60,7 +60,7 @@ class PointWriter {
 public:
   /// Where tensors lie that were computed before or are given.
   using Memories = llvm::DenseMap<mlir::Value, TensorMemory>;
-  /// Another way to compute a value, for templates; nothing where it does not apply.
+  /// Another way to compute a value, for templates; nothing if it does not apply.
   using Computer =
       std::function<std::optional<Pack>(mlir::Value, llvm::ArrayRef<mlir::AffineExpr>)>;
 

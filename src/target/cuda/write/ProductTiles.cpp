@@ -312,10 +312,10 @@ SmallVector<Value> ProductTiles::multiplyAll() {
 
 /// As many as their registers allow.
 int64_t ProductTiles::residentBlocks() {
-  constexpr int64_t kMostWarps = 16, kMostBlocks = 8;
+  constexpr int64_t kMaxWarps = 16, kMaxBlocks = 8;
   int64_t bits = getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth();
-  int64_t threads = std::min(kMostWarps * kWarp, kRegisters / productRegisters(schedule, bits));
-  return std::clamp<int64_t>(threads / schedule.threads, 1, kMostBlocks);
+  int64_t threads = std::min(kMaxWarps * kWarp, kRegisters / productRegisters(schedule, bits));
+  return std::clamp<int64_t>(threads / schedule.threads, 1, kMaxBlocks);
 }
 
 LogicalResult ProductTiles::write() {

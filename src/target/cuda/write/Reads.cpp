@@ -10,7 +10,7 @@ using utils::IteratorType;
 namespace headrace::cuda {
 namespace {
 
-constexpr unsigned kMostSymbols = 32;
+constexpr unsigned kMaxSymbols = 32;
 
 class Follower {
 public:
@@ -39,7 +39,7 @@ public:
 private:
   void read(Value value, Point point) {
     for (AffineExpr &expr : point)
-      expr = simplifyAffineExpr(expr, reads.dims, kMostSymbols);
+      expr = simplifyAffineExpr(expr, reads.dims, kMaxSymbols);
     Operation *op = value.getDefiningOp();
     if (!op || isa<bufferization::ToTensorOp>(op) || op->hasAttr(kScheduleAttr)) {
       reads.memory.push_back({value, point});
@@ -155,7 +155,7 @@ std::optional<int64_t> strideAlong(const Read &read, unsigned dim) {
   }
   AffineExpr position = getAffineDimExpr(dim, context);
   AffineExpr step = offset.replace(position, position + 1) - offset;
-  return constantValue(simplifyAffineExpr(step, 64, kMostSymbols));
+  return constantValue(simplifyAffineExpr(step, 64, kMaxSymbols));
 }
 
 std::optional<Read> transposedRead(Operation *op) {

@@ -27,11 +27,11 @@ Reads readsOf(mlir::Operation *op, bool throughReductions = true);
 /// The expressions of the dimensions of the operation's result.
 Point resultPoint(mlir::Operation *op);
 
-/// How far apart in memory neighbours along `dim` lie, in elements; nothing where it varies.
+/// How far apart in memory neighbours along `dim` lie, in elements; nothing if it varies.
 std::optional<int64_t> strideAlong(const Read &read, unsigned dim);
 
 /// The one read of an element-wise operation that does not lie along its result's last dimension;
-/// nothing where there is none, or several, or its tensor is read in another way as well.
+/// nothing if there is none, or several, or its tensor is read in another way as well.
 std::optional<Read> transposedRead(mlir::Operation *op);
 
 } // namespace headrace::cuda

@@ -6,7 +6,7 @@
 //   %s = linalg.generic ins(%a, %b) outs(%zero) { yield %sum + extf(%a) * extf(%b) }    // f32
 //   %c = linalg.generic ins(%s) outs(%e) { yield truncf(%s) }
 //
-// Operands stay narrow, as memory wants them; ComputeInSingle has decided the rest. Products on
+// Operands stay narrow, as memory wants them; ComputeInF32 has decided the rest. Products on
 // tensor cores stay as they are: those add up in single by themselves, and results go through
 // shared memory in the type they are stored in.
 #include "dialect/scalar/HalfPrecision.h"

@@ -23,7 +23,7 @@ bool isTensor(Type type) { return isa<TensorType>(type); }
 
 LogicalResult verifyOperation(Operation *op) {
   if (llvm::any_of(op->getResultTypes(), isTensor) || llvm::any_of(op->getOperandTypes(), isTensor))
-    return op->emitError("expected memory in place of tensors at the end of level 3, got ")
+    return op->emitError("expected memory instead of tensors at the end of level 3, got ")
            << op->getName();
   if (isa<memref::AllocOp, gpu::AllocOp>(op))
     return op->emitError("expected no allocation on a device, got ") << op->getName();

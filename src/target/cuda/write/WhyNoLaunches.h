@@ -7,7 +7,7 @@
 
 namespace headrace::cuda {
 
-/// The reason in words; empty where it can. `kernel` is outlined and not scheduled yet.
+/// The reason in words; empty if it can. `kernel` is outlined and not scheduled yet.
 std::string whyNoLaunches(mlir::ModuleOp kernel);
 
 } // namespace headrace::cuda

@@ -44,12 +44,12 @@ Scalar sum(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers)
   if (a.kind == K::Other && b.isNumber()) {
     double integer = std::ldexp(b.numbers[0], -a.exponents[0]);
     if (integer != std::floor(integer) || std::abs(integer) > 1e6)
-      throw Refusal("adds a number to a value that it adds");
+      throw Unsupported("adds a number to a value that it adds");
     Scalar result = a;
     result.offset += static_cast<int64_t>(integer);
     return result;
   }
-  throw Refusal("combines two values that it reads");
+  throw Unsupported("combines two values that it reads");
 }
 
 Scalar difference(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers) {
@@ -61,7 +61,7 @@ Scalar difference(const Scalar &a, const Scalar &b, Type type, IntegerStages &in
   if (a.kind == K::Integers && b.kind == K::Other)
     return integers.scale(sum(integers.scale(a, {-1}, /*divides=*/false, type), b, type, integers),
                           {-1}, /*divides=*/false, type);
-  throw Refusal("subtracts two values that it computes");
+  throw Unsupported("subtracts two values that it computes");
 }
 
 Scalar product(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers) {
@@ -71,12 +71,12 @@ Scalar product(const Scalar &a, const Scalar &b, Type type, IntegerStages &integ
     return integers.scale(b, a.numbers, /*divides=*/false, type);
   if (b.kind == Scalar::Kind::Numbers)
     return integers.scale(a, b.numbers, /*divides=*/false, type);
-  throw Refusal("multiplies two values that it reads");
+  throw Unsupported("multiplies two values that it reads");
 }
 
 Scalar quotient(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers) {
   if (b.kind != Scalar::Kind::Numbers)
-    throw Refusal("divides by a value that it reads");
+    throw Unsupported("divides by a value that it reads");
   if (a.kind == Scalar::Kind::Numbers)
     return onNumbers(a, b, type, [](double x, double y) { return x / y; });
   return integers.scale(a, b.numbers, /*divides=*/true, type);

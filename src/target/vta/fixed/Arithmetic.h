@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-// `type` is that of the operands and the result. Throws Refusal.
+// `type` is that of the operands and the result. Throws Unsupported.
 
 Scalar sum(const Scalar &a, const Scalar &b, mlir::Type type, IntegerStages &integers);
 Scalar difference(const Scalar &a, const Scalar &b, mlir::Type type, IntegerStages &integers);

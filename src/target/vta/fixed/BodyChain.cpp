@@ -28,7 +28,7 @@ public:
       } else {
         const Chain &other = std::get<Chain>(operand);
         values[argument] = Scalar::stored(other);
-        integers.takeOperators(other);
+        integers.offloadOperators(other);
       }
     }
   }
@@ -40,7 +40,7 @@ public:
     Value value = yield.getValues()[0];
     Scalar result = of(value);
     if (result.kind != Scalar::Kind::Integers)
-      throw Refusal("does not depend on its operands");
+      throw Unsupported("does not depend on its operands");
     if (value.getType().isSignlessInteger())
       result = asSigned(value);
     return std::move(integers).endingIn(std::move(result));
@@ -102,12 +102,12 @@ private:
         .Case([&](hr::BitsOp) {
           Type number = type.isSignlessInteger() ? op->getOperand(0).getType() : type;
           if (!number.isUnsignedInteger(8))
-            throw Refusal("numbers of this type are none of the accelerator's");
+            throw Unsupported("numbers of this type are none of the accelerator's");
           return normalized(a(), number, /*isSigned=*/false, integers);
         })
         .Default([&](Operation *other) -> Scalar {
-          throw Refusal(other->getName().getStringRef().str() +
-                        " is no function of the accelerator's ALU");
+          throw Unsupported(other->getName().getStringRef().str() +
+                            " is no function of the accelerator's ALU");
         });
   }
 
@@ -132,7 +132,7 @@ private:
   int constantShift(Value value) const {
     const Scalar &bits = of(value);
     if (!bits.isNumber() || bits.numbers[0] < 0 || bits.numbers[0] > 31)
-      throw Refusal("shifts by something else than a number");
+      throw Unsupported("shifts by something else than a number");
     return static_cast<int>(bits.numbers[0]);
   }
 
@@ -148,14 +148,14 @@ private:
       return always(predicate == P::ORD);
     std::optional<Relation> relation = relationOf(predicate);
     if (!relation)
-      throw Refusal("compares in a way the accelerator has nothing for");
+      throw Unsupported("compares in a way the accelerator has nothing for");
     return compare(*relation, of(op.getLhs()), of(op.getRhs()), integers);
   }
 
   Scalar compareIntegers(arith::CmpIOp op) const {
     std::optional<Relation> relation = relationOf(op.getPredicate());
     if (!relation)
-      throw Refusal("compares numbers without signs");
+      throw Unsupported("compares numbers without signs");
     return compare(*relation, asSigned(op.getLhs()), asSigned(op.getRhs()), integers);
   }
 

@@ -10,7 +10,7 @@ namespace headrace::vta {
 using MapOperand = std::variant<Chain, Numbers>;
 
 /// The chain that the map makes of its operand `main`. Other chains must be stored integers, which
-/// its stages read. Throws Refusal.
+/// its stages read. Throws Unsupported.
 Chain chainOfMap(hr::MapOp map, llvm::ArrayRef<MapOperand> operands, size_t main);
 
 } // namespace headrace::vta

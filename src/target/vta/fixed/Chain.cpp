@@ -51,8 +51,8 @@ std::optional<int64_t> Chain::offsetOfCells() const {
 
 void Chain::note(Range next) {
   if (next.low < -wordLimit || next.high >= wordLimit)
-    throw Refusal("integers reach " + std::to_string(std::max(next.high, -next.low)) +
-                  ", beyond 32 bits");
+    throw Unsupported("integers reach " + std::to_string(std::max(next.high, -next.low)) +
+                      ", beyond 32 bits");
   range = next;
 }
 
@@ -70,7 +70,7 @@ void Chain::add(int64_t number) {
         return;
     }
   if (std::abs(number) >= wordLimit)
-    throw Refusal("a number of " + std::to_string(number) + " is beyond 32 bits");
+    throw Unsupported("a number of " + std::to_string(number) + " is beyond 32 bits");
   stages.push_back(immediate(AluStage::Op::Add, number));
 }
 
@@ -84,7 +84,7 @@ void Chain::add(std::vector<int64_t> numbers) {
   PerChannel values;
   for (int64_t number : numbers) {
     if (std::abs(number) >= wordLimit)
-      throw Refusal("a number of " + std::to_string(number) + " is beyond 32 bits");
+      throw Unsupported("a number of " + std::to_string(number) + " is beyond 32 bits");
     values.values.push_back(static_cast<int32_t>(number));
   }
   // Two sums in a row are one.
@@ -94,7 +94,7 @@ void Chain::add(std::vector<int64_t> numbers) {
       for (auto [sum, value] : llvm::zip_equal(last->values, values.values)) {
         int64_t both = int64_t{sum} + value;
         if (std::abs(both) >= wordLimit)
-          throw Refusal("a number of " + std::to_string(both) + " is beyond 32 bits");
+          throw Unsupported("a number of " + std::to_string(both) + " is beyond 32 bits");
         sum = static_cast<int32_t>(both);
         isZero &= sum == 0;
       }
@@ -107,7 +107,7 @@ void Chain::add(std::vector<int64_t> numbers) {
 
 void Chain::add(const Source &other, Range of, int shift) {
   if (shift > 30)
-    throw Refusal("a shift by " + std::to_string(shift) + " bits is beyond 32 bits");
+    throw Unsupported("a shift by " + std::to_string(shift) + " bits is beyond 32 bits");
   Range shifted{of.low << shift, of.high << shift};
   note({range.low + shifted.low, range.high + shifted.high});
   if (exactBelow != INT64_MAX)
@@ -123,7 +123,7 @@ void Chain::multiply(std::vector<int64_t> factors) {
   int64_t least = INT64_MAX;
   for (int64_t factor : factors) {
     if (std::abs(factor) >= wordLimit)
-      throw Refusal("a factor of " + std::to_string(factor) + " is beyond 32 bits");
+      throw Unsupported("a factor of " + std::to_string(factor) + " is beyond 32 bits");
     auto [low, high] = std::minmax({range.low * factor, range.high * factor});
     next = {std::min(next.low, low), std::max(next.high, high)};
     least = std::min(least, std::abs(factor));
@@ -158,7 +158,7 @@ void Chain::shiftLeft(int bits) {
   if (bits == 0)
     return;
   if (bits > 30)
-    throw Refusal("a shift by " + std::to_string(bits) + " bits is beyond 32 bits");
+    throw Unsupported("a shift by " + std::to_string(bits) + " bits is beyond 32 bits");
   note({range.low << bits, range.high << bits});
   if (exactBelow != INT64_MAX)
     exactBelow <<= bits;
@@ -169,8 +169,8 @@ void Chain::roundShift(int bits) {
   if (bits == 0)
     return;
   if (range.magnitude() >= roundLimit)
-    throw Refusal("integers reach " + std::to_string(range.magnitude()) +
-                  ", too many to be rounded in 32 bits");
+    throw Unsupported("integers reach " + std::to_string(range.magnitude()) +
+                      ", too many to be rounded in 32 bits");
   if (bits > 30) // everything is less than a half
     return clip(0, 0);
   range = {roundedShift(range.low, bits), roundedShift(range.high, bits)};
@@ -195,7 +195,7 @@ void Chain::computeIn(Type type) {
     return;
   int digits = static_cast<int>(real.getFPMantissaWidth());
   if (digits < 24)
-    throw Refusal("floats of 16 bits round what the accelerator does not");
+    throw Unsupported("16-bit floats round what the accelerator does not");
   int64_t limit = INT64_C(1) << digits;
   if (range.magnitude() > limit)
     exactBelow = std::min(exactBelow, limit);
@@ -203,10 +203,11 @@ void Chain::computeIn(Type type) {
 
 Image imageOf(RankedTensorType type) {
   if (!type.hasStaticShape())
-    throw Refusal("sizes are open, and programs of the accelerator are for fixed ones (--size)");
+    throw Unsupported(
+        "sizes are open, and programs of the accelerator are for fixed ones (--size)");
   ArrayRef<int64_t> shape = type.getShape();
   if (type.getNumElements() == 0)
-    throw Refusal("there are no elements");
+    throw Unsupported("there are no elements");
   switch (shape.size()) {
   case 1:
     return {1, shape[0], 1, 1};
@@ -217,8 +218,8 @@ Image imageOf(RankedTensorType type) {
   case 4:
     return {shape[0], shape[1], shape[2], shape[3]};
   default:
-    throw Refusal("a tensor of rank " + std::to_string(shape.size()) +
-                  " is no image and no matrix");
+    throw Unsupported("a tensor of rank " + std::to_string(shape.size()) +
+                      " is no image and no matrix");
   }
 }
 

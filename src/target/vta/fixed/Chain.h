@@ -16,7 +16,7 @@
 namespace headrace::vta {
 
 /// Why numbers are no such integers, or the accelerator has no such function of them.
-class Refusal : public std::runtime_error {
+class Unsupported : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
@@ -70,7 +70,7 @@ public:
   void roundShift(int bits);
   void floorShift(int bits);
 
-  /// Notes from where on numbers of the type are not exact; integers of 32 bits and more are.
+  /// Notes from where on numbers of the type are not exact; 32-bit integers and more are.
   void computeIn(mlir::Type type);
   bool isExact() const { return range.magnitude() < exactBelow; }
 
@@ -79,7 +79,7 @@ private:
 };
 
 /// The image that a tensor is: its dimensions are batch, channels, height and width; of a matrix
-/// rows are the batch. Refuses open sizes.
+/// rows are the batch. Refuses dynamic dimensions.
 Image imageOf(mlir::RankedTensorType type);
 
 } // namespace headrace::vta

@@ -18,7 +18,7 @@ Scalar compare(Relation relation, const Scalar &a, const Scalar &b, const Intege
   if (a.isNumber() && b.isNumber())
     return condition(Piecewise<bool>(holds(relation, a.numbers[0], b.numbers[0])), integers);
   if (a.kind != Scalar::Kind::Integers || !b.isNumber())
-    throw Refusal("compares two values that it computes");
+    throw Unsupported("compares two values that it computes");
   integers.requireCurrent(a);
   double number = b.numbers[0];
   if (std::isnan(number))
@@ -33,7 +33,7 @@ Scalar compare(Relation relation, const Scalar &a, const Scalar &b, const Intege
 Scalar select(const Scalar &chosen, const Scalar &yes, const Scalar &no,
               const IntegerStages &integers) {
   if (chosen.kind != Scalar::Kind::Condition)
-    throw Refusal("selects by something else than a comparison");
+    throw Unsupported("selects by something else than a comparison");
   if (chosen.truth.all().size() == 1)
     return chosen.truth.at(0) ? yes : no;
   integers.requireCurrent(chosen);
@@ -41,13 +41,13 @@ Scalar select(const Scalar &chosen, const Scalar &yes, const Scalar &no,
     if (branch->kind == Scalar::Kind::Integers)
       integers.requireCurrent(*branch);
     else if (!branch->isNumber())
-      throw Refusal("selects between values that it reads");
+      throw Unsupported("selects between values that it reads");
   auto outcomesOf = [](const Scalar &branch) {
     return branch.kind == Scalar::Kind::Integers ? branch.outcomes
                                                  : Piecewise<Outcome>(branch.numbers[0]);
   };
   if (yes.kind == no.kind && yes.exponents != no.exponents)
-    throw Refusal("selects between scales");
+    throw Unsupported("selects between scales");
   Scalar result =
       integers.current(yes.kind == Scalar::Kind::Integers ? yes.exponents : no.exponents);
   using Pair = std::pair<Outcome, Outcome>;
@@ -69,7 +69,7 @@ Scalar smallerOf(const Scalar &a, const Scalar &b, const IntegerStages &integers
 Scalar logic(const Scalar &a, const Scalar &b, bool (*function)(bool, bool),
              const IntegerStages &integers) {
   if (a.kind != Scalar::Kind::Condition || b.kind != Scalar::Kind::Condition)
-    throw Refusal("computes with single bits");
+    throw Unsupported("computes with single bits");
   for (const Scalar *side : {&a, &b})
     if (side->truth.all().size() > 1)
       integers.requireCurrent(*side);

@@ -36,8 +36,9 @@ Scalar normalized(Scalar scalar, Type type, bool isSigned, const IntegerStages &
     auto [least, most] = integersOf(pieces, i, integers.range());
     if (!piece.value && least <= most &&
         (static_cast<double>(least) < low || static_cast<double>(most) > high))
-      throw Refusal("integers from " + std::to_string(least) + " to " + std::to_string(most) +
-                    " wrap around in " + std::to_string(type.getIntOrFloatBitWidth()) + " bits");
+      throw Unsupported("integers from " + std::to_string(least) + " to " + std::to_string(most) +
+                        " wrap around in " + std::to_string(type.getIntOrFloatBitWidth()) +
+                        " bits");
   }
   scalar.outcomes = scalar.outcomes.map(
       [&](const Outcome &value) { return value ? Outcome(wrapped(*value)) : value; });
@@ -59,7 +60,7 @@ Scalar toIntegerType(Scalar scalar, Type type, IntegerStages &integers) {
     return scalar;
   }
   if (scalar.kind != Scalar::Kind::Integers)
-    throw Refusal("converts a value that it adds");
+    throw Unsupported("converts a value that it adds");
   scalar = integers.truncate(std::move(scalar));
   scalar.outcomes = scalar.outcomes.map(
       [](const Outcome &value) { return value ? Outcome(std::trunc(*value)) : value; });

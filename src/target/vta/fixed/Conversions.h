@@ -9,12 +9,13 @@ namespace headrace::vta {
 /// A number of the type that a constant is computed in.
 double rounded(double number, mlir::Type type);
 
-/// A narrow integer is known by its low bits: as a number with or without a sign. Throws Refusal.
+/// A narrow integer is known by its low bits: as a number with or without a sign. Throws
+/// Unsupported.
 Scalar normalized(Scalar scalar, mlir::Type type, bool isSigned, const IntegerStages &integers);
 
 /// An integer as a float.
 Scalar toFloat(Scalar scalar, mlir::Type type, IntegerStages &integers);
-/// A float as an integer, rounding toward 0. Throws Refusal.
+/// A float as an integer, rounding toward 0. Throws Unsupported.
 Scalar toIntegerType(Scalar scalar, mlir::Type type, IntegerStages &integers);
 
 } // namespace headrace::vta

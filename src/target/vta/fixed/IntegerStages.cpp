@@ -11,8 +11,8 @@ namespace headrace::vta {
 
 namespace {
 
-/// Floats whose exponents leave room for every integer of 32 bits are never rounded by scaling.
-constexpr int mostExponent = 90;
+/// Floats whose exponents leave room for every 32-bit integer are never rounded by scaling.
+constexpr int maxExponent = 90;
 
 std::string textOf(double number) {
   std::string text;
@@ -21,7 +21,7 @@ std::string textOf(double number) {
 }
 
 [[noreturn]] void refuseScale(double number) {
-  throw Refusal("scale " + textOf(number) + " is no power of two: requantization is no shift");
+  throw Unsupported("scale " + textOf(number) + " is no power of two: requantization is no shift");
 }
 
 } // namespace
@@ -30,7 +30,7 @@ double inUnits(double number, const Scalar &scalar) {
   if (number == 0)
     return 0;
   if (scalar.exponents.size() != 1)
-    throw Refusal("compares channels of different scales with " + textOf(number));
+    throw Unsupported("compares channels of different scales with " + textOf(number));
   return std::ldexp(number, -scalar.exponents[0]);
 }
 
@@ -45,7 +45,7 @@ Scalar IntegerStages::current(std::vector<int> exponents) const {
 
 void IntegerStages::requireCurrent(const Scalar &scalar) const {
   if (scalar.version != latest)
-    throw Refusal("uses a number from before and after it was rounded, clipped or added to");
+    throw Unsupported("uses a number from before and after it was rounded, clipped or added to");
 }
 
 Chain IntegerStages::endingIn(Scalar result) && {
@@ -63,7 +63,7 @@ Scalar IntegerStages::add(Scalar scalar, const Numbers &numbers, Type type) {
   for (size_t i = 0; i < count; ++i) {
     double number = numbers[i % numbers.size()];
     if (!std::isfinite(number))
-      throw Refusal("adds " + textOf(number));
+      throw Unsupported("adds " + textOf(number));
     if (number != 0)
       finer = std::max(finer, exponent(i) - lowestDigit(number));
   }
@@ -74,8 +74,8 @@ Scalar IntegerStages::add(Scalar scalar, const Numbers &numbers, Type type) {
   for (size_t i = 0; i < count; ++i) {
     double integer = std::ldexp(numbers[i % numbers.size()], -exponent(i));
     if (std::abs(integer) > 1e12)
-      throw Refusal("adds " + textOf(numbers[i % numbers.size()]) +
-                    ", beyond 32 bits in the scale of the sum");
+      throw Unsupported("adds " + textOf(numbers[i % numbers.size()]) +
+                        ", beyond 32 bits in the scale of the sum");
     integers.push_back(static_cast<int64_t>(integer));
   }
   if (count == 1)
@@ -92,7 +92,7 @@ Scalar IntegerStages::add(Scalar scalar, const Scalar &other, Type type) {
   const Chain &source = *other.other;
   int own = scalar.exponents[0], its = other.exponents[0];
   if (source.result != chain.result)
-    throw Refusal("adds a value of other sizes");
+    throw Unsupported("adds a value of other sizes");
   chain.shiftLeft(std::max(0, own - its));
   int shift = std::max(0, its - own);
   Range range = source.range;
@@ -112,16 +112,16 @@ Scalar IntegerStages::scale(Scalar scalar, const Numbers &numbers, bool divides,
   for (size_t i = 0; i < count; ++i) {
     double number = numbers[i % numbers.size()];
     if (number == 0 || !std::isfinite(number))
-      throw Refusal("scales by " + textOf(number));
+      throw Unsupported("scales by " + textOf(number));
     // Integers have no scales.
     BinaryNumber scaled = isa<FloatType>(type) ? binaryNumberOf(number) : BinaryNumber{number, 0};
-    // More digits than an integer of 16 bits has: the product would not fit 32.
+    // More digits than a 16-bit integer has: the product would not fit 32.
     if (std::abs(scaled.factor) > 32767 || (divides && std::abs(scaled.factor) != 1))
       refuseScale(number);
     int exponent = scalar.exponents[i % scalar.exponents.size()] +
                    (divides ? -scaled.exponent : scaled.exponent);
-    if (std::abs(exponent) > mostExponent)
-      throw Refusal("scale " + textOf(number) + " leaves the range of numbers");
+    if (std::abs(exponent) > maxExponent)
+      throw Unsupported("scale " + textOf(number) + " leaves the range of numbers");
     exponents.push_back(exponent);
     factors.push_back(static_cast<int64_t>(scaled.factor));
   }
@@ -130,7 +130,7 @@ Scalar IntegerStages::scale(Scalar scalar, const Numbers &numbers, bool divides,
   bool multiplies = llvm::any_of(factors, [](int64_t factor) { return factor != 1; });
   if (scalar.kind == Scalar::Kind::Other) {
     if (multiplies || exponents.size() != 1)
-      throw Refusal("scales a value that it adds by more than a power of two");
+      throw Unsupported("scales a value that it adds by more than a power of two");
     scalar.exponents = exponents;
     return scalar;
   }
@@ -140,7 +140,7 @@ Scalar IntegerStages::scale(Scalar scalar, const Numbers &numbers, bool divides,
   }
   try {
     chain.multiply(std::move(factors));
-  } catch (const Refusal &) {
+  } catch (const Unsupported &) {
     refuseScale(numbers[0]);
   }
   chain.computeIn(type);
@@ -164,14 +164,14 @@ Scalar IntegerStages::truncate(Scalar scalar) {
   align(scalar);
   int exponent = scalar.exponents[0];
   if (exponent < 0 && chain.range.low < 0)
-    throw Refusal("rounds toward 0, where the accelerator rounds down");
+    throw Unsupported("rounds toward 0, where the accelerator rounds down");
   exponent < 0 ? chain.floorShift(-exponent) : chain.shiftLeft(exponent);
   return changed({0});
 }
 
 Scalar IntegerStages::shiftRight(Scalar scalar, int bits) {
   if (scalar.kind != Scalar::Kind::Integers)
-    throw Refusal("shifts a value that it adds");
+    throw Unsupported("shifts a value that it adds");
   resolve(scalar);
   chain.floorShift(bits);
   return changed({0});
@@ -213,7 +213,7 @@ void IntegerStages::resolve(Scalar &scalar) {
     }
   }
   if (!isClip || !seen)
-    throw Refusal("selects numbers otherwise than a clip does");
+    throw Unsupported("selects numbers otherwise than a clip does");
   chain.clip(least, most);
   scalar = changed(scalar.exponents);
 }
@@ -225,7 +225,7 @@ void IntegerStages::align(Scalar &scalar) {
   std::vector<int64_t> factors;
   for (int exponent : scalar.exponents) {
     if (exponent - least > 30)
-      throw Refusal("scales of channels are more than 30 bits apart");
+      throw Unsupported("scales of channels are more than 30 bits apart");
     factors.push_back(INT64_C(1) << (exponent - least));
   }
   chain.multiply(std::move(factors));

@@ -21,13 +21,13 @@ public:
   const std::vector<int> &exponents() const { return chain.exponents; }
 
   /// The program's operators that compute what stages read belong to the chain, too.
-  void takeOperators(const Chain &other) {
+  void offloadOperators(const Chain &other) {
     chain.operators.insert(other.operators.begin(), other.operators.end());
   }
   /// Notes that the program computes them in this type.
   void computeIn(mlir::Type type) { chain.computeIn(type); }
 
-  // The following take functions of the integers and throw Refusal.
+  // The following take functions of the integers and throw Unsupported.
 
   Scalar add(Scalar scalar, const Numbers &numbers, mlir::Type type);
   /// `other`: stored integers of another chain.

@@ -35,13 +35,13 @@ Chain productOf(Chain input, Convolution convolution, const std::vector<int> &ex
                 Type accumulator, bool padsWithZero) {
   std::optional<int64_t> offset = input.offsetOfCells();
   if (!offset)
-    throw Refusal("its left operand is not stored as integers of 8 bits before");
+    throw Unsupported("its left operand is not stored as 8-bit integers before");
   // The accelerator pads with integers that are 0 in DRAM.
   if (*offset != 0 && padsWithZero && convolution.isPadded())
-    throw Refusal("its padding is no 0 in DRAM: the zero point is not that of the middle");
+    throw Unsupported("its padding is no 0 in DRAM: the zero point is not that of the middle");
   Sums sums = sumsOf(convolution.weights, {input.range.low - *offset, input.range.high - *offset});
   if (sums.range.magnitude() >= INT64_C(1) << 31)
-    throw Refusal("sums reach " + std::to_string(sums.range.magnitude()) + ", beyond 32 bits");
+    throw Unsupported("sums reach " + std::to_string(sums.range.magnitude()) + ", beyond 32 bits");
   Chain chain = std::move(input);
   int scale = chain.exponents[0];
   Operator op{"", chain.sources[0].image, convolution, {}};

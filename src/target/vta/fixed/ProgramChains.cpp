@@ -30,7 +30,7 @@ Numbers numbersOf(hr::ConstantOp constant, int64_t rank, int64_t channelDim) {
   auto missing = rank - static_cast<int64_t>(tensor.shape().size());
   for (auto [i, size] : llvm::enumerate(tensor.shape()))
     if (size != 1 && static_cast<int64_t>(i) + missing != channelDim)
-      throw Refusal("reads a constant that is no number, and no number for each channel");
+      throw Unsupported("reads a constant that is no number, and no number for each channel");
   const double *data = tensor.as<double>();
   return Numbers(data, data + tensor.elements());
 }
@@ -92,14 +92,14 @@ Chain ProgramChains::endingIn(Operation *op) {
   Value result = op->getResult(0);
   Chain chain = computed(op);
   if (chain.exponents != std::vector<int>{0})
-    throw Refusal("its results are no integers");
+    throw Unsupported("its results are no integers");
   if (typeOf(result).getElementType().isUnsignedInteger())
     chain.add(-128);
   if (chain.range.low < -128 || chain.range.high > 127)
-    throw Refusal("integers from " + std::to_string(chain.range.low) + " to " +
-                  std::to_string(chain.range.high) + " do not fit 8 bits");
+    throw Unsupported("integers from " + std::to_string(chain.range.low) + " to " +
+                      std::to_string(chain.range.high) + " do not fit 8 bits");
   if (!chain.isExact())
-    throw Refusal("integers beyond 2^24 are no floats, and no clip makes them equal");
+    throw Unsupported("integers beyond 2^24 are no floats, and no clip makes them equal");
   return chain;
 }
 
@@ -108,7 +108,7 @@ Chain ProgramChains::of(Value value) {
     return stored(value);
   if (Operation *op = value.getDefiningOp())
     return computed(op);
-  throw Refusal("reads floats or wide integers, of which nothing is known");
+  throw Unsupported("reads floats or wide integers, of which nothing is known");
 }
 
 Chain ProgramChains::computed(Operation *op) {
@@ -120,7 +120,7 @@ Chain ProgramChains::computed(Operation *op) {
                     .Case([&](hr::PoolOp pool) { return ofPool(pool); })
                     .Case([&](hr::ReshapeOp reshape) { return ofReshape(reshape); })
                     .Default([](Operation *other) -> Chain {
-                      throw Refusal("reads the floats of " + operatorName(other));
+                      throw Unsupported("reads the floats of " + operatorName(other));
                     });
   chain.operators.insert(op);
   if (!std::holds_alternative<Cells>(chain.core))
@@ -164,7 +164,7 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
     if (constantOf(input))
       continue;
     if (typeOf(input).getShape() != typeOf(map.getResult()).getShape())
-      throw Refusal("repeats a value that it reads");
+      throw Unsupported("repeats a value that it reads");
     std::optional<Chain> before = joined(input);
     Chain chain = before ? std::move(*before) : of(input);
     channelDim = chain.channelDim;
@@ -175,7 +175,7 @@ Chain ProgramChains::ofMap(hr::MapOp map) {
     operands.back() = std::move(chain);
   }
   if (candidates.empty())
-    throw Refusal("reads constants alone");
+    throw Unsupported("reads constants alone");
   for (auto [i, input] : llvm::enumerate(map.getInputs()))
     if (auto constant = constantOf(input))
       operands[i] = numbersOf(constant, rank, channelDim);
@@ -218,7 +218,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
     ArrayRef<int64_t> shape = typeOf(image).getShape();
     convolution.weights = weights.integers.reshaped({columns, shape[1], shape[2], shape[3]});
     Source source{image, imageOf(typeOf(image))};
-    if (whyNot(Operator{"", source.image, convolution, {}}, configuration).empty()) {
+    if (unsupportedReason(Operator{"", source.image, convolution, {}}, configuration).empty()) {
       input.sources[0] = source;
       return productOf(std::move(input), std::move(convolution), weights.exponents, accumulator,
                        /*padsWithZero=*/true);
@@ -230,7 +230,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   int64_t count = lhs.getNumElements() / std::max<int64_t>(depths, 1);
   Image matrixImage{count, depths, 1, 1};
   if (count == 0 || depths == 0)
-    throw Refusal("there are no elements");
+    throw Unsupported("there are no elements");
   input.sources[0].image = input.result = matrixImage;
   Chain chain = productOf(std::move(input), std::move(convolution), weights.exponents, accumulator,
                           /*padsWithZero=*/true);
@@ -240,14 +240,14 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
 
 Chain ProgramChains::ofPool(hr::PoolOp pool) {
   if (pool.getKind() != hr::PoolKind::Max)
-    throw Refusal("averages of windows are no function of the accelerator");
+    throw Unsupported("averages of windows are no function of the accelerator");
   if (pool.getLayout() != hr::ChannelLayout::First || typeOf(pool.getInput()).getRank() != 4)
-    throw Refusal("is no pooling of images with channels first");
+    throw Unsupported("is no pooling of images with channels first");
   if (llvm::any_of(pool.getDilations(), [](int64_t dilation) { return dilation != 1; }))
-    throw Refusal("its windows have gaps");
+    throw Unsupported("its windows have gaps");
   Chain chain = of(pool.getInput());
   if (!chain.offsetOfCells())
-    throw Refusal("its operand is not stored as integers of 8 bits before");
+    throw Unsupported("its operand is not stored as 8-bit integers before");
   MaxPool core{slidingOf(pool), pool.getWindow()[0], pool.getWindow()[1]};
   chain.result = Operator{"", chain.sources[0].image, core, {}}.result();
   chain.core = core;
@@ -258,7 +258,7 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
 Chain ProgramChains::ofReshape(hr::ReshapeOp reshape) {
   Chain chain = of(reshape.getInput());
   if (!chain.offsetOfCells())
-    throw Refusal("gives computed values another shape");
+    throw Unsupported("gives computed values another shape");
   OpBuilder b(reshape);
   Value source = chain.sources[0].value;
   RankedTensorType type = typeOf(reshape.getResult()).clone(typeOf(source).getElementType());

@@ -10,10 +10,10 @@ class ProgramChains {
 public:
   explicit ProgramChains(const Configuration &configuration) : configuration(configuration) {}
 
-  /// The chain that ends in the result of an operator, integers of 8 bits. Throws Refusal.
+  /// The chain that ends in the result of an operator, 8-bit integers. Throws Unsupported.
   Chain endingIn(mlir::Operation *op);
 
-  /// Whether maps go on with a product whose integers of 8 bits they alone read, in place of having
+  /// Whether maps go on with a product whose 8-bit integers they alone read, instead of having
   /// those stored: a residual is added while the product is on the chip.
   void setJoins(bool joins) { joinsProducts = joins; }
 
@@ -41,7 +41,7 @@ private:
   llvm::SmallSetVector<mlir::Operation *, 8> seen;
 };
 
-/// Whether a tensor's elements are integers of 8 bits, which the accelerator reads and writes.
+/// Whether a tensor's elements are 8-bit integers, which the accelerator reads and writes.
 bool isStored(mlir::Type type);
 
 } // namespace headrace::vta

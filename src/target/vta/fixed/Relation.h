@@ -12,7 +12,7 @@ namespace headrace::vta {
 
 enum class Relation { Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual };
 
-/// Nothing where the predicate asks for NaN, or compares integers without signs.
+/// Nothing if the predicate asks for NaN, or compares integers without signs.
 std::optional<Relation> relationOf(mlir::arith::CmpFPredicate predicate);
 std::optional<Relation> relationOf(mlir::arith::CmpIPredicate predicate);
 

@@ -43,7 +43,7 @@ struct Scalar {
   static Scalar stored(const Chain &other) {
     std::optional<int64_t> offset = other.offsetOfCells();
     if (!offset)
-      throw Refusal("reads two computed values at once");
+      throw Unsupported("reads two computed values at once");
     Scalar scalar;
     scalar.kind = Kind::Other;
     scalar.other = &other;

@@ -15,12 +15,12 @@ namespace headrace::vta {
 
 namespace {
 
-/// The scale of so many numbers; nothing where all are 0.
+/// The scale of so many numbers; nothing if all are 0.
 std::optional<int> scaleOf(const double *numbers, int64_t count) {
   std::optional<int> least;
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(numbers[i]) || std::fpclassify(numbers[i]) == FP_SUBNORMAL)
-      throw Refusal("its weights are not finite, or too small to be told apart from 0");
+      throw Unsupported("its weights are not finite, or too small to be told apart from 0");
     if (numbers[i] != 0)
       least = std::min(least.value_or(INT32_MAX), lowestDigit(numbers[i]));
   }
@@ -43,7 +43,7 @@ Weights weightsOf(const Tensor &tensor, bool isInteger) {
   if (fits(all, tensor.elements(), common)) {
     result.exponents = {common};
   } else if (isInteger) {
-    throw Refusal("its weights are beyond 8 bits with a sign");
+    throw Unsupported("its weights are beyond 8 bits with a sign");
   } else {
     for (int64_t channel = 0; channel < channels; ++channel) {
       const double *own = all + channel * count;
@@ -51,10 +51,10 @@ Weights weightsOf(const Tensor &tensor, bool isInteger) {
       if (!fits(own, count, exponent)) {
         double first = *std::find_if(own, own + count,
                                      [&](double number) { return !fits(&number, 1, exponent); });
-        throw Refusal(llvm::formatv("a weight of {0} in channel {1} is no integer of 8 bits times "
-                                    "the power of two of the others",
-                                    first, channel)
-                          .str());
+        throw Unsupported(llvm::formatv("a weight of {0} in channel {1} is no 8-bit integer times "
+                                        "the power of two of the others",
+                                        first, channel)
+                              .str());
       }
       result.exponents.push_back(exponent);
     }
@@ -98,9 +98,9 @@ Tensor transposed(const Tensor &matrix) {
 Weights weightsOf(hr::ConvOp conv) {
   auto filter = conv.getFilter().getDefiningOp<hr::ConstantOp>();
   if (!filter)
-    throw Refusal("its weights are no constants");
+    throw Unsupported("its weights are no constants");
   if (conv.getLayout() != hr::ChannelLayout::First || hr::typeOf(conv.getInput()).getRank() != 4)
-    throw Refusal("is no convolution of images with channels first");
+    throw Unsupported("is no convolution of images with channels first");
   Weights weights = weightsOf(constantTensor(filter.getValue()),
                               hr::typeOf(conv.getFilter()).getElementType().isInteger(8));
   weights.integers = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
@@ -110,7 +110,7 @@ Weights weightsOf(hr::ConvOp conv) {
 Weights weightsOf(hr::ContractOp contract) {
   auto constant = contract.getRhs().getDefiningOp<hr::ConstantOp>();
   if (!constant)
-    throw Refusal("its weights are no constants");
+    throw Unsupported("its weights are no constants");
   auto maps = contract.getMaps().getAsValueRange<AffineMapAttr>();
   SmallVector<AffineMap> all(maps.begin(), maps.end());
   AffineMap left = all[0], right = all[1], result = all[2];
@@ -122,12 +122,12 @@ Weights weightsOf(hr::ContractOp contract) {
                      result.dropResults(result.getNumResults() - 1) &&
                  all[0].getNumDims() == left.getNumResults() + 1;
   if (!isDense)
-    throw Refusal("is no product of rows with a constant matrix");
+    throw Unsupported("is no product of rows with a constant matrix");
   unsigned column = result.getDimPosition(result.getNumResults() - 1);
   bool isTransposed = right.getDimPosition(0) == column;
   if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
       right.getDimPosition(isTransposed ? 0 : 1) != column)
-    throw Refusal("is no product of rows with a constant matrix");
+    throw Unsupported("is no product of rows with a constant matrix");
   Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64);
   return weightsOf(isTransposed ? matrix : transposed(matrix), rhs.getElementType().isInteger(8));
 }

@@ -1,4 +1,4 @@
-// The constant weights of the program's operators, as integers of 8 bits times powers of two.
+// The constant weights of the program's operators, as 8-bit integers times powers of two.
 #pragma once
 
 #include "dialect/Hr.h"
@@ -12,10 +12,10 @@ struct Weights {
 };
 
 /// Of a convolution: out x in x window height x window width, with zeros where windows have gaps.
-/// Throws Refusal.
+/// Throws Unsupported.
 Weights weightsOf(hr::ConvOp conv);
 /// Of the rows of the left operand times a constant matrix: columns of the result x depth. Throws
-/// Refusal.
+/// Unsupported.
 Weights weightsOf(hr::ContractOp contract);
 
 } // namespace headrace::vta

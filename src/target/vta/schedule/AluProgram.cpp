@@ -11,7 +11,7 @@ namespace {
 
 using Op = AluStage::Op;
 
-constexpr int32_t leastImmediate = -32768, mostImmediate = 32767;
+constexpr int32_t minImmediate = -32768, maxImmediate = 32767;
 
 int32_t wrappingSum(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
@@ -27,8 +27,8 @@ public:
     return std::ranges::all_of(numbers, [&](int32_t n) { return n == value; });
   }
   bool fitInstruction() const {
-    return areAll(numbers.front()) && numbers.front() >= leastImmediate &&
-           numbers.front() <= mostImmediate;
+    return areAll(numbers.front()) && numbers.front() >= minImmediate &&
+           numbers.front() <= maxImmediate;
   }
   template <class Function> ChannelNumbers mapped(Function function) const {
     std::vector<int32_t> results;

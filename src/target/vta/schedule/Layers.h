@@ -5,7 +5,7 @@
 
 namespace headrace::vta {
 
-/// A square image and window, padded so that the image keeps its size but for the stride.
+/// A square image and window, padded so that the image keeps its size except for the stride.
 struct Layer {
   int64_t image, in, out, window, stride;
 };

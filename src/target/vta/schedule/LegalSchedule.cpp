@@ -10,15 +10,15 @@ namespace headrace::vta {
 namespace {
 
 /// Iterations of an instruction's loop.
-constexpr int64_t mostIterations = (1 << 14) - 1;
+constexpr int64_t maxIterations = (1 << 14) - 1;
 /// Elements of a row that a load moves.
-constexpr int64_t mostColumns = (1 << 16) - 1;
+constexpr int64_t maxColumns = (1 << 16) - 1;
 /// Of zeros that a load puts on a side.
-constexpr int64_t mostPadding = 15;
+constexpr int64_t maxPadding = 15;
 
 std::string number(int64_t value) { return std::to_string(value); }
 
-std::string whyNotImage(const Image &image) {
+std::string unsupportedImageReason(const Image &image) {
   for (auto [name, size] : {std::pair("batch", image.batch),
                             {"channels", image.channels},
                             {"height", image.height},
@@ -28,8 +28,8 @@ std::string whyNotImage(const Image &image) {
   return "";
 }
 
-std::string whyNotWindows(const Sliding &core, const Image &input, int64_t windowY,
-                          int64_t windowX) {
+std::string unsupportedWindowsReason(const Sliding &core, const Image &input, int64_t windowY,
+                                     int64_t windowX) {
   if (windowY < 1 || windowX < 1 || core.strideY < 1 || core.strideX < 1)
     return "windows of " + number(windowY) + "x" + number(windowX) + ", " + number(core.strideY) +
            " and " + number(core.strideX) + " apart, expected 1 or more";
@@ -49,30 +49,30 @@ std::string whyNotWindows(const Sliding &core, const Image &input, int64_t windo
   return "";
 }
 
-std::string whyNotConvolution(const Operator &op, const Convolution &core) {
+std::string unsupportedConvolutionReason(const Operator &op, const Convolution &core) {
   if (!core.weights || core.weights.dtype() != DType::I8 || core.weights.shape().size() != 4)
-    return "expected weights of 8 bits in four dimensions";
+    return "expected 8-bit weights in four dimensions";
   const Shape &weights = core.weights.shape();
   if (core.groups < 1 || weights[0] < 1 || weights[1] < 1 || weights[0] % core.groups != 0 ||
       weights[1] * core.groups != op.input.channels)
     return "weights of " + shapeString(weights) + " do not fit " + number(op.input.channels) +
            " channels in " + number(core.groups) + " groups";
   for (int64_t pad : {core.padTop, core.padBottom, core.padLeft, core.padRight})
-    if (pad > mostPadding)
-      return "a padding of " + number(pad) + ", a load makes at most " + number(mostPadding);
-  return whyNotWindows(core, op.input, weights[2], weights[3]);
+    if (pad > maxPadding)
+      return "a padding of " + number(pad) + ", a load makes at most " + number(maxPadding);
+  return unsupportedWindowsReason(core, op.input, weights[2], weights[3]);
 }
 
-std::string whyNotCore(const Operator &op) {
+std::string unsupportedCoreReason(const Operator &op) {
   if (const auto *convolution = std::get_if<Convolution>(&op.core))
-    return whyNotConvolution(op, *convolution);
+    return unsupportedConvolutionReason(op, *convolution);
   if (const auto *pool = std::get_if<MaxPool>(&op.core))
-    return whyNotWindows(*pool, op.input, pool->windowY, pool->windowX);
+    return unsupportedWindowsReason(*pool, op.input, pool->windowY, pool->windowX);
   DType type = std::get<Cells>(op.core).input;
   return type == DType::I8 || type == DType::I32 ? "" : "cells are of neither 8 nor 32 bits";
 }
 
-std::string whyNotStage(const AluStage &stage, int64_t channels) {
+std::string unsupportedStageReason(const AluStage &stage, int64_t channels) {
   if (const auto *image = std::get_if<FromImage>(&stage.operand)) {
     if (image->input < 1)
       return "reads input 0, which the operator itself reads";
@@ -96,15 +96,16 @@ std::string whyNotStage(const AluStage &stage, int64_t channels) {
   return "";
 }
 
-std::string whyNotData(const Operator &op, const Configuration &configuration) {
+std::string unsupportedDataReason(const Operator &op, const Configuration &configuration) {
   if (configuration.logInpWidth != 3 || configuration.logWgtWidth != 3)
     return "the accelerator's inputs and weights do not have 8 bits";
-  if (std::string reason = whyNotImage(op.input); !reason.empty())
+  if (std::string reason = unsupportedImageReason(op.input); !reason.empty())
     return reason;
-  if (std::string reason = whyNotCore(op); !reason.empty())
+  if (std::string reason = unsupportedCoreReason(op); !reason.empty())
     return reason;
   for (size_t i = 0; i < op.stages.size(); ++i)
-    if (std::string reason = whyNotStage(op.stages[i], op.result().channels); !reason.empty())
+    if (std::string reason = unsupportedStageReason(op.stages[i], op.result().channels);
+        !reason.empty())
       return "stage " + std::to_string(i) + " " + reason;
   return "";
 }
@@ -115,15 +116,15 @@ std::string tileName(const Schedule &schedule, int64_t channels) {
   return schedule.batch > 1 ? name + " of " + number(schedule.batch) + " images" : name;
 }
 
-std::string whyNotIn(Memory memory, const std::string &what, int64_t elements, int64_t depth,
-                     int64_t threads) {
+std::string unsupportedInReason(Memory memory, const std::string &what, int64_t elements,
+                                int64_t depth, int64_t threads) {
   if (elements * threads <= depth)
     return "";
   return what + " takes " + number(elements) + " elements of " + std::string(nameOf(memory)) +
          ", " + (threads > 1 ? "a virtual thread has " : "there are ") + number(depth / threads);
 }
 
-std::string whyNotSizes(const OperatorShape &shape, const Schedule &schedule) {
+std::string unsupportedSizesReason(const OperatorShape &shape, const Schedule &schedule) {
   for (auto [name, size, most] : {std::tuple("batch", schedule.batch, shape.batch),
                                   {"rows", schedule.rows, shape.height},
                                   {"columns", schedule.columns, shape.width},
@@ -136,7 +137,7 @@ std::string whyNotSizes(const OperatorShape &shape, const Schedule &schedule) {
   return "";
 }
 
-std::string whyNotThreads(const OperatorShape &shape, const Schedule &schedule) {
+std::string unsupportedThreadsReason(const OperatorShape &shape, const Schedule &schedule) {
   if (schedule.threads == 1)
     return "";
   int64_t tiles = 2;
@@ -159,39 +160,41 @@ std::string whyNotThreads(const OperatorShape &shape, const Schedule &schedule) 
   return tiles < 2 ? "two virtual threads have one tile along their loop" : "";
 }
 
-std::string whyNotMemories(const OperatorShape &shape, const AluProgram &stages,
-                           const Schedule &schedule, const Configuration &configuration) {
+std::string unsupportedMemoriesReason(const OperatorShape &shape, const AluProgram &stages,
+                                      const Schedule &schedule,
+                                      const Configuration &configuration) {
   ChipPlan plan(shape, stages, schedule, configuration);
   int64_t threads = schedule.threads;
   auto depth = [&](Memory memory) {
-    return std::min(static_cast<int64_t>(configuration.depth(memory)), mostColumns);
+    return std::min(static_cast<int64_t>(configuration.depth(memory)), maxColumns);
   };
   if (shape.multiplies) {
-    if (std::string reason = whyNotIn(Memory::Inp, tileName(schedule, schedule.in),
-                                      plan.inputs.size, depth(Memory::Inp), threads);
+    if (std::string reason = unsupportedInReason(Memory::Inp, tileName(schedule, schedule.in),
+                                                 plan.inputs.size, depth(Memory::Inp), threads);
         !reason.empty())
       return reason;
-    if (std::string reason = whyNotIn(Memory::Wgt,
-                                      "a tile of " + number(schedule.out) + " x " +
-                                          number(schedule.in) + " blocks of channels",
-                                      plan.weights.size, depth(Memory::Wgt), threads);
+    if (std::string reason = unsupportedInReason(Memory::Wgt,
+                                                 "a tile of " + number(schedule.out) + " x " +
+                                                     number(schedule.in) + " blocks of channels",
+                                                 plan.weights.size, depth(Memory::Wgt), threads);
         !reason.empty())
       return reason;
   }
   int64_t tile = plan.results.size, rest = plan.results.first;
-  if (tile > mostIterations)
+  if (tile > maxIterations)
     return tileName(schedule, schedule.out) + " has " + number(tile) +
-           " elements, a loop has at most " + number(mostIterations);
+           " elements, a loop has at most " + number(maxIterations);
   std::string what = tileName(schedule, schedule.out);
   if (rest > 0)
     what += ", beside " + number(rest) + " elements of constants and copies,";
-  return whyNotIn(Memory::Acc, what, tile,
-                  std::max<int64_t>(0, usableAcc(shape, stages, configuration) - rest), threads);
+  return unsupportedInReason(Memory::Acc, what, tile,
+                             std::max<int64_t>(0, usableAcc(shape, stages, configuration) - rest),
+                             threads);
 }
 
 // The loops of an instruction are two: the others are written out in micro-ops.
-std::string whyNotMicroOps(const OperatorShape &shape, const Schedule &schedule,
-                           const Configuration &configuration) {
+std::string unsupportedMicroOpsReason(const OperatorShape &shape, const Schedule &schedule,
+                                      const Configuration &configuration) {
   std::vector<int64_t> loops = {schedule.batch, schedule.rows, schedule.columns, schedule.out,
                                 schedule.in,    shape.windowY, shape.windowX};
   std::ranges::sort(loops);
@@ -206,26 +209,28 @@ std::string whyNotMicroOps(const OperatorShape &shape, const Schedule &schedule,
 
 } // namespace
 
-std::string whyNot(const Operator &op, const Schedule &schedule,
-                   const Configuration &configuration) {
-  if (std::string reason = whyNotData(op, configuration); !reason.empty())
+std::string unsupportedReason(const Operator &op, const Schedule &schedule,
+                              const Configuration &configuration) {
+  if (std::string reason = unsupportedDataReason(op, configuration); !reason.empty())
     return reason;
-  return whyNot(OperatorShape(op, configuration), lowerStages(op), schedule, configuration);
+  return unsupportedReason(OperatorShape(op, configuration), lowerStages(op), schedule,
+                           configuration);
 }
 
-std::string whyNot(const OperatorShape &shape, const AluProgram &stages, const Schedule &schedule,
-                   const Configuration &configuration) {
-  if (std::string reason = whyNotSizes(shape, schedule); !reason.empty())
+std::string unsupportedReason(const OperatorShape &shape, const AluProgram &stages,
+                              const Schedule &schedule, const Configuration &configuration) {
+  if (std::string reason = unsupportedSizesReason(shape, schedule); !reason.empty())
     return reason;
-  if (std::string reason = whyNotThreads(shape, schedule); !reason.empty())
+  if (std::string reason = unsupportedThreadsReason(shape, schedule); !reason.empty())
     return reason;
-  if (std::string reason = whyNotMemories(shape, stages, schedule, configuration); !reason.empty())
+  if (std::string reason = unsupportedMemoriesReason(shape, stages, schedule, configuration);
+      !reason.empty())
     return reason;
-  return whyNotMicroOps(shape, schedule, configuration);
+  return unsupportedMicroOpsReason(shape, schedule, configuration);
 }
 
-std::string whyNot(const Operator &op, const Configuration &configuration) {
-  return whyNot(op, Schedule{}, configuration); // nothing takes less room
+std::string unsupportedReason(const Operator &op, const Configuration &configuration) {
+  return unsupportedReason(op, Schedule{}, configuration); // nothing takes less room
 }
 
 } // namespace headrace::vta

@@ -8,16 +8,16 @@ namespace headrace::vta {
 struct AluProgram;
 struct OperatorShape;
 
-/// Why the accelerator cannot compute the operator, however it is scheduled; empty where it can.
-std::string whyNot(const Operator &op, const Configuration &configuration);
+/// Why the accelerator cannot compute the operator, however it is scheduled; empty if it can.
+std::string unsupportedReason(const Operator &op, const Configuration &configuration);
 
-/// Why the schedule cannot be; empty where it can: "a tile of 14 x 14 x 4 takes 3136 elements of
+/// Why the schedule cannot be; empty if it can: "a tile of 14 x 14 x 4 takes 3136 elements of
 /// INP, a virtual thread has 1024".
-std::string whyNot(const Operator &op, const Schedule &schedule,
-                   const Configuration &configuration);
+std::string unsupportedReason(const Operator &op, const Schedule &schedule,
+                              const Configuration &configuration);
 
 /// The same for an operator that the accelerator can compute, counted in blocks.
-std::string whyNot(const OperatorShape &shape, const AluProgram &stages, const Schedule &schedule,
-                   const Configuration &configuration);
+std::string unsupportedReason(const OperatorShape &shape, const AluProgram &stages,
+                              const Schedule &schedule, const Configuration &configuration);
 
 } // namespace headrace::vta

@@ -13,7 +13,7 @@ struct Family {
   int64_t firstIn;    ///< block of input channels
 };
 
-/// The operator must have passed whyNot(op, configuration) up to its sizes.
+/// The operator must have passed unsupportedReason(op, configuration) up to its sizes.
 struct OperatorShape {
   OperatorShape(const Operator &op, const Configuration &configuration);
 

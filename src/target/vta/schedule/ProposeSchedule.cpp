@@ -57,14 +57,14 @@ struct Candidate {
 struct Prepared {
   Prepared(const Operator &op, const Configuration &configuration)
       : op(op), configuration(configuration) {
-    if (std::string reason = vta::whyNot(op, configuration); !reason.empty())
+    if (std::string reason = vta::unsupportedReason(op, configuration); !reason.empty())
       throw Error(ErrorKind::Unsupported, "operator " + inQuotes(op.name) + ": " + reason);
     shape.emplace(op, configuration);
     stages = lowerStages(op);
   }
 
   bool allows(const Schedule &schedule) const {
-    return whyNot(*shape, stages, schedule, configuration).empty();
+    return unsupportedReason(*shape, stages, schedule, configuration).empty();
   }
 
   const Operator &op;

@@ -8,7 +8,7 @@
 namespace headrace::vta {
 
 /// Of the schedules with the least predicted cycles the one that takes the fewest, counted by the
-/// cycle model. The same for the same operator, always. Throws Error where the accelerator cannot
+/// cycle model. The same for the same operator, always. Throws Error if the accelerator cannot
 /// compute it. `threads`: only those with as many.
 Schedule propose(const Operator &op, const Configuration &configuration,
                  std::optional<int64_t> threads = {});

@@ -54,8 +54,8 @@ class RooflinePicture {
 public:
   RooflinePicture(const std::vector<RooflinePoint> &points, double peak, double bytesPerCycle)
       : points(points), peak(peak), ridge(peak / bytesPerCycle), picture(width, height),
-        x(leastIntensity() / 2, mostIntensity() * 2, left, right),
-        y(leastRate() / 2, peak, bottom, top) {}
+        x(minIntensity() / 2, maxIntensity() * 2, left, right),
+        y(minRate() / 2, peak, bottom, top) {}
 
   std::string draw() && {
     drawAxes();
@@ -78,13 +78,13 @@ private:
         value = std::min(value, read(spotOf(point.macs, *report)));
     return value;
   }
-  double leastIntensity() const {
+  double minIntensity() const {
     return std::min(ridge / 4, least([](const Spot &spot) { return spot.intensity; }));
   }
-  double mostIntensity() const {
+  double maxIntensity() const {
     return std::max(ridge * 4, -least([](const Spot &spot) { return -spot.intensity; }));
   }
-  double leastRate() const {
+  double minRate() const {
     return std::min(peak / 4, least([](const Spot &spot) { return spot.rate; }));
   }
 

@@ -183,7 +183,7 @@ void Schedule::setParameter(std::string_view name, int64_t value) {
     check(keepNames.size());
     keep = static_cast<Keep>(value);
   } else {
-    parameter(name); // throws where there is none
+    parameter(name); // throws if there is none
     for (auto [size, member] : tileSizes)
       if (size == name)
         this->*member = value;

@@ -21,7 +21,7 @@ ScheduleReport reportOf(const Operator &op, const Program &program,
 
 ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants) {
-  if (std::string reason = whyNot(op, schedule, configuration); !reason.empty())
+  if (std::string reason = unsupportedReason(op, schedule, configuration); !reason.empty())
     throw Error(ErrorKind::InvalidArgument, "operator " + inQuotes(op.name) + ": " + reason);
   return simulate(op, OperatorShape(op, configuration), lowerStages(op), schedule, configuration,
                   constants);

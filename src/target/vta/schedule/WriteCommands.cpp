@@ -49,7 +49,7 @@ void checkBuffers(const Operator &op, const CommandStream &stream, std::span<con
 
 void write(const Operator &op, const Schedule &schedule, CommandStream &stream,
            std::span<const size_t> inputs, size_t result) {
-  if (std::string reason = whyNot(op, schedule, stream.configuration()); !reason.empty())
+  if (std::string reason = unsupportedReason(op, schedule, stream.configuration()); !reason.empty())
     throw Error(ErrorKind::InvalidArgument, "operator " + inQuotes(op.name) + ": " + reason);
   checkBuffers(op, stream, inputs, result);
   OperatorShape shape(op, stream.configuration());

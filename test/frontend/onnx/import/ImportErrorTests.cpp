@@ -177,7 +177,7 @@ TEST(ImportErrors, SizesWithoutBound) {
 }
 
 TEST(ImportErrors, SizesThatGrowWithEveryNode) {
-  // Each node doubles the exponent of a free size: as a tree the 40th has 2^40 parts.
+  // Each node doubles the exponent of a dynamic dimension: as a tree the 40th has 2^40 parts.
   ModelBuilder model;
   model.input("x", {"n"}).node("Shape", {"x"}, {"v0"});
   for (int i = 0; i < 40; ++i)

@@ -1,4 +1,4 @@
-// Imported modules: names, free sizes, constants, shape arithmetic, operators.
+// Imported modules: names, dynamic dimensions, constants, shape arithmetic, operators.
 #include "dialect/ConstantData.h"
 
 #include "ImportHelpers.h"

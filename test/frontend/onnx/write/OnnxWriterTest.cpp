@@ -124,7 +124,7 @@ TEST(OnnxWriter, LargeTensorsGoIntoAFileBesideTheModel) {
   model.graph.initializers.push_back({"odd", numbers(DType::U8, {1025})});
   model.graph.initializers.push_back({"also large", numbers(DType::F32, {300})});
   fs::path path = folder / "model.onnx";
-  writeModel(model, path, {.mostBytesInside = 100});
+  writeModel(model, path, {.maxBytesInside = 100});
   EXPECT_LT(fs::file_size(path), 2000u);
   EXPECT_GE(fs::file_size(folder / "model.onnx.data"), 4000u + 1025u + 1200u);
   {

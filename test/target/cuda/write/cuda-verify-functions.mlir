@@ -13,7 +13,7 @@ module @right attributes {cuda.launches = [{function = "f"}]} {
 module @tensors attributes {cuda.launches = [{function = "f"}]} {
   gpu.module @device {
     gpu.func @f(%x: f32) kernel {
-      // expected-error @+1 {{expected memory in place of tensors at the end of level 3, got tensor.from_elements}}
+      // expected-error @+1 {{expected memory instead of tensors at the end of level 3, got tensor.from_elements}}
       %t = tensor.from_elements %x : tensor<1xf32>
       gpu.return
     }

@@ -34,7 +34,7 @@ SymbolicShape withDim(SymbolicShape shape, int64_t axis, mlir::AffineExpr size);
 std::string oneOf(NodeContext &c, const char *attribute, const char *otherwise,
                   llvm::ArrayRef<const char *> allowed);
 
-/// The element type that an attribute names by ONNX's code; null where it is absent or 0.
+/// The element type that an attribute names by ONNX's code; null if it is absent or 0.
 mlir::Type typeAttribute(NodeContext &c, const char *attribute);
 
 /// Input 1 of an operator of two tensors that broadcast. Before version 7 an attribute names the

@@ -18,14 +18,14 @@ bool continues(const Loop &outer, const Loop &inner) {
 }
 
 /// Of one loop of an instruction.
-constexpr int64_t mostIterations = (1 << 14) - 1;
+constexpr int64_t maxIterations = (1 << 14) - 1;
 
 // Makes one loop of two where the steps allow it.
 void mergeLoops(std::vector<Loop> &loops) {
   for (size_t a = 0; a < loops.size(); ++a)
     for (size_t b = 0; b < loops.size(); ++b)
       if (a != b && continues(loops[a], loops[b]) &&
-          loops[a].size * loops[b].size <= mostIterations) {
+          loops[a].size * loops[b].size <= maxIterations) {
         loops[b].size *= loops[a].size;
         loops.erase(loops.begin() + static_cast<ptrdiff_t>(a));
         return mergeLoops(loops);

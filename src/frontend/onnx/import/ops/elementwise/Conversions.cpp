@@ -33,7 +33,7 @@ static Value roundedPower(ScalarMath &m, Value number, bool isNearest) {
   return m.select(isFinite, m.op<arith::BitcastOp>(single, power), m.convert(number, single));
 }
 
-/// Numbers that a float of 8 bits cannot hold become its largest one unless `saturate` is 0.
+/// Numbers that an 8-bit float cannot hold become its largest one unless `saturate` is 0.
 static void castTo(NodeContext &c, Type type) {
   Value input = c.input(0);
   if (c.type(0).getElementType() == type)

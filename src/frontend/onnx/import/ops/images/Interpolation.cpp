@@ -76,7 +76,7 @@ Taps tapsOf(NodeContext &c, const Interpolation &how, const ResizedAxis &axis) {
   if (!how.antialias)
     return {static_cast<int64_t>(2 * reach), static_cast<int64_t>(1 - reach)};
   if (!axis.scale)
-    c.fail(ErrorKind::Unsupported, "antialias over the free size {0} is not supported",
+    c.fail(ErrorKind::Unsupported, "antialias over the dynamic dimension {0} is not supported",
            c.text({axis.from}));
   double scale = std::min(*axis.scale, 1.0);
   double first = std::floor(-reach / scale) + 1;
@@ -138,9 +138,9 @@ private:
     bool isPlain = how.coordinates == "asymmetric" ? how.nearest == "floor"
                                                    : isCentered && how.nearest.starts_with("round");
     return isPlain && llvm::all_of(axes, [](const ResizedAxis &axis) {
-             constexpr double kMostTimes = 64;
+             constexpr double kMaxTimes = 64;
              double times = axis.scale.value_or(0);
-             return axis.axis >= 2 && times > 1 && times <= kMostTimes &&
+             return axis.axis >= 2 && times > 1 && times <= kMaxTimes &&
                     std::floor(times) == times &&
                     sameSize(axis.to, axis.from * static_cast<int64_t>(times));
            });

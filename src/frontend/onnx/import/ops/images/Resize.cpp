@@ -22,18 +22,18 @@ AffineExpr sizeOf(NodeContext &c, double size) {
 /// floor(size * scale) in single precision, in which 20 * 1.3 is 26; where the size is free, for
 /// scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
-  constexpr int64_t kMostDenominator = 64;
+  constexpr int64_t kMaxDenominator = 64;
   if (!(scale > 0) || scale > 1e9)
     c.fail(ErrorKind::InvalidModel, "expected scales above 0, found {0}", scale);
   if (auto known = constantValue(size))
     return sizeOf(c, std::floor(static_cast<float>(*known) * static_cast<float>(scale)));
-  for (int64_t denominator = 1; denominator <= kMostDenominator; ++denominator) {
+  for (int64_t denominator = 1; denominator <= kMaxDenominator; ++denominator) {
     double numerator = std::round(scale * static_cast<double>(denominator));
     if (std::abs(numerator - scale * static_cast<double>(denominator)) < 1e-6 && numerator < 1e6)
       return (size * static_cast<int64_t>(numerator)).floorDiv(denominator);
   }
-  c.fail(ErrorKind::Unsupported, "a scale of {0} over the free size {1} is not supported", scale,
-         c.text({size}));
+  c.fail(ErrorKind::Unsupported, "a scale of {0} over the dynamic dimension {1} is not supported",
+         scale, c.text({size}));
 }
 
 /// One factor for all axes: sizes are an upper or lower bound.
@@ -42,7 +42,7 @@ void keepAspectRatio(NodeContext &c, SmallVectorImpl<ResizedAxis> &axes, bool is
   for (const ResizedAxis &axis : axes) {
     if (!axis.scale)
       c.fail(ErrorKind::Unsupported,
-             "keep_aspect_ratio_policy over the free size {0} is not supported",
+             "keep_aspect_ratio_policy over the dynamic dimension {0} is not supported",
              c.text({axis.from}));
     bool isFurther = factor && (isUpperBound ? *axis.scale < *factor : *axis.scale > *factor);
     if (!factor || isFurther)

@@ -106,7 +106,7 @@ private:
     Value step = m.position(2), count = m.integer(ratio), isRead;
     if (ratio == 0) {
       // One for each element that the bin covers. Those before the image are passed over.
-      Value covered = m.min(m.max(m.op<math::CeilOp>(bin), number(m, 0)), number(m, mostSamples));
+      Value covered = m.min(m.max(m.op<math::CeilOp>(bin), number(m, 0)), number(m, maxSamples));
       Value before = m.div(m.mul(m.sub(number(m, -1), start), covered), bin);
       before = m.max(m.min(m.sub(m.floor(before), number(m, 2)), covered), number(m, 0));
       count = m.toInteger(covered);
@@ -133,7 +133,7 @@ private:
     return {m.select(isLast, last, low), rest, share, isUsed};
   }
 
-  static constexpr double mostSamples = 1 << 30;
+  static constexpr double maxSamples = 1 << 30;
 
   NodeContext &c;
   const bool isMaximum;

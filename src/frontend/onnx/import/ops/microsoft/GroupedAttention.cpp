@@ -121,7 +121,7 @@ static void checkCache(NodeContext &c, size_t input, Value fresh) {
 /// lie side by side, or three tensors.
 static void readHeads(NodeContext &c, AttentionParts &parts) {
   int64_t heads = c.node.getInt("num_heads", 0), shared = c.node.getInt("kv_num_heads", 0);
-  if (heads < 1 || shared < 1 || heads > kMostHeads || shared > kMostHeads)
+  if (heads < 1 || shared < 1 || heads > kMaxHeads || shared > kMaxHeads)
     c.fail(ErrorKind::InvalidModel, "expected positive numbers of heads, found {0} and {1}", heads,
            shared);
   c.checkRank(query, 3);

@@ -33,7 +33,7 @@ struct WeightedForest {
 };
 
 /// Of TreeEnsembleRegressor and TreeEnsembleClassifier, whose weights have another `prefix`. Throws
-/// Error where attributes do not make trees. Thresholds are of `type`.
+/// Error if attributes do not make trees. Thresholds are of `type`.
 WeightedForest readForest(NodeContext &c, const std::string &prefix, mlir::Type type);
 
 /// Of TreeEnsemble.

@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-static constexpr int64_t kMostNodes = int64_t(1) << 28;
+static constexpr int64_t kMaxNodes = int64_t(1) << 28;
 static constexpr int64_t kDeepest = 4096;
 static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -44,7 +44,7 @@ private:
   };
 
   void checkCount() {
-    if (static_cast<int64_t>(nodes.size()) + forest.leaves > kMostNodes)
+    if (static_cast<int64_t>(nodes.size()) + forest.leaves > kMaxNodes)
       c.fail(ErrorKind::Unsupported, "expected at most 2^28 nodes of trees, found more");
   }
 

@@ -6,7 +6,7 @@
 
 namespace headrace::onnx {
 
-static constexpr int64_t kMostPlaces = int64_t(1) << 28;
+static constexpr int64_t kMaxPlaces = int64_t(1) << 28;
 
 namespace {
 
@@ -70,7 +70,7 @@ private:
   }
 
   int64_t newPlace() {
-    if (static_cast<int64_t>(places.size()) >= kMostPlaces)
+    if (static_cast<int64_t>(places.size()) >= kMaxPlaces)
       c.fail(ErrorKind::Unsupported,
              "expected trees with at most 2^28 nodes between them, found more");
     places.emplace_back();

@@ -16,8 +16,8 @@ struct PackedForest {
   std::vector<int32_t> leaves;        // by place, counted from 0; 0 where there is none
 };
 
-/// With thresholds in single or in double precision. None where a single word is too small for
-/// features and places; two never are. Throws Error where trees share so many nodes that the forest
+/// With thresholds in single or in double precision. None if a single word is too small for
+/// features and places; two never are. Throws Error if trees share so many nodes that the forest
 /// is too large.
 std::optional<PackedForest> packed(NodeContext &c, const Forest &forest, bool isDouble);
 

@@ -128,10 +128,10 @@ private:
 } // namespace
 
 Value classProbabilities(NodeContext &c, Value pairs, int64_t classes) {
-  constexpr int64_t kRounds = 100, kMostClasses = 64;
-  if (classes > kMostClasses)
+  constexpr int64_t kRounds = 100, kMaxClasses = 64;
+  if (classes > kMaxClasses)
     c.fail(ErrorKind::Unsupported, "expected at most {0} classes with probabilities, found {1}",
-           kMostClasses, classes);
+           kMaxClasses, classes);
   AffineExpr rows = shapeOf(pairs)[0], one = c.dim(1), zero = c.dim(0);
   Coupling coupling(c, rows, classes);
   Value q = coupling.matrix(pairs);

@@ -12,8 +12,8 @@ using namespace mlir;
 namespace headrace::onnx {
 
 static Value power(ScalarMath &m, Value x, double degree) {
-  constexpr double kMostFactors = 8;
-  if (degree < 0 || degree > kMostFactors || degree != std::floor(degree))
+  constexpr double kMaxFactors = 8;
+  if (degree < 0 || degree > kMaxFactors || degree != std::floor(degree))
     return m.op<math::PowFOp>(x, m.number(x, degree));
   Value result = m.number(x, 1);
   for (int i = 0; i < degree; ++i)
@@ -216,10 +216,10 @@ static void importSVMClassifier(NodeContext &c) {
     c.result(labelOfLargest(c, scores, labels), 0);
     return c.result(transformed(c, scores, transform), 1);
   }
-  constexpr size_t kMostClasses = 4096;
+  constexpr size_t kMaxClasses = 4096;
   checkLength(c, "vectors_per_class", sizes.size(), labels.size());
-  if (labels.size() > kMostClasses)
-    c.fail(ErrorKind::Unsupported, "expected at most {0} classes, found {1}", kMostClasses,
+  if (labels.size() > kMaxClasses)
+    c.fail(ErrorKind::Unsupported, "expected at most {0} classes, found {1}", kMaxClasses,
            labels.size());
   PairwiseClassifier machine(c, sizes);
   Value scores = machine.scores(rows);

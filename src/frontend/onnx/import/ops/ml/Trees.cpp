@@ -22,8 +22,8 @@ class Ensemble {
 public:
   Ensemble(NodeContext &c, WeightedForest source, int64_t targets, Aggregate aggregate, Type type)
       : c(c), forest(std::move(source.forest)), aggregate(aggregate), type(type), targets(targets) {
-    constexpr int64_t kMostWeights = int64_t(1) << 27;
-    if (targets < 1 || targets > kMostWeights / std::max<int64_t>(forest.leaves, 1))
+    constexpr int64_t kMaxWeights = int64_t(1) << 27;
+    if (targets < 1 || targets > kMaxWeights / std::max<int64_t>(forest.leaves, 1))
       c.fail(ErrorKind::InvalidModel,
              "expected 1 target or more, and at most 2^27 weights of leaves, found {0} targets and "
              "{1} leaves",

@@ -41,11 +41,11 @@ static constexpr int64_t kFar = int64_t(1) << 31;
 static bool isFar(int64_t distance) { return distance < -kFar || distance > kFar; }
 
 // Exporters write numbers from here on for the same, 10^9 and 2^31 - 1 among them. An axis may be
-// longer, so they hold for free sizes up to that number.
+// longer, so they hold for dynamic dimensions up to that number.
 static constexpr int64_t kProbablyFar = 1'000'000'000;
 
 /// A position along an axis of size `dim`, counted from the end when negative, moved into
-/// [low, high]. Where free sizes do not tell on which side it lies, they are restricted.
+/// [low, high]. Where dynamic dimensions do not tell on which side it lies, they are restricted.
 static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, AffineExpr low,
                            AffineExpr high) {
   auto number = constantValue(at), size = constantValue(dim);
@@ -59,13 +59,14 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
   if (number && *number <= -kFar)
     return low;
   if (number && *number >= kProbablyFar && !c.isNegative(at - high)) {
-    c.requireNonNegative(at - high, "a slice's end less the free size");
+    c.requireNonNegative(at - high, "a slice's end less the dynamic dimension");
     return high;
   }
   bool isFromEnd = !c.decideNonNegative(at, "a slice's position");
   if (isFromEnd)
     at = dim + at;
-  if (sameSize(at, high) || !c.decideNonNegative(high - at, "free size less a slice's position"))
+  if (sameSize(at, high) ||
+      !c.decideNonNegative(high - at, "dynamic dimension less a slice's position"))
     return high;
   if (isFromEnd && !c.decideNonNegative(at - low, "a slice's position from the end"))
     return low;

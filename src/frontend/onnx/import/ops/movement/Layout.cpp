@@ -27,7 +27,7 @@ static AffineExpr inferredSize(NodeContext &c, ArrayRef<AffineExpr> input,
            "the size for -1 cannot be told: {0} elements do not divide into {1}",
            c.text({c.product(input)}), c.text(others));
   };
-  // Equal sizes cancel first, so that free sizes need no division.
+  // Equal sizes cancel first, so that dynamic dimensions need no division.
   SymbolicShape have(input), want;
   for (AffineExpr size : others) {
     auto *equal = llvm::find_if(have, [&](AffineExpr dim) { return sameSize(dim, size); });

@@ -43,7 +43,7 @@ static void importConstantOfShape(NodeContext &c) {
   }
   Type type = toElementType(value.dtype(), c.context);
   RankedTensorType resultType = c.checkedType(dims, type);
-  bool isSmall = resultType.hasStaticShape() && resultType.getNumElements() <= kMostKnownElements;
+  bool isSmall = resultType.hasStaticShape() && resultType.getNumElements() <= kMaxKnownElements;
   if (auto element = symbolicValue(value, c.context); element && isSmall)
     return c.result(
         SymbolicValue{value.dtype(), Shape(resultType.getShape()),
@@ -66,7 +66,7 @@ static void importSize(NodeContext &c) {
   c.result(SymbolicValue{DType::I64, {}, {c.product(c.shape(0))}});
 }
 
-static constexpr int64_t kMostInRange = int64_t(1) << 24;
+static constexpr int64_t kMaxInRange = int64_t(1) << 24;
 
 template <class Number> static Number numberOf(NodeContext &c, size_t i, DType dtype) {
   Tensor wide = c.constant(i).converted(dtype);
@@ -83,7 +83,7 @@ static Tensor integerRange(NodeContext &c) {
     count = llvm::divideCeil(difference(limit, first), uint64_t(step));
   else if (step < 0 && first > limit)
     count = llvm::divideCeil(difference(first, limit), difference(0, step));
-  if (count > kMostInRange)
+  if (count > kMaxInRange)
     c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
   Tensor range = Tensor::allocate(DType::I64, {static_cast<int64_t>(count)});
   for (uint64_t i = 0; i < count; ++i)
@@ -95,7 +95,7 @@ static Tensor floatRange(NodeContext &c) {
   auto number = [&](size_t i) { return numberOf<double>(c, i, DType::F64); };
   double start = number(0), step = number(2);
   double count = std::max(std::ceil((number(1) - start) / step), 0.0);
-  if (!(count <= kMostInRange))
+  if (!(count <= kMaxInRange))
     c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, found {0}", count);
   Tensor range = Tensor::allocate(DType::F64, {static_cast<int64_t>(count)});
   for (int64_t i = 0; i < range.elements(); ++i)
@@ -103,8 +103,8 @@ static Tensor floatRange(NodeContext &c) {
   return range;
 }
 
-/// Positions by free sizes: start and limit are expressions of them. Null where one is not known,
-/// or all are numbers.
+/// Positions by dynamic dimensions: start and limit are expressions of them. Null if one is not
+/// known, or all are numbers.
 static Value rangeOverSizes(NodeContext &c) {
   const SymbolicValue *start = c.known(0), *limit = c.known(1), *step = c.known(2);
   for (const SymbolicValue *number : {start, limit, step})
@@ -113,7 +113,7 @@ static Value rangeOverSizes(NodeContext &c) {
   AffineExpr first = start->elements[0], last = limit->elements[0];
   auto by = constantValue(step->elements[0]);
   bool isNumbers = constantValue(first) && constantValue(last);
-  if (isNumbers || !by || *by == 0 || std::abs(*by) > kMostInRange)
+  if (isNumbers || !by || *by == 0 || std::abs(*by) > kMaxInRange)
     return {};
   AffineExpr distance = normalized(*by > 0 ? last - first : first - last);
   if (!c.decideNonNegative(distance, "a range's length"))

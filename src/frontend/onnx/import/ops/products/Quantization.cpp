@@ -89,7 +89,7 @@ void importQuantize(NodeContext &c) {
   if (!type)
     type = c.builder.getIntegerType(8, /*isSigned=*/false);
   if ((stated && stated != type) || !isQuantizedType(type))
-    c.fail(ErrorKind::TypeMismatch, "expected a type of 16 bits or less to quantize to, found {0}",
+    c.fail(ErrorKind::TypeMismatch, "expected a 16-bit type or less to quantize to, found {0}",
            typeText(stated ? stated : type));
   SmallVector<Value> inputs{input, parameter(c, 1)};
   if (c.has(2) && !isSmallFloat(type))

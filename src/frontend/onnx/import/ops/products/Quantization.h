@@ -18,7 +18,7 @@ DynamicallyQuantized dynamicallyQuantized(NodeContext &c, mlir::Value x);
 mlir::Value scaleOfRange(ScalarMath &m, mlir::Value least, mlir::Value greatest);
 mlir::Value zeroPointOfRange(ScalarMath &m, mlir::Value least, mlir::Value scale, mlir::Type byte);
 
-/// A factor of bytes and its zero point, which is null where that is 0.
+/// A factor of bytes and its zero point, which is null if that is 0.
 struct ByteFactor {
   mlir::Value tensor, zeroPoint;
 };

@@ -49,8 +49,8 @@ static Factor readFactor(NodeContext &c, size_t data, size_t zero, int64_t axis)
   Factor factor{c.input(data, Accepts::Integers), nullptr};
   Type type = c.type(data).getElementType();
   if (type.getIntOrFloatBitWidth() != 8)
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected integers of 8 bits, found {1}",
-           c.nameOfInput(data), typeText(type));
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected 8-bit integers, found {1}", c.nameOfInput(data),
+           typeText(type));
   if (!c.has(zero))
     return factor;
   c.checkSameType(data, zero);
@@ -133,7 +133,7 @@ Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, siz
 }
 
 /// Sums of more products of bytes, each less its zero point, may leave 32 bits.
-static constexpr int64_t mostTerms = std::numeric_limits<int32_t>::max() / (255 * 255);
+static constexpr int64_t maxTerms = std::numeric_limits<int32_t>::max() / (255 * 255);
 
 /// The dimensions with `size` before the last two.
 static SymbolicShape inFrontOfMatrices(SymbolicShape shape, AffineExpr size) {
@@ -149,7 +149,7 @@ static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
   rhs.tensor = asMatrix(c, rhs.tensor, false);
   SymbolicShape left = shapeOf(lhs.tensor), right = shapeOf(rhs.tensor);
   int64_t column = left.size() - 1, row = right.size() - 2;
-  AffineExpr terms = left.back(), parts = terms.floorDiv(mostTerms), whole = parts * mostTerms;
+  AffineExpr terms = left.back(), parts = terms.floorDiv(maxTerms), whole = parts * maxTerms;
   auto piece = [&](AffineExpr start, AffineExpr size) {
     return std::pair(part(c, lhs.tensor, column, start, size),
                      part(c, rhs.tensor, row, start, size));
@@ -161,10 +161,10 @@ static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
 
   auto [leftWhole, rightWhole] = piece(c.dim(0), whole);
   left.back() = parts;
-  left.push_back(c.dim(mostTerms));
+  left.push_back(c.dim(maxTerms));
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, left.size()));
   std::swap(order[column - 1], order[column]);
-  right[row] = c.dim(mostTerms);
+  right[row] = c.dim(maxTerms);
   auto besideParts = [&](Value zeroPoint) {
     if (!zeroPoint || shapeOf(zeroPoint).size() < 3)
       return zeroPoint;
@@ -184,8 +184,8 @@ static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
   AffineExpr terms = shapeOf(lhs.tensor).back();
   SymbolicShape right = shapeOf(rhs.tensor);
   bool fits = sameSize(terms, right[right.size() < 2 ? 0 : right.size() - 2]);
-  return !fits || c.tryRequireNonNegative(mostTerms - terms) ? productOf(c, lhs, rhs)
-                                                             : productInParts(c, lhs, rhs);
+  return !fits || c.tryRequireNonNegative(maxTerms - terms) ? productOf(c, lhs, rhs)
+                                                            : productInParts(c, lhs, rhs);
 }
 
 Value unwrappedProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero) {
@@ -257,7 +257,7 @@ static Value scaleOf(NodeContext &c, size_t i, function_ref<SymbolicShape(Symbol
   return shape.size() == 1 ? c.reshape(scale, toShape(shape)) : scale;
 }
 
-/// `first * second / result` of constants, rounded at each step as the data would be; nothing where
+/// `first * second / result` of constants, rounded at each step as the data would be; nothing if
 /// they are no constants, or several of one but the second.
 static std::optional<Tensor> constantMultiplier(NodeContext &c, std::array<size_t, 3> scales) {
   for (size_t i : scales)

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace headrace::onnx {
 
 /// Longer transforms would take matrices out of proportion.
-static constexpr int64_t kMostMatrix = 1 << 25;
+static constexpr int64_t kMaxMatrix = 1 << 25;
 
 /// The part of a transform that is computed, and the part of its input.
 struct Transform {
@@ -48,7 +48,7 @@ static Tensor fourierMatrix(const Transform &t) {
 static Value transformed(NodeContext &c, Value given, int64_t axis, const Transform &t) {
   Type type = cast<RankedTensorType>(given.getType()).getElementType();
   Value signal = c.cast(given, c.builder.getF64Type());
-  if (t.read * t.written > kMostMatrix)
+  if (t.read * t.written > kMaxMatrix)
     c.fail(ErrorKind::Unsupported, "a transform of {0} elements is not supported", t.length);
   Value matrix = c.OperatorBuilder::constant(fourierMatrix(t));
   std::string letters;
@@ -185,7 +185,7 @@ static void importMelWeightMatrix(NodeContext &c) {
     return found[0];
   };
   double bins = number(0), length = number(1), rate = number(2), low = number(3), high = number(4);
-  if (!(bins >= 1 && length >= 1 && rate > 0 && bins * length < kMostMatrix && low >= 0 &&
+  if (!(bins >= 1 && length >= 1 && rate > 0 && bins * length < kMaxMatrix && low >= 0 &&
         high >= low))
     c.fail(
         ErrorKind::InvalidModel,

@@ -37,7 +37,7 @@ double defaultScale(NodeContext &c, Value query) {
 
 Value apartHeads(NodeContext &c, Value x, int64_t heads, const char *what) {
   SymbolicShape shape = shapeOf(x);
-  if (heads < 1 || heads > kMostHeads)
+  if (heads < 1 || heads > kMaxHeads)
     c.fail(ErrorKind::InvalidModel, "{0}: expected a positive number of heads, found {1}", what,
            heads);
   auto depth = shape.size() == 3 ? exactQuotient(shape[2], c.dim(heads)) : std::nullopt;
@@ -62,7 +62,7 @@ Value inFourDims(NodeContext &c, Value mask) {
   return c.reshape(mask, all);
 }
 
-/// Booleans that broadcast to [batch, 1, queries, keys]; null where every query sees every key.
+/// Booleans that broadcast to [batch, 1, queries, keys]; null if every query sees every key.
 static Value seenKeys(NodeContext &c, const KeyWindow &window, AffineExpr queries,
                       AffineExpr keys) {
   if (window.isOpen())
@@ -102,7 +102,7 @@ static Value conjunction(NodeContext &c, Value a, Value b) {
   return c.map({a, b}, [](ScalarMath &m, ValueRange x) { return m.op<arith::AndIOp>(x[0], x[1]); });
 }
 
-/// The bias of scores: minus infinity where a key is not seen. Null where there is none.
+/// The bias of scores: minus infinity where a key is not seen. Null if there is none.
 static Value wholeBias(NodeContext &c, Value allowed, Value bias, Type type) {
   if (bias)
     bias = c.cast(bias, type);

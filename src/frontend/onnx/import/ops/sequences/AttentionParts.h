@@ -7,7 +7,7 @@
 namespace headrace::onnx {
 
 /// Far beyond any model; keeps products of these numbers from overflowing.
-inline constexpr int64_t kMostHeads = int64_t(1) << 20;
+inline constexpr int64_t kMaxHeads = int64_t(1) << 20;
 
 /// Which keys a query may see, by position: query i stands at `offset` + i. A window of -1 is open.
 struct KeyWindow {
@@ -55,7 +55,7 @@ mlir::Value joinHeads(NodeContext &c, mlir::Value x);
 /// The constant number of heads of a tensor [batch, heads, length, depth].
 int64_t headsOf(NodeContext &c, mlir::Value x);
 
-/// The float that attribute `softmax_precision` names; null where it is absent.
+/// The float that attribute `softmax_precision` names; null if it is absent.
 mlir::Type softmaxPrecision(NodeContext &c);
 
 /// A tensor that broadcasts to [batch, heads, queries, keys], with all four dimensions.

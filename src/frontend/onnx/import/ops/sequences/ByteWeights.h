@@ -12,7 +12,7 @@ struct ByteWeights {
   mlir::Value numbers;    // signed, [directions, terms, columns]
   mlir::Value sums;       // of each column, less its zero points, in 32 bits
   mlir::Value scales;     // of each column
-  mlir::Value zeroPoints; // of each column, of the signed numbers; null where all are 0
+  mlir::Value zeroPoints; // of each column, of the signed numbers; null if all are 0
 };
 
 /// Input `i`, with scale and zero point at `scaleAt` and after it, both for each direction or for
@@ -24,7 +24,7 @@ struct ByteSum {
   mlir::Value products;           // sum qw
   mlir::Value scale, zeroPoint;   // s, a
   mlir::Value sums, scales;       // sum (w - b), t
-  mlir::Value zeroPoints, factor; // b, sum q; null where b is 0
+  mlir::Value zeroPoints, factor; // b, sum q; null if b is 0
 };
 mlir::Value numberOfSum(ScalarMath &m, const ByteSum &sum);
 

@@ -293,7 +293,7 @@ private:
           return cells->next(now);
         });
   }
-  /// The peepholes of an LSTM, or the bias that a GRU resets; null where there are none.
+  /// The peepholes of an LSTM, or the bias that a GRU resets; null if there are none.
   Value extraConstant(int64_t direction) {
     if (cell.gates == 4 && c.has(7))
       return c.reshape(ofDirection(floats(7), direction), {c.dim(3), hidden});
@@ -311,7 +311,7 @@ private:
   int64_t directions = 1;
   bool batchFirst = false, startsAtEnd = false, hasSteps = true;
   std::optional<CellWriter> cells;
-  Value lengths; // null where all sequences are as long
+  Value lengths; // null if all sequences are as long
   DynamicallyQuantized inputBytes;
   ByteWeights inputWeights, stateWeights; // of all directions, where they are of bytes
 };

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace headrace::onnx {
 
 /// Longer filters and sequences would become programs of as many steps.
-static constexpr int64_t kMostSteps = 256;
+static constexpr int64_t kMaxSteps = 256;
 
 /// A convolution of each channel with its own filter that sees the past alone: the state is the
 /// last elements of the sequence, one less than the filter has.
@@ -22,9 +22,9 @@ static void importCausalConv(NodeContext &c) {
   if (!taps || *taps < 1 || !sameSize(window[0], shape[1]) || constantValue(window[1]) != 1)
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter of [{1}, 1, known size], found {2}",
            c.nameOfInput(1), c.text({shape[1]}), c.text(window));
-  if (*taps > kMostSteps)
+  if (*taps > kMaxSteps)
     c.fail(ErrorKind::Unsupported, "{0}: expected a filter of up to {1} elements, found {2}",
-           c.nameOfInput(1), kMostSteps, *taps);
+           c.nameOfInput(1), kMaxSteps, *taps);
   AffineExpr past = c.dim(*taps - 1);
   Type type = elementTypeOf(input);
   Value state = c.has(3) ? c.input(3, Accepts::Floats)
@@ -70,7 +70,7 @@ static void importLinearAttention(NodeContext &c) {
     c.fail(ErrorKind::InvalidModel, "update rule '{0}': expected decay {1} and beta {2}", rule,
            decays ? "given" : "absent", corrects ? "given" : "absent");
   int64_t heads = c.node.getInt("q_num_heads", 0), shared = c.node.getInt("kv_num_heads", 0);
-  if (heads < 1 || heads > kMostHeads || shared < 1 || heads % shared != 0)
+  if (heads < 1 || heads > kMaxHeads || shared < 1 || heads % shared != 0)
     c.fail(ErrorKind::InvalidModel,
            "expected heads of queries to be a multiple of those of keys, "
            "found {0} and {1}",
@@ -84,9 +84,9 @@ static void importLinearAttention(NodeContext &c) {
   SymbolicShape shape = shapeOf(query);
   AffineExpr batch = shape[0], depth = shape[3], width = shapeOf(value)[3];
   auto steps = constantValue(shape[2]);
-  if (!steps || *steps > kMostSteps)
+  if (!steps || *steps > kMaxSteps)
     c.fail(ErrorKind::Unsupported, "expected a sequence of known length up to {0}, found {1}",
-           kMostSteps, c.text({shape[2]}));
+           kMaxSteps, c.text({shape[2]}));
   Value decay, beta;
   if (decays)
     decay = apart(4, shared); // a number for each head, or for each of its keys' numbers

@@ -45,7 +45,7 @@ public:
     }
   }
 
-  /// Null where the value has no part in the result.
+  /// Null if the value has no part in the result.
   Value total(Value value) {
     Value sum;
     for (Value part : contributions.lookup(value))

@@ -33,7 +33,7 @@ ConvolutionAttributes readConvolution(NodeContext &c, size_t filter) {
       !llvm::equal(windowNumbers(c, "kernel_shape", spatial, 1, 1), size))
     c.fail(ErrorKind::ShapeMismatch, "attribute 'kernel_shape' differs from the filter {0}",
            c.text(c.shape(filter)));
-  if (llvm::any_of(filterShape, [](int64_t d) { return d < 1 || d > kMostWindow; }))
+  if (llvm::any_of(filterShape, [](int64_t d) { return d < 1 || d > kMaxWindow; }))
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter with elements, found {1}",
            c.nameOfInput(filter), c.text(c.shape(filter)));
   int64_t groups = c.node.getInt("group", 1);

@@ -145,8 +145,8 @@ static void importLrn(NodeContext &c) {
     c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   int64_t size = c.node.getInt("size", 0);
-  if (size < 1 || size > kMostWindow)
-    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, found {1}", kMostWindow,
+  if (size < 1 || size > kMaxWindow)
+    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, found {1}", kMaxWindow,
            size);
   SymbolicShape shape = c.shape(0);
   double alpha = c.node.getFloat("alpha", 1e-4F) / static_cast<double>(size);

@@ -26,7 +26,7 @@ static AffineExpr totalPads(AffineExpr size, int64_t stride, int64_t extent) {
 }
 
 /// Far beyond any window that leaves gaps; bounds the expression of its pads.
-static constexpr int64_t kMostTerms = 64;
+static constexpr int64_t kMaxTerms = 64;
 
 void padToSameSize(NodeContext &c, Window &window, bool moreAtEnd) {
   size_t rank = window.rank();
@@ -46,11 +46,11 @@ void padToSameSize(NodeContext &c, Window &window, bool moreAtEnd) {
       open.paddedSizes.push_back(dim + most);
       continue;
     }
-    if (extent < stride && extent > kMostTerms)
+    if (extent < stride && extent > kMaxTerms)
       c.fail(ErrorKind::Unsupported,
              "auto_pad over the dynamic dimension {0}: expected a window of at most {1} elements, "
              "or one as long as the stride {2}, got {3}",
-             c.text({dim}), kMostTerms, stride, extent);
+             c.text({dim}), kMaxTerms, stride, extent);
     AffineExpr total = totalPads(dim, stride, extent), half = total.floorDiv(2);
     open.low.push_back(moreAtEnd ? half : total - half);
     open.paddedSizes.push_back(dim.ceilDiv(stride) * stride + (extent - stride));

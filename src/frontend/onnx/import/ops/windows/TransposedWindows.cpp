@@ -1,4 +1,4 @@
-// Windows written in place of read: every element of the result sums those of the windows that
+// Windows written instead of read: every element of the result sums those of the windows that
 // contain it.
 #include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
@@ -52,7 +52,8 @@ SmallVector<TransposedAxis> readAxes(NodeContext &c, ArrayRef<int64_t> window) {
       auto total = constantValue(normalized(whole - to));
       if (!total)
         c.fail(ErrorKind::Unsupported,
-               "a given output shape over the free size {0} is not supported", c.text({from}));
+               "a given output shape over the dynamic dimension {0} is not supported",
+               c.text({from}));
       int64_t cut = std::max<int64_t>(*total, 0);
       low = mode == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
     }

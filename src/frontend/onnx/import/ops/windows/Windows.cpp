@@ -14,10 +14,10 @@ SmallVector<int64_t> windowNumbers(NodeContext &c, const char *attribute, size_t
     c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} numbers, found {2}", attribute,
            count, found.size());
   for (int64_t number : found)
-    if (number < least || number > kMostWindow)
+    if (number < least || number > kMaxWindow)
       c.fail(ErrorKind::InvalidModel,
              "attribute '{0}': expected numbers from {1} to {2}, found {3}", attribute, least,
-             kMostWindow, number);
+             kMaxWindow, number);
   return SmallVector<int64_t>(found.begin(), found.end());
 }
 

@@ -6,7 +6,7 @@
 namespace headrace::onnx {
 
 /// Far beyond any image; keeps products of the attributes' numbers from overflowing.
-inline constexpr int64_t kMostWindow = int64_t(1) << 30;
+inline constexpr int64_t kMaxWindow = int64_t(1) << 30;
 
 /// The number of spatial dimensions of input 0, which are all but batch and channels.
 size_t spatialRank(NodeContext &c);

@@ -10,13 +10,13 @@
 //
 // Why: sums are four times as large as bytes, and would be written and read again; a kernel of
 // their own reads them from an outer cache and has loops of its own for few columns.
-// When it hurts: on processors without vectors of 512 bits, for which the routines have no code of
+// When it hurts: on processors without 512-bit vectors, for which the routines have no code of
 // their own.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
 #include "runtime/library/ByteDepthwise.h"
 #include "target/cpu/Passes.h"
-#include "target/cpu/calls/MatchFinish.h"
+#include "target/cpu/calls/MatchEpilogue.h"
 #include "target/cpu/calls/MatchTable.h"
 #include "target/cpu/expansion/Patches.h"
 
@@ -120,7 +120,7 @@ std::optional<MatchedFinish> matchAll(Value sums) {
   if (!matched)
     return matched;
   if (std::optional<MatchedTable> looked = matchTable(matched->result)) {
-    matched->finish.form |= ByteFinish::LooksUp;
+    matched->finish.form |= Int8Epilogue::LooksUp;
     matched->finish.table = looked->table;
     matched->result = looked->result;
     llvm::append_range(matched->maps, looked->maps);
@@ -175,7 +175,7 @@ Finishable finishable(hr::ConvOp op, OpBuilder &b) {
           name,          {b.getStringAttr(name)}};
 }
 
-struct CpuFinishCallsPass : impl::CpuFinishCallsPassBase<CpuFinishCallsPass> {
+struct CpuFuseEpiloguesPass : impl::CpuFuseEpiloguesPassBase<CpuFuseEpiloguesPass> {
   void runOnOperation() override {
     SmallVector<Operation *> products;
     for (Operation &op : getOperation().getOps())

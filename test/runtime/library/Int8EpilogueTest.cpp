@@ -1,4 +1,4 @@
-#include "runtime/library/ByteFinish.h"
+#include "runtime/library/Int8Epilogue.h"
 
 #include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/Library.h"
@@ -27,8 +27,8 @@ int32_t roundedTo(float x, const ByteRounding &to) {
   return static_cast<int32_t>(std::clamp(std::nearbyint(quotient) + to.zero, to.low, to.high));
 }
 
-ByteFinish finishOf(int64_t form, int64_t columns, float scale) {
-  ByteFinish finish;
+Int8Epilogue finishOf(int64_t form, int64_t columns, float scale) {
+  Int8Epilogue finish;
   finish.form = form;
   finish.head.inner = {0.37F, -3, -128, 127};
   finish.head.otherScale = 0.21F;
@@ -44,34 +44,35 @@ ByteFinish finishOf(int64_t form, int64_t columns, float scale) {
   return finish;
 }
 
-uint8_t expectedOf(const ByteFinish &finish, int32_t sum, size_t column, uint8_t other) {
+uint8_t expectedOf(const Int8Epilogue &finish, int32_t sum, size_t column, uint8_t other) {
   float x = static_cast<float>(sum) * finish.scales[column];
-  if (finish.form & ByteFinish::Biased)
+  if (finish.form & Int8Epilogue::Biased)
     x += finish.biases[column];
-  if (finish.form & ByteFinish::ThroughByte) {
+  if (finish.form & Int8Epilogue::ThroughByte) {
     auto byte = static_cast<float>(roundedTo(x, finish.head.inner));
     x = (byte - finish.head.inner.zero) * finish.head.inner.scale;
   }
-  if (finish.form & ByteFinish::AddsOther) {
-    auto byte = static_cast<float>(finish.form & ByteFinish::OtherIsUnsigned
+  if (finish.form & Int8Epilogue::AddsOther) {
+    auto byte = static_cast<float>(finish.form & Int8Epilogue::OtherIsUnsigned
                                        ? int32_t{other}
                                        : int32_t{static_cast<int8_t>(other)});
     float number = (byte - finish.head.otherZero) * finish.head.otherScale;
     x += number;
   }
   auto byte = static_cast<uint8_t>(roundedTo(x, finish.head.result));
-  return finish.form & ByteFinish::LooksUp ? finish.table[byte] : byte;
+  return finish.form & Int8Epilogue::LooksUp ? finish.table[byte] : byte;
 }
 
-constexpr int64_t forms[] = {0,
-                             ByteFinish::Biased,
-                             ByteFinish::ThroughByte,
-                             ByteFinish::AddsOther,
-                             ByteFinish::AddsOther | ByteFinish::OtherIsUnsigned,
-                             ByteFinish::LooksUp,
-                             ByteFinish::ThroughByte | ByteFinish::AddsOther | ByteFinish::LooksUp,
-                             ByteFinish::Biased | ByteFinish::ThroughByte | ByteFinish::AddsOther |
-                                 ByteFinish::OtherIsUnsigned | ByteFinish::LooksUp};
+constexpr int64_t forms[] = {
+    0,
+    Int8Epilogue::Biased,
+    Int8Epilogue::ThroughByte,
+    Int8Epilogue::AddsOther,
+    Int8Epilogue::AddsOther | Int8Epilogue::OtherIsUnsigned,
+    Int8Epilogue::LooksUp,
+    Int8Epilogue::ThroughByte | Int8Epilogue::AddsOther | Int8Epilogue::LooksUp,
+    Int8Epilogue::Biased | Int8Epilogue::ThroughByte | Int8Epilogue::AddsOther |
+        Int8Epilogue::OtherIsUnsigned | Int8Epilogue::LooksUp};
 
 /// A product, or a convolution of some kind, whose sums become bytes in an image with a border.
 struct Case {
@@ -113,7 +114,7 @@ struct Case {
     return sum;
   }
 
-  std::vector<uint8_t> expected(const ByteFinish &finish) const {
+  std::vector<uint8_t> expected(const Int8Epilogue &finish) const {
     int64_t rows = places.low[1] + places.size[1] + places.high[1];
     int64_t line = places.low[2] + places.size[2] + places.high[2], n = columns();
     std::vector<uint8_t> result(static_cast<size_t>(images * places.size[0] * rows * line * n), 77);
@@ -130,11 +131,11 @@ struct Case {
     return result;
   }
 
-  std::vector<uint8_t> computed(const ByteFinish &finish, size_t bytes, Kind kind,
+  std::vector<uint8_t> computed(const Int8Epilogue &finish, size_t bytes, Kind kind,
                                 ThreadPool &pool) const {
     std::vector<uint8_t> result(bytes, 1);
     Tensor record = finish.record();
-    ByteFinisher finisher(record.as<uint8_t>(), finish.form, columns());
+    Int8EpilogueWriter finisher(record.as<uint8_t>(), finish.form, columns());
     const uint8_t *added = finisher.addsOther() ? other.data() : nullptr;
     int64_t rows = images * positions();
     if (features == 0) {
@@ -161,7 +162,7 @@ void expectExact(const Case &each) {
   ThreadPool one(1), three(3);
   float typical = 40.0F / (128 * 128 * std::sqrt(static_cast<float>(each.depth())));
   for (int64_t form : forms) {
-    ByteFinish finish = finishOf(form, each.columns(), typical);
+    Int8Epilogue finish = finishOf(form, each.columns(), typical);
     std::vector<uint8_t> expected = each.expected(finish);
     for (Kind kind : kinds)
       for (ThreadPool *pool : {&one, &three})
@@ -183,7 +184,7 @@ BytePatches patchesOf(int64_t channels, int64_t in, int64_t window, int64_t stri
           {1, dilation, dilation}};
 }
 
-TEST(ByteFinish, OfConvolutionsIsTheDefinition) {
+TEST(Int8Epilogue, OfConvolutionsIsTheDefinition) {
   for (int64_t channels : {1, 3, 4, 7})
     for (int64_t features : {1, 8, 17, 70})
       for (bool isUnsigned : {false, true})
@@ -194,7 +195,7 @@ TEST(ByteFinish, OfConvolutionsIsTheDefinition) {
   expectExact({patchesOf(64, 5, 3, 1, 1), 3, 67});
 }
 
-TEST(ByteFinish, OfProductsIsTheDefinition) {
+TEST(Int8Epilogue, OfProductsIsTheDefinition) {
   for (int64_t depth : {1, 5, 8, 400})
     for (int64_t columns : {3, 8, 33, 130}) {
       Case each{patchesOf(depth, 7, 1, 1, 1), 2, columns};
@@ -203,7 +204,7 @@ TEST(ByteFinish, OfProductsIsTheDefinition) {
     }
 }
 
-TEST(ByteFinish, OfDepthwiseConvolutionsIsTheDefinition) {
+TEST(Int8Epilogue, OfDepthwiseConvolutionsIsTheDefinition) {
   for (int64_t channels : {1, 8, 16, 23, 70})
     for (bool isUnsigned : {false, true})
       expectExact({patchesOf(channels, 12, 3, 1, 1), 2, 0, isUnsigned, !isUnsigned});
@@ -212,7 +213,7 @@ TEST(ByteFinish, OfDepthwiseConvolutionsIsTheDefinition) {
 }
 
 /// Every sum that steps to another byte, its neighbours, and the ends of the range.
-TEST(ByteFinish, OneMultiplierGivesTheBytesOfAProductAndAQuotient) {
+TEST(Int8Epilogue, OneMultiplierGivesTheBytesOfAProductAndAQuotient) {
   std::mt19937 generator(3);
   int found = 0, tried = 400;
   for (int i = 0; i < tried; ++i) {
@@ -246,7 +247,7 @@ TEST(ByteFinish, OneMultiplierGivesTheBytesOfAProductAndAQuotient) {
   EXPECT_EQ(equalMultiplier(0x1p-100F, {}), 0);
 }
 
-TEST(ByteFinish, OperandsThatDoNotFitAreFaults) {
+TEST(Int8Epilogue, OperandsThatDoNotFitAreFaults) {
   auto expectFaults = [](const char *routine, const std::vector<int64_t> &sizes,
                          std::vector<int64_t> bytes) {
     Step step;
@@ -265,7 +266,7 @@ TEST(ByteFinish, OperandsThatDoNotFitAreFaults) {
         libraryFault(step, changed, bytes); // whatever it says, it comes back
       }
   };
-  int64_t record = ByteFinisher::recordBytes(0, 8);
+  int64_t record = Int8EpilogueWriter::recordBytes(0, 8);
   // 2 x 2 images of 8 columns, 16 deep, with a border of 1.
   expectFaults("int8.finished_gemm",
                {1, 4, 8, 16, 0, 0, 0, 0, 0, 16, 8, 8, 1, 0, 0, 1, 2, 2, 0, 1, 1, 0, 1, 1, 0},

@@ -13,8 +13,8 @@ inline constexpr llvm::StringLiteral kCodeAttr = "coarse.code";
 inline constexpr llvm::StringLiteral kReasonsAttr = "coarse.reasons";
 
 /// `target` is the name of the one that takes them, `description` the text of the machine's file.
-std::unique_ptr<mlir::Pass> createTakeOperatorsPass(const std::string &target,
-                                                    const rewrite::Accelerator &machine,
-                                                    const std::string &description);
+std::unique_ptr<mlir::Pass> createOffloadOperatorsPass(const std::string &target,
+                                                       const rewrite::Accelerator &machine,
+                                                       const std::string &description);
 
 } // namespace headrace::coarse

@@ -20,7 +20,7 @@ struct ByteRounding {
 /// x = (sum + addend[column]) * scale[column] + bias[column]; through a byte and back; plus another
 /// tensor's byte at the same place, (byte - zero) * scale; rounded to a byte; looked up in a table.
 /// Clips before rounding are limits of the byte.
-struct ByteFinish {
+struct Int8Epilogue {
   enum Form : int64_t {
     Biased = 1,
     ThroughByte = 2,
@@ -48,10 +48,10 @@ struct ByteFinish {
 };
 
 /// The record of a finish, read where it lies.
-class ByteFinisher {
+class Int8EpilogueWriter {
 public:
   /// `form` must be one, and the record of the size that it has for so many columns.
-  ByteFinisher(const uint8_t *record, int64_t form, int64_t columns);
+  Int8EpilogueWriter(const uint8_t *record, int64_t form, int64_t columns);
   static int64_t recordBytes(int64_t form, int64_t columns);
 
   /// To be added to the sums of these columns, up to the next multiple of 16.
@@ -59,7 +59,7 @@ public:
 
   /// Rows of few columns are finished several at a time where they lie beside each other.
   static int64_t rowsApart(int64_t columns) {
-    return bytes::panelColumns % columns == 0 ? columns : bytes::mostPanels * bytes::panelColumns;
+    return bytes::panelColumns % columns == 0 ? columns : bytes::maxPanels * bytes::panelColumns;
   }
   /// Some columns, from a multiple of 16 on, of rows of sums, each `apart` after the one before; up
   /// to the next multiple of 16 behind the last there are sums to read. `others` and `to` are each
@@ -74,22 +74,22 @@ public:
   void finishAs(bytes::Kind kind, const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
                 int64_t columns, const uint8_t *const *others, uint8_t *const *to) const {
     bool isWide = kind == bytes::Kind::DotProducts || kind == bytes::Kind::WidePairs;
-    (this->*(isWide ? &ByteFinisher::finish : &ByteFinisher::finishPlainly))(
+    (this->*(isWide ? &Int8EpilogueWriter::finish : &Int8EpilogueWriter::finishPlainly))(
         sums, apart, rows, column, columns, others, to);
   }
 
-  bool addsOther() const { return form & ByteFinish::AddsOther; }
+  bool addsOther() const { return form & Int8Epilogue::AddsOther; }
 
 private:
   int64_t form;
-  ByteFinish::Head head;
+  Int8Epilogue::Head head;
   const int32_t *addend;
   const float *scale, *bias;
   const uint8_t *table;
 };
 
 /// The factor m with which `sum * m`, rounded to a byte, is what `sum * scale / result.scale` is,
-/// for every sum of 32 bits and all of that in single precision; 0 where none was found.
+/// for every 32-bit sum and all of that in single precision; 0 where none was found.
 float equalMultiplier(float scale, const ByteRounding &result);
 
 } // namespace headrace

@@ -16,8 +16,8 @@
 //       hr.yield %d : i8
 //     }
 //
-// Why: kernels and vectors know signless integers and floats of 16 bits or more. Unsigned numbers,
-// numbers of 4 bits and float8 are what their operations make of them; nothing below has to know of
+// Why: kernels and vectors know signless integers and 16-bit floats or more. Unsigned numbers,
+// 4-bit numbers and float8 are what their operations make of them; nothing below has to know of
 // such types. Products keep in attributes which operands they widen without a sign.
 // When it hurts: never; nothing is computed or moved.
 #include "dialect/ConstantData.h"
@@ -68,7 +68,7 @@ ElementsAttr plain(ElementsAttr value) {
   return DenseElementsAttr::getFromRawBuffer(type, cast<DenseElementsAttr>(value).getRawData());
 }
 
-struct PlainTypesPass : impl::PlainTypesPassBase<PlainTypesPass> {
+struct LegalizeTypesPass : impl::LegalizeTypesPassBase<LegalizeTypesPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     WalkResult comparisons = function.walk([](Operation *op) {

@@ -5,12 +5,12 @@
 
 namespace headrace {
 
-class [[nodiscard]] Verdict {
+class [[nodiscard]] FusionDecision {
 public:
-  static Verdict yes() { return Verdict(); }
+  static FusionDecision yes() { return FusionDecision(); }
   /// The reason completes a sentence that begins with what was asked for: "it is ...".
-  static Verdict no(llvm::StringLiteral reason) { return Verdict(reason); }
-  static Verdict yesIf(bool holds, llvm::StringLiteral otherwise) {
+  static FusionDecision no(llvm::StringLiteral reason) { return FusionDecision(reason); }
+  static FusionDecision yesIf(bool holds, llvm::StringLiteral otherwise) {
     return holds ? yes() : no(otherwise);
   }
 
@@ -18,8 +18,8 @@ public:
   llvm::StringRef reason() const { return why; }
 
 private:
-  Verdict() = default;
-  explicit Verdict(llvm::StringRef reason) : why(reason) {}
+  FusionDecision() = default;
+  explicit FusionDecision(llvm::StringRef reason) : why(reason) {}
   llvm::StringRef why;
 };
 

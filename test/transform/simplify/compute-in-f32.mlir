@@ -1,5 +1,5 @@
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-single))' %s | FileCheck %s
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-single{products=false}))' %s | FileCheck %s --check-prefix=DEVICE
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32{products=false}))' %s | FileCheck %s --check-prefix=DEVICE
 
 // Before: a softmax in half precision.
 // After: its operand widened, its result rounded.

@@ -9,7 +9,7 @@
 //   %2 = hr.slice (hr.reshape (hr.transpose %r)) ; %3 = hr.softmax ...
 //
 // Values that one launch writes and another reads stay in the accelerator's layout.
-#include "target/vta/TakeOperators.h"
+#include "target/vta/OffloadOperators.h"
 
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
@@ -68,7 +68,7 @@ private:
       try {
         chains.setJoins(joins);
         return consider(root, chains.endingIn(root), choices);
-      } catch (const Refusal &refusal) {
+      } catch (const Unsupported &refusal) {
         if (joins)
           continue;
         for (Operation *op : chains.visited())
@@ -92,8 +92,8 @@ private:
     std::string before = part == taken.end() ? "" : part->op.name;
     Operator op{nameOf(chain, root, before, choices), chain.sources[0].image, chain.core,
                 chain.stages};
-    if (std::string reason = whyNot(op, configuration); !reason.empty())
-      throw Refusal(reason);
+    if (std::string reason = unsupportedReason(op, configuration); !reason.empty())
+      throw Unsupported(reason);
     if (part != taken.end())
       taken.erase(part);
     names.insert(op.name);
@@ -122,7 +122,7 @@ private:
       if (op != root)
         for (Operation *user : op->getUsers())
           if (!chain.operators.contains(user))
-            throw Refusal("its floats are read by " + operatorName(user) + ", too");
+            throw Unsupported("its floats are read by " + operatorName(user) + ", too");
   }
 
   /// The value in DRAM, in the layout of an image.
@@ -223,9 +223,9 @@ private:
   llvm::DenseMap<Value, Image> images;
 };
 
-struct TakeOperatorsPass : PassWrapper<TakeOperatorsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TakeOperatorsPass)
-  TakeOperatorsPass(std::string target, const Configuration &configuration)
+struct OffloadOperatorsPass : PassWrapper<OffloadOperatorsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadOperatorsPass)
+  OffloadOperatorsPass(std::string target, const Configuration &configuration)
       : target(std::move(target)), configuration(configuration) {}
 
   void runOnOperation() override {
@@ -239,9 +239,9 @@ struct TakeOperatorsPass : PassWrapper<TakeOperatorsPass, OperationPass<ModuleOp
 
 } // namespace
 
-std::unique_ptr<Pass> createTakeOperatorsPass(const std::string &target,
-                                              const Configuration &configuration) {
-  return std::make_unique<TakeOperatorsPass>(target, configuration);
+std::unique_ptr<Pass> createOffloadOperatorsPass(const std::string &target,
+                                                 const Configuration &configuration) {
+  return std::make_unique<OffloadOperatorsPass>(target, configuration);
 }
 
 } // namespace headrace::vta

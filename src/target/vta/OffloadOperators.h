@@ -13,7 +13,7 @@ inline constexpr llvm::StringLiteral kReasonsAttr = "vta.reasons";
 /// End the names of kernels that change layouts for the accelerator.
 inline constexpr llvm::StringLiteral kPackSuffix = ".pack", kUnpackSuffix = ".unpack";
 
-std::unique_ptr<mlir::Pass> createTakeOperatorsPass(const std::string &target,
-                                                    const Configuration &configuration);
+std::unique_ptr<mlir::Pass> createOffloadOperatorsPass(const std::string &target,
+                                                       const Configuration &configuration);
 
 } // namespace headrace::vta

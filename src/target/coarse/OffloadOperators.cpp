@@ -5,7 +5,7 @@
 //   module @k_relu attributes {hr.target = "coarse:FILE", coarse.code = "..."}
 //   %2 = hr.launch @k_relu(%w, %x, %b)
 //   %3 = hr.softmax %2
-#include "target/coarse/TakeOperators.h"
+#include "target/coarse/OffloadOperators.h"
 
 #include "dialect/SymbolicShape.h"
 #include "rewrite/engine/Code.h"
@@ -48,10 +48,10 @@ AffineMap costOf(const Piece &piece, ValueRange operands) {
   return symbolMap({read, written, operations, moved}, context);
 }
 
-struct TakeOperatorsPass : PassWrapper<TakeOperatorsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TakeOperatorsPass)
-  TakeOperatorsPass(std::string target, const rewrite::Accelerator &machine,
-                    std::string description)
+struct OffloadOperatorsPass : PassWrapper<OffloadOperatorsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadOperatorsPass)
+  OffloadOperatorsPass(std::string target, const rewrite::Accelerator &machine,
+                       std::string description)
       : target(std::move(target)), machine(machine), description(std::move(description)) {}
 
   void runOnOperation() override {
@@ -133,10 +133,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> createTakeOperatorsPass(const std::string &target,
-                                              const rewrite::Accelerator &machine,
-                                              const std::string &description) {
-  return std::make_unique<TakeOperatorsPass>(target, machine, description);
+std::unique_ptr<Pass> createOffloadOperatorsPass(const std::string &target,
+                                                 const rewrite::Accelerator &machine,
+                                                 const std::string &description) {
+  return std::make_unique<OffloadOperatorsPass>(target, machine, description);
 }
 
 } // namespace headrace::coarse

@@ -1,4 +1,4 @@
-#include "runtime/library/ByteFinish.h"
+#include "runtime/library/Int8Epilogue.h"
 
 #include "runtime/system/Rounding.h"
 
@@ -27,9 +27,9 @@ int32_t rounded(float x, const ByteRounding &to) {
 
 } // namespace
 
-Tensor ByteFinish::record() const {
+Tensor Int8Epilogue::record() const {
   auto columns = static_cast<int64_t>(scales.size());
-  Tensor result = Tensor::allocate(DType::I8, {ByteFinisher::recordBytes(form, columns)});
+  Tensor result = Tensor::allocate(DType::I8, {Int8EpilogueWriter::recordBytes(form, columns)});
   auto *to = result.as<uint8_t>();
   std::memset(to, 0, result.bytes());
   auto put = [&](const void *from, size_t bytes, int64_t taken) {
@@ -48,38 +48,39 @@ Tensor ByteFinish::record() const {
   return result;
 }
 
-int64_t ByteFinisher::recordBytes(int64_t form, int64_t columns) {
-  int64_t lists = form & ByteFinish::Biased ? 3 : 2;
-  return static_cast<int64_t>(sizeof(ByteFinish::Head)) + lists * 4 * wholeColumns(columns) +
-         (form & ByteFinish::LooksUp ? tableBytes + readBehindTable : 0);
+int64_t Int8EpilogueWriter::recordBytes(int64_t form, int64_t columns) {
+  int64_t lists = form & Int8Epilogue::Biased ? 3 : 2;
+  return static_cast<int64_t>(sizeof(Int8Epilogue::Head)) + lists * 4 * wholeColumns(columns) +
+         (form & Int8Epilogue::LooksUp ? tableBytes + readBehindTable : 0);
 }
 
-ByteFinisher::ByteFinisher(const uint8_t *record, int64_t form, int64_t columns) : form(form) {
+Int8EpilogueWriter::Int8EpilogueWriter(const uint8_t *record, int64_t form, int64_t columns)
+    : form(form) {
   std::memcpy(&head, record, sizeof(head));
   addend = reinterpret_cast<const int32_t *>(record + sizeof(head));
   scale = reinterpret_cast<const float *>(addend + wholeColumns(columns));
   bias = scale + wholeColumns(columns);
-  const float *end = form & ByteFinish::Biased ? bias + wholeColumns(columns) : bias;
+  const float *end = form & Int8Epilogue::Biased ? bias + wholeColumns(columns) : bias;
   table = reinterpret_cast<const uint8_t *>(end);
 }
 
-void ByteFinisher::finishPlainly(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
-                                 int64_t columns, const uint8_t *const *others,
-                                 uint8_t *const *to) const {
-  const bool dividesLast = form & ByteFinish::ThroughByte || !(form & ByteFinish::Multiplies);
+void Int8EpilogueWriter::finishPlainly(const int32_t *sums, int64_t apart, int64_t rows,
+                                       int64_t column, int64_t columns,
+                                       const uint8_t *const *others, uint8_t *const *to) const {
+  const bool dividesLast = form & Int8Epilogue::ThroughByte || !(form & Int8Epilogue::Multiplies);
   for (int64_t r = 0; r < rows; ++r, sums += apart) {
     for (int64_t j = 0; j < columns; ++j) {
       float x = static_cast<float>(sums[j]) * scale[column + j];
       // Each operation is rounded: statements of their own are not contracted.
-      if (form & ByteFinish::Biased)
+      if (form & Int8Epilogue::Biased)
         x += bias[column + j];
-      if (form & ByteFinish::ThroughByte) {
-        float quotient = form & ByteFinish::Multiplies ? x : x / head.inner.scale;
+      if (form & Int8Epilogue::ThroughByte) {
+        float quotient = form & Int8Epilogue::Multiplies ? x : x / head.inner.scale;
         auto byte = static_cast<float>(rounded(quotient, head.inner));
         x = (byte - head.inner.zero) * head.inner.scale;
       }
       if (addsOther()) {
-        auto byte = static_cast<float>(form & ByteFinish::OtherIsUnsigned
+        auto byte = static_cast<float>(form & Int8Epilogue::OtherIsUnsigned
                                            ? int32_t{others[r][j]}
                                            : int32_t{static_cast<int8_t>(others[r][j])});
         float other = (byte - head.otherZero) * head.otherScale;
@@ -89,7 +90,7 @@ void ByteFinisher::finishPlainly(const int32_t *sums, int64_t apart, int64_t row
         x = x / head.result.scale;
       to[r][j] = static_cast<uint8_t>(rounded(x, head.result));
     }
-    for (int64_t j = 0; form & ByteFinish::LooksUp && j < columns; ++j)
+    for (int64_t j = 0; form & Int8Epilogue::LooksUp && j < columns; ++j)
       to[r][j] = table[to[r][j]];
   }
 }
@@ -147,7 +148,7 @@ struct PermutingLookup {
 /// `finish`, sixteen columns at a time.
 struct WideFinish {
   int64_t form;
-  const ByteFinish::Head &head;
+  const Int8Epilogue::Head &head;
   const float *scale, *bias;
   const uint8_t *table;
   bool repeats = false; // the scales and biases of the first sixteen columns
@@ -172,7 +173,8 @@ HEADRACE_AVX512 inline void storeSome(uint8_t *to, int64_t count, __mmask16 mask
     const int64_t form = of.form;                                                                  \
     const WideRounding inner(of.head.inner), result(of.head.result);                               \
     const Lookup lookUp(of.table);                                                                 \
-    const bool dividesLast = form & ByteFinish::ThroughByte || !(form & ByteFinish::Multiplies);   \
+    const bool dividesLast =                                                                       \
+        form & Int8Epilogue::ThroughByte || !(form & Int8Epilogue::Multiplies);                    \
     const __m512 otherScale = _mm512_set1_ps(of.head.otherScale);                                  \
     const __m512i otherZero = _mm512_set1_epi32(static_cast<int32_t>(of.head.otherZero));          \
     for (int64_t j = 0; j < columns; j += 16) {                                                    \
@@ -180,21 +182,21 @@ HEADRACE_AVX512 inline void storeSome(uint8_t *to, int64_t count, __mmask16 mask
       int64_t column = of.repeats ? 0 : j;                                                         \
       __m512 factor = _mm512_loadu_ps(of.scale + column);                                          \
       __m512 shift =                                                                               \
-          form & ByteFinish::Biased ? _mm512_loadu_ps(of.bias + column) : _mm512_setzero_ps();     \
+          form & Int8Epilogue::Biased ? _mm512_loadu_ps(of.bias + column) : _mm512_setzero_ps();   \
       for (int64_t r = 0; r < rows; ++r) {                                                         \
         __m512 x =                                                                                 \
             _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * apart + j)), factor);   \
-        if (form & ByteFinish::Biased)                                                             \
+        if (form & Int8Epilogue::Biased)                                                           \
           x = _mm512_add_ps(x, shift);                                                             \
-        if (form & ByteFinish::ThroughByte) {                                                      \
-          if (!(form & ByteFinish::Multiplies))                                                    \
+        if (form & Int8Epilogue::ThroughByte) {                                                    \
+          if (!(form & Int8Epilogue::Multiplies))                                                  \
             x = _mm512_div_ps(x, inner.scale);                                                     \
           x = _mm512_mul_ps(_mm512_cvtepi32_ps(inner(x)), inner.scale);                            \
         }                                                                                          \
-        if (form & ByteFinish::AddsOther) {                                                        \
+        if (form & Int8Epilogue::AddsOther) {                                                      \
           __m128i narrow = _mm_maskz_loadu_epi8(mask, others[r] + j);                              \
-          __m512i wide = form & ByteFinish::OtherIsUnsigned ? _mm512_cvtepu8_epi32(narrow)         \
-                                                            : _mm512_cvtepi8_epi32(narrow);        \
+          __m512i wide = form & Int8Epilogue::OtherIsUnsigned ? _mm512_cvtepu8_epi32(narrow)       \
+                                                              : _mm512_cvtepi8_epi32(narrow);      \
           __m512 other = _mm512_cvtepi32_ps(_mm512_sub_epi32(wide, otherZero));                    \
           x = _mm512_add_ps(x, _mm512_mul_ps(other, otherScale));                                  \
         }                                                                                          \
@@ -221,21 +223,22 @@ bool hasPermutations() {
 } // namespace
 #endif
 
-void ByteFinisher::finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
-                          int64_t columns, const uint8_t *const *others, uint8_t *const *to) const {
+void Int8EpilogueWriter::finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
+                                int64_t columns, const uint8_t *const *others,
+                                uint8_t *const *to) const {
 #if defined(__x86_64__)
   if (bytes::hasWideVectors()) {
     WideFinish wide{form, head, scale + column, bias + column, table};
-    auto function = !(form & ByteFinish::LooksUp) ? finishWide
-                    : hasPermutations()           ? finishPermuting
-                                                  : finishGathering;
+    auto function = !(form & Int8Epilogue::LooksUp) ? finishWide
+                    : hasPermutations()             ? finishPermuting
+                                                    : finishGathering;
     if (apart != columns || bytes::panelColumns % columns != 0)
       return function(wide, sums, apart, rows, columns, others, to);
     // Several rows fit into a vector: those that lie beside each other are as one.
     std::array<float, bytes::panelColumns> scales, biases{};
     for (size_t j = 0; j < scales.size(); ++j) {
       scales[j] = wide.scale[j % static_cast<size_t>(columns)];
-      if (form & ByteFinish::Biased)
+      if (form & Int8Epilogue::Biased)
         biases[j] = wide.bias[j % static_cast<size_t>(columns)];
     }
     wide.scale = scales.data();

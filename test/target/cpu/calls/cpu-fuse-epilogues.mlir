@@ -1,4 +1,4 @@
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-finish-calls))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-fuse-epilogues))' %s | FileCheck %s
 
 #bytes = affine_map<() -> (1, 8, 4, 16, 0, 0, 0, 0, 32, 16, 4, 4, 1, 0)>
 #cost = affine_map<() -> (0, 0, 0)>

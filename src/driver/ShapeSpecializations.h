@@ -15,18 +15,18 @@
 namespace headrace {
 
 /// Safe from any thread.
-class FixedVersions {
+class ShapeSpecializations {
 public:
   /// Compiles for sizes. Throws Interrupted where others needed the compiler.
   using Compile = std::function<std::shared_ptr<const Executable>(const Sizes &)>;
 
   /// Keeps at most so many.
-  FixedVersions(size_t most, Compile compile);
+  ShapeSpecializations(size_t most, Compile compile);
   /// Waits for a compilation that is under way.
-  ~FixedVersions();
-  FixedVersions(const FixedVersions &) = delete;
+  ~ShapeSpecializations();
+  ShapeSpecializations(const ShapeSpecializations &) = delete;
 
-  /// Null where there is none.
+  /// Null if there is none.
   std::shared_ptr<const Executable> find(std::span<const int64_t> sizes);
   /// Notes a call of the open version with these sizes, which have a version of their own made once
   /// that is worth so many microseconds.

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-class NominalSizes {
+class SizeHints {
 public:
   /// Of a size that nothing is known of: large enough that sharing work among threads and
   /// staying in cache are considered, since taking a large size for small costs more than the
@@ -17,9 +17,9 @@ public:
   /// Of a size that is named as a batch.
   static constexpr int64_t kBatch = 8;
 
-  NominalSizes() = default;
+  SizeHints() = default;
   /// The value of each symbol that a front end expects; 0 or less, or a missing one: nothing.
-  explicit NominalSizes(std::vector<int64_t> expected) : expected(std::move(expected)) {}
+  explicit SizeHints(std::vector<int64_t> expected) : expected(std::move(expected)) {}
 
   /// The value that a size of this name is expected to have; 0 where the name does not tell.
   static int64_t fromName(std::string_view name);

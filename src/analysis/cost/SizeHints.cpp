@@ -1,4 +1,4 @@
-#include "analysis/cost/NominalSizes.h"
+#include "analysis/cost/SizeHints.h"
 
 #include "runtime/system/Error.h"
 
@@ -6,16 +6,16 @@
 
 namespace headrace {
 
-int64_t NominalSizes::fromName(std::string_view name) {
+int64_t SizeHints::fromName(std::string_view name) {
   return name == "N" || name.find("batch") != std::string_view::npos ? kBatch : 0;
 }
 
-int64_t NominalSizes::of(unsigned symbol) const {
+int64_t SizeHints::of(unsigned symbol) const {
   return symbol < expected.size() && expected[symbol] > 0 ? std::min(expected[symbol], kMost)
                                                           : kDefault;
 }
 
-int64_t NominalSizes::of(const DimExpr &size) const {
+int64_t SizeHints::of(const DimExpr &size) const {
   if (std::optional<int64_t> constant = size.asConstant())
     return std::clamp<int64_t>(*constant, 0, kMost);
   std::vector<unsigned> symbols = size.symbols();

@@ -1,4 +1,4 @@
-// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(plain-types))' | FileCheck %s
+// RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(legalize-types))' | FileCheck %s
 
 // Unsigned numbers are what their operations make of them.
 // CHECK-LABEL: func @unsigned

@@ -1,4 +1,4 @@
-#include "target/cpu/calls/MatchFinish.h"
+#include "target/cpu/calls/MatchEpilogue.h"
 
 #include "target/cpu/calls/ChainBodies.h"
 
@@ -28,7 +28,7 @@ public:
     return readSum(rounded->number);
   }
 
-  ByteFinish finish;
+  Int8Epilogue finish;
   Value other;
 
 private:
@@ -146,7 +146,7 @@ bool Reader::readSum(Value x) {
   if (auto sum = bodies.opOf<arith::AddFOp>(x))
     for (auto [first, second] :
          {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
-      ByteFinish before = finish;
+      Int8Epilogue before = finish;
       if (readOther(second) && readThroughByte(first))
         return true;
       finish = before;
@@ -206,7 +206,7 @@ bool Reader::readOther(Value x) {
   if (!tensor || !bodies.hasShapeOfSums(tensor))
     return false;
   other = tensor;
-  finish.form |= ByteFinish::AddsOther | (number->isUnsigned ? ByteFinish::OtherIsUnsigned : 0);
+  finish.form |= Int8Epilogue::AddsOther | (number->isUnsigned ? Int8Epilogue::OtherIsUnsigned : 0);
   finish.head.otherScale = static_cast<float>(number->scale);
   finish.head.otherZero = static_cast<float>(number->zero);
   return true;
@@ -222,7 +222,7 @@ bool Reader::readThroughByte(Value x) {
       inner->rounding.zero != static_cast<float>(byte->zero) ||
       inner->rounding.scale != static_cast<float>(byte->scale))
     return false;
-  finish.form |= ByteFinish::ThroughByte;
+  finish.form |= Int8Epilogue::ThroughByte;
   finish.head.inner = inner->rounding;
   return readBiased(inner->number);
 }
@@ -234,7 +234,7 @@ bool Reader::readBiased(Value x) {
   for (auto [first, second] :
        {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
     if (auto row = bodies.constantOf(second)) {
-      finish.form |= ByteFinish::Biased;
+      finish.form |= Int8Epilogue::Biased;
       for (int64_t j = 0; j < bodies.columns(); ++j)
         finish.biases.push_back(static_cast<float>((*row)[row->size() == 1 ? 0 : j]));
       return readScaled(first);
@@ -285,14 +285,14 @@ bool Reader::readIntegers(Value sum) {
   return false;
 }
 
-/// Multiplies by one factor in place of a product and a quotient, where that is the same of every
+/// Multiplies by one factor instead of a product and a quotient, where that is the same of every
 /// sum.
-void multiplyOnce(ByteFinish &finish) {
-  if (finish.form & ByteFinish::Biased)
+void multiplyOnce(Int8Epilogue &finish) {
+  if (finish.form & Int8Epilogue::Biased)
     return;
   const ByteRounding &first =
-      finish.form & ByteFinish::ThroughByte ? finish.head.inner : finish.head.result;
-  if ((finish.form & ByteFinish::AddsOther) && !(finish.form & ByteFinish::ThroughByte))
+      finish.form & Int8Epilogue::ThroughByte ? finish.head.inner : finish.head.result;
+  if ((finish.form & Int8Epilogue::AddsOther) && !(finish.form & Int8Epilogue::ThroughByte))
     return;
   std::map<float, float> found;
   for (float scale : finish.scales) {
@@ -304,7 +304,7 @@ void multiplyOnce(ByteFinish &finish) {
   }
   for (float &scale : finish.scales)
     scale = found.at(scale);
-  finish.form |= ByteFinish::Multiplies;
+  finish.form |= Int8Epilogue::Multiplies;
 }
 
 } // namespace

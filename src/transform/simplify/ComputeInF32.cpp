@@ -146,8 +146,8 @@ bool areParts(Operation *op, Operation *other) {
   return isa<NameLoc>(op->getLoc()) && op->getLoc() == other->getLoc();
 }
 
-struct ComputeInSinglePass : impl::ComputeInSinglePassBase<ComputeInSinglePass> {
-  using ComputeInSinglePassBase::ComputeInSinglePassBase;
+struct ComputeInF32Pass : impl::ComputeInF32PassBase<ComputeInF32Pass> {
+  using ComputeInF32PassBase::ComputeInF32PassBase;
 
   void runOnOperation() override {
     unrounded.clear();
@@ -244,7 +244,7 @@ private:
   /// the memory to read, and is widened in vectors as it is multiplied. Where each element is used
   /// many times it is widened once, when the program is compiled.
   static bool isStreamedWeight(Operation *op, Value operand) {
-    constexpr int64_t kMostUses = 32;
+    constexpr int64_t kMaxUses = 32;
     Operation *source = operand.getDefiningOp();
     while (source && isa<hr::TransposeOp, hr::ReshapeOp>(source))
       source = source->getOperand(0).getDefiningOp();
@@ -252,7 +252,7 @@ private:
     if (!product || !isa_and_present<hr::ConstantOp>(source))
       return false;
     std::optional<int64_t> uses = usesOf(product, operand);
-    return uses && *uses <= kMostUses;
+    return uses && *uses <= kMaxUses;
   }
 
   static bool hasOtherParts(Operation *op) {

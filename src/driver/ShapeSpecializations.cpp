@@ -1,4 +1,4 @@
-#include "driver/FixedVersions.h"
+#include "driver/ShapeSpecializations.h"
 
 #include "driver/BackgroundWork.h"
 #include "runtime/system/Interruption.h"
@@ -11,20 +11,21 @@ namespace headrace {
 namespace {
 
 /// Each may keep weights in an order of its own, and temporaries.
-constexpr size_t kMostVersions = 8;
+constexpr size_t kMaxVersions = 8;
 /// Sizes whose calls are counted.
-constexpr size_t kMostRecords = 32;
+constexpr size_t kMaxRecords = 32;
 /// The first call of a program is slower, and two may be chance.
 constexpr int kFewestCalls = 3;
 
 } // namespace
 
-FixedVersions::FixedVersions(size_t most, Compile compile)
-    : most(std::min(most, kMostVersions)), compile(std::move(compile)) {}
+ShapeSpecializations::ShapeSpecializations(size_t most, Compile compile)
+    : most(std::min(most, kMaxVersions)), compile(std::move(compile)) {}
 
-FixedVersions::~FixedVersions() { background::cancel(this); }
+ShapeSpecializations::~ShapeSpecializations() { background::cancel(this); }
 
-FixedVersions::Records::iterator FixedVersions::recent(std::span<const int64_t> sizes) {
+ShapeSpecializations::Records::iterator
+ShapeSpecializations::recent(std::span<const int64_t> sizes) {
   auto found = std::ranges::find_if(
       records, [&](const Record &record) { return std::ranges::equal(record.sizes, sizes); });
   if (found != records.end())
@@ -32,13 +33,14 @@ FixedVersions::Records::iterator FixedVersions::recent(std::span<const int64_t> 
   return found;
 }
 
-std::shared_ptr<const Executable> FixedVersions::find(std::span<const int64_t> sizes) {
+std::shared_ptr<const Executable> ShapeSpecializations::find(std::span<const int64_t> sizes) {
   std::lock_guard lock(mutex);
   auto found = recent(sizes);
   return found == records.end() ? nullptr : found->executable;
 }
 
-void FixedVersions::addCall(std::span<const int64_t> sizes, double microseconds, double worth) {
+void ShapeSpecializations::addCall(std::span<const int64_t> sizes, double microseconds,
+                                   double worth) {
   std::vector<int64_t> wanted;
   Records dropped; // let go of outside the lock
   {
@@ -47,7 +49,7 @@ void FixedVersions::addCall(std::span<const int64_t> sizes, double microseconds,
     if (record == records.end()) {
       records.emplace_front().sizes.assign(sizes.begin(), sizes.end());
       record = records.begin();
-      if (records.size() > kMostRecords)
+      if (records.size() > kMaxRecords)
         dropped.splice(dropped.begin(), records, std::prev(records.end()));
     }
     record->microseconds += microseconds;
@@ -60,7 +62,7 @@ void FixedVersions::addCall(std::span<const int64_t> sizes, double microseconds,
   background::add(this, [this, wanted] { compileFor(wanted); });
 }
 
-void FixedVersions::compileFor(const std::vector<int64_t> &sizes) {
+void ShapeSpecializations::compileFor(const std::vector<int64_t> &sizes) {
   std::shared_ptr<const Executable> executable, dropped; // let go of outside the lock
   bool isPutOff = false;
   try {
@@ -89,9 +91,9 @@ void FixedVersions::compileFor(const std::vector<int64_t> &sizes) {
     }
 }
 
-void FixedVersions::finish() const { background::finish(this); }
+void ShapeSpecializations::finish() const { background::finish(this); }
 
-size_t FixedVersions::count() const {
+size_t ShapeSpecializations::count() const {
   std::lock_guard lock(mutex);
   auto isThere = [](const Record &record) { return record.executable != nullptr; };
   return static_cast<size_t>(std::ranges::count_if(records, isThere));

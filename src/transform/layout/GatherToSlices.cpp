@@ -23,14 +23,14 @@ namespace headrace {
 
 namespace {
 
-constexpr size_t kMostParts = 32; // of a join that is made: one kernel finds a place for each
-constexpr int64_t kShortRun = 4;  // elements that are as fast alone
+constexpr size_t kMaxParts = 32; // of a join that is made: one kernel finds a place for each
+constexpr int64_t kShortRun = 4; // elements that are as fast alone
 
 struct Run {
   int64_t first, length;
 };
 
-/// The numbers as runs of neighbours; empty where they are too many, too short or out of range.
+/// The numbers as runs of neighbours; empty if they are too many, too short or out of range.
 SmallVector<Run> runsOf(ElementsAttr numbers, int64_t size) {
   SmallVector<Run> runs;
   Tensor values = constantTensor(numbers);
@@ -48,7 +48,7 @@ SmallVector<Run> runsOf(ElementsAttr numbers, int64_t size) {
       ++runs.back().length;
     else
       runs.push_back({value, 1});
-    if (runs.size() > kMostParts)
+    if (runs.size() > kMaxParts)
       return {};
   }
   if (count < kShortRun * static_cast<int64_t>(runs.size()))
@@ -56,7 +56,7 @@ SmallVector<Run> runsOf(ElementsAttr numbers, int64_t size) {
   return runs;
 }
 
-struct SliceRuns : OpRewritePattern<hr::GatherOp> {
+struct GatherToSlices : OpRewritePattern<hr::GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(hr::GatherOp op, PatternRewriter &rewriter) const override {
@@ -78,7 +78,7 @@ struct SliceRuns : OpRewritePattern<hr::GatherOp> {
       return success();
     }
     if (hr::ConcatOp join = joinOf(op);
-        join && join.getInputs().size() + parts.size() <= kMostParts) {
+        join && join.getInputs().size() + parts.size() <= kMaxParts) {
       SmallVector<Value> all;
       for (Value input : join.getInputs())
         if (input == op.getResult())
@@ -114,10 +114,10 @@ private:
   }
 };
 
-struct SliceRunsPass : impl::SliceRunsPassBase<SliceRunsPass> {
+struct GatherToSlicesPass : impl::GatherToSlicesPassBase<GatherToSlicesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SliceRuns>(&getContext());
+    patterns.add<GatherToSlices>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,4 +1,4 @@
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(slice-runs))' --mlir-print-local-scope --split-input-file %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(gather-to-slices))' --mlir-print-local-scope --split-input-file %s | FileCheck %s
 
 // The example of the pass.
 // CHECK-LABEL: func.func @example(
