@@ -18,7 +18,7 @@
 using namespace mlir;
 
 namespace headrace {
-#define GEN_PASS_DEF_SLICERUNSPASS
+#define GEN_PASS_DEF_GATHERTOSLICESPASS
 #include "transform/Passes.h.inc"
 
 namespace {

@@ -29,7 +29,7 @@
 using namespace mlir;
 
 namespace headrace {
-#define GEN_PASS_DEF_COMPUTEINSINGLEPASS
+#define GEN_PASS_DEF_COMPUTEINF32PASS
 #include "transform/Passes.h.inc"
 
 namespace {

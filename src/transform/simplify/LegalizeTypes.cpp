@@ -31,7 +31,7 @@
 using namespace mlir;
 
 namespace headrace {
-#define GEN_PASS_DEF_PLAINTYPESPASS
+#define GEN_PASS_DEF_LEGALIZETYPESPASS
 #include "transform/Passes.h.inc"
 
 namespace {

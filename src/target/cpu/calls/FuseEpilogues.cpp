@@ -23,7 +23,7 @@
 using namespace mlir;
 
 namespace headrace {
-#define GEN_PASS_DEF_CPUFINISHCALLSPASS
+#define GEN_PASS_DEF_CPUFUSEEPILOGUESPASS
 #include "target/cpu/Passes.h.inc"
 
 namespace {
