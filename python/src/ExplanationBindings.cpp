@@ -55,7 +55,7 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["recipe"] = report.recipe;
   dict["notes"] = report.notes;
   dict["where"] = report.where;
-  dict["why_not"] = report.missedOptimizations;
+  dict["why_not"] = report.unsupportedReason;
   dict["bytes_read"] = amount(report.cost.bytesRead);
   dict["bytes_written"] = amount(report.cost.bytesWritten);
   dict["bytes_saved"] = amount(report.cost.bytesSaved);
