@@ -193,9 +193,10 @@ class Model:
 
     @property
     def staged(self) -> bool:
-        """Whether it is no single program, because shapes, control flow or values depend on data.
+        """Whether the model is split into several programs (graph breaks).
 
-        Such a model is compiled part by part as it runs, and has no gradient and no package.
+        A model is split if shapes, control flow or constants depend on data. Its programs are
+        compiled as a call reaches them; it has no gradient and no package.
         """
         return self._core.staged
 

@@ -185,7 +185,7 @@ static double microsecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
+/// Sizes 0 and 1 get separate programs, with empty loops and with broadcasts.
 static Sizes openVersionFor(std::span<const int64_t> symbols) {
   Sizes key;
   for (int64_t size : symbols)

@@ -109,7 +109,7 @@ void Quantizer::choosePlan() {
   } while (refuseOtherTypes(*probe));
 }
 
-/// Of numbers that computations yield.
+/// Whether computations yield values of this type.
 static bool isFloat(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::F64;
 }

@@ -7,7 +7,8 @@
 
 namespace headrace::quantize {
 
-/// Of one run where the model leaves it open: beyond, values of large models fill the memory.
+/// Limits of one run if the batch is a dynamic dimension: larger runs of large models exhaust
+/// memory.
 static constexpr int64_t kMaxSamples = 64;
 static constexpr int64_t kMaxBytes = int64_t{4} << 20;
 
@@ -63,8 +64,8 @@ Calibration calibrationOf(const onnx::Graph &graph, const GivenSamples &given) {
   return result;
 }
 
-/// As many samples as fit, but the same number in all runs where that takes no more than twice as
-/// many: a model is compiled for each.
+/// The number of samples per run: the same in all runs if that takes at most twice as many runs,
+/// since a model is compiled for each number; else `most`.
 static int64_t evenly(int64_t count, int64_t most) {
   for (int64_t size = most; size > most / 2; --size)
     if (count % size == 0)

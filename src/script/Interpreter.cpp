@@ -138,8 +138,8 @@ static Value passed(Value value, const TypedName &declared, const std::string &f
   return std::move(*result);
 }
 
-/// As `passed`, but a fraction is never lost: a result declared an integer that is a double stays
-/// one. (Where it can be told before the run, it is refused.)
+/// Like `passed`, but never drops a fraction: a double returned for a declared integer stays a
+/// double. (If that is known before the run, the script is rejected.)
 static Value returned(Value value, const TypedName &declared, const std::string &function,
                       SourceLocation place) {
   if (declared.type == Type::scalar(ValueType::Integer) && value.as<double>())

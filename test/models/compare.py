@@ -72,7 +72,7 @@ def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list
     session = real_models.open_session(path, threads)
     worst = 0.0
     try:
-        # As OpenVINO's, made for the sizes at hand.
+        # Specialized for these shapes, like OpenVINO's model.
         model = headrace.load(path, specialize="always")
         for feeds in case.feeds():
             expected = session.run(None, feeds)

@@ -183,7 +183,7 @@ def quantize(path: Path, how: str, feeds: list[Feeds]) -> Path:
 
 
 def has_infinite_scale(path: Path) -> bool:
-    """Where a value is -inf, such as a mask, the quantizer's scale is infinite, and results are no numbers."""
+    """If a value is -inf, such as a mask, the quantizer's scale is infinite, and results are NaN."""
     import onnx
 
     scales = (t for t in onnx.load(path).graph.initializer if t.name.endswith("_scale"))

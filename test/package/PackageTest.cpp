@@ -146,7 +146,7 @@ TEST_F(PackageTest, CodeOfAnotherMachineIsNotLoaded) {
   EXPECT_CONTAINS(refusal(ErrorKind::Unsupported),
                   "expected code for x86-64, got code for machine");
   writeTestPackage(path, testContents(), std::vector<std::byte>(1000));
-  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its code is no shared object");
+  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its code is not a shared object");
 }
 
 TEST_F(PackageTest, ANewerFormatIsNamed) {

@@ -109,7 +109,7 @@ bool GraphPlan::runsOnHost(size_t index, const Frame &frame) const {
                      [&](int value) { return !frame.tensor(value); });
 }
 
-/// All those whose inputs are there, in order: so one may make way for the next.
+/// Runs all host nodes whose inputs are available, in order: one may make the next one ready.
 void GraphPlan::runHostNodes(Frame &frame, Call &call) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<int> &reads = nodes[i].reads;
@@ -272,8 +272,8 @@ std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
   return nullptr;
 }
 
-/// Whether nodes whose parameters are others than when the last stage was made go to the host from
-/// now on. Sizes are no parameters: stages leave them open.
+/// Whether nodes whose parameters differ from those that the last stage was made for run on the
+/// host from now on. Sizes do not count as parameters: they are dynamic dimensions of a stage.
 bool GraphPlan::moveToHost(const Frame &frame, const Stage &last) {
   std::set<int> changed;
   for (const NeededValue &needed : last.needed)

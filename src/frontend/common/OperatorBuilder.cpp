@@ -190,7 +190,7 @@ void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
     if (!isManageable(expr, kMaxBytes))
       fail(ErrorKind::Unsupported, "a size is too large or depends on the inputs in too many ways");
     if (!size && !isNonNegative(expr))
-      (void)symbols.requireNonNegative(expr); // where it is no range, a call with such sizes fails
+      (void)symbols.requireNonNegative(expr); // if not provable now, calls check it
     if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMaxBytes))
       fail(ErrorKind::Unsupported, "a result of {0} elements is too large", text(dims));
   }

@@ -126,7 +126,7 @@ private:
       return;
     std::optional<size_t> expected = language->sizesOf(op.text);
     if (!expected)
-      fail(tokens.placeOf(op), inQuotes(op.text) + " is no operator of machines");
+      fail(tokens.placeOf(op), inQuotes(op.text) + " is not an operator of machines");
     if (*expected != rule.parameterCount)
       fail(tokens.placeOf(op), inQuotes(op.text) + ": expected " + std::to_string(*expected) +
                                    (*expected == 1 ? " size" : " sizes") + ", found " +

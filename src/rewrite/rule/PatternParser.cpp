@@ -172,7 +172,7 @@ Expression PatternParser::leftAttribute() {
   Token number = tokens.expect(TokenKind::Number, "a number, a name or a variable");
   result.literal = Attribute::number(negative ? -number.number : number.number);
   if (!tokens.peek().is(",") && !tokens.peek().is("]"))
-    tokens.failHere("expected ',' or ']': attributes on the left side are no expressions");
+    tokens.failHere("expected ',' or ']': attributes on the left side cannot be expressions");
   return result;
 }
 
@@ -192,7 +192,7 @@ Clause PatternParser::clause() {
     Token variable = ahead.take();
     if (ahead.takeIf("=")) {
       tokens = ahead;
-      result.expression = expression(); // before the variable is there: it may not speak of itself
+      result.expression = expression(); // first, so that it cannot refer to its own variable
       result.defines = newValue(variable);
       return result;
     }

@@ -32,7 +32,7 @@ ShapeResult splitShape(const OperatorCall &call, Shapes operands) {
   int64_t size = sizeOf(shape, axis);
   if (n < 1 || size % n != 0)
     return ShapeResult::none("axis " + std::to_string(axis) + " of " + textOf(shape) +
-                             " is no multiple of " + std::to_string(n));
+                             " is not a multiple of " + std::to_string(n));
   return replaced(shape, axis, {size / n, n});
 }
 

@@ -159,7 +159,8 @@ private:
   DeviceProgram steps;
   std::vector<Tensor> constants;
   BindingCache<DeviceBinding> bindings;
-  /// Of calls that are recorded as part of a graph (stream capture): they run later and without us.
+  /// The checks of calls that are recorded as part of a graph (stream capture) and run by its
+  /// launches.
   CheckRecords recordedChecks;
   std::shared_ptr<const DeviceBinding> recordedBinding;
   std::mutex recordedMutex; // for the binding

@@ -51,7 +51,7 @@ Loaded load() {
     result.problem =
         "the NVIDIA driver for CUDA " + versionText(driver.version) + " lacks '" + missing + "'";
   else if (Result status = driver.cuInit(0); status == CUDA_ERROR_NO_DEVICE)
-    result.problem = "no NVIDIA device: the driver is there, but finds none";
+    result.problem = "no NVIDIA device: the driver is installed, but finds none";
   else if (status != CUDA_SUCCESS) {
     const char *error = nullptr;
     driver.cuGetErrorName(status, &error);

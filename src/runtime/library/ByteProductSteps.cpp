@@ -22,7 +22,7 @@ constexpr int64_t maxSize = int64_t{1} << 40;
 
 bool isSize(int64_t value) { return value >= 0 && value <= maxSize; }
 
-/// Of packed columns, each of some runs of bytes.
+/// The bytes of `n` packed columns, each of `runs` runs of `runBytes` bytes.
 __int128 packedBytesOf(int64_t n, int64_t runs, int64_t runBytes) {
   __int128 steps = static_cast<__int128>(runs) * dividedUp(runBytes, stepRows);
   return dividedUp(n, panelColumns) * (steps + 1) * stepBytes;
@@ -35,7 +35,8 @@ std::string leaves(size_t i, std::span<const int64_t> operandBytes) {
          " bytes";
 }
 
-/// Of the record of a finish, operand 2, and the tensor that it adds, operand 3.
+/// The fault in an epilogue's record (operand 2) or in the tensor that it adds (operand 3); empty
+/// if there is none.
 std::string finishFault(int64_t form, int64_t columns, int64_t rows, bool addsOther,
                         std::span<const int64_t> operandBytes) {
   if (form < 0 || form > Int8Epilogue::allForms ||

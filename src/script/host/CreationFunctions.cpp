@@ -59,8 +59,8 @@ Value randomSparse(int64_t rows, int64_t cols, const Distribution &distribution,
   return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowOf, colOf, values));
 }
 
-/// Of a matrix of which a share is stored: it may have more cells than memory, but not more of them
-/// stored, and rows and columns are numbered with 31 bits.
+/// Checks the size of a matrix of which a share of the cells is stored: it may have more cells than
+/// fit into memory, but the stored ones must fit, and row and column numbers have 31 bits.
 void checkSparseSize(const HostCall &call, double rows, double cols, double share) {
   constexpr double most = 0x1p31;
   if (share < 1 && (rows > most || cols > most))
@@ -146,7 +146,7 @@ Value sample(HostCall &call) {
 }
 
 /// table(a, b), with weights, sizes, or both after them: how often each pair of numbers occurs.
-/// NaN is no number.
+/// NaN does not count as a number.
 Value table(HostCall &call) {
   Tensor a = call.dense(0);
   Tensor b =

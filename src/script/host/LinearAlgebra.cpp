@@ -65,7 +65,7 @@ void expectFinite(const HostCall &call, const Tensor &a) {
     call.fail("expected finite numbers, found " + numberText(*found));
 }
 
-/// As far as sums in another order may have left it.
+/// Fails unless the matrix is symmetric up to rounding.
 void expectSymmetric(const HostCall &call, const Tensor &a) {
   int64_t n = a.shape()[0];
   const double *cells = a.as<double>();

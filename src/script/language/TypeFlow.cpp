@@ -54,7 +54,7 @@ public:
     states[number] = state;
   }
 
-  /// The same states, with nothing to take back.
+  /// A copy of the states, without a record of changes to undo.
   Environment copy() const {
     Environment result;
     result.states = states;

@@ -56,7 +56,7 @@ TypedAttr plain(TypedAttr number) {
                                                                         : value.sextOrTrunc(width));
 }
 
-/// The same memory, of another type.
+/// The constant as one of the legal type, in the same memory.
 ElementsAttr plain(ElementsAttr value) {
   auto type = cast<RankedTensorType>(plain(value.getShapedType()));
   if (type == value.getShapedType())

@@ -159,7 +159,7 @@ def limits(name: str) -> np.ndarray:
 
 
 def all_roundings(name: str) -> np.ndarray:
-    """Those, their neighbours, and what is no number."""
+    """The type's limits, their neighbours, NaN and infinities."""
     few = limits(name)
     few = np.concatenate([few, np.nextafter(few, np.inf), np.nextafter(few, -np.inf)]).astype("f4")
     special = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)

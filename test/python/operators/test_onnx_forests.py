@@ -324,7 +324,7 @@ def test_chains_of_decisions_are_walked_to_their_end(load) -> None:
 
 HOSTILE = {
     "lengths that differ": ({"nodes_modes": ["BRANCH_LEQ", "LEAF"]}, "'nodes_modes': expected 3"),
-    "a mode that is none": ({"nodes_modes": ["MAYBE", "LEAF", "LEAF"]}, "BRANCH_LEQ.*'MAYBE'"),
+    "an unknown mode": ({"nodes_modes": ["MAYBE", "LEAF", "LEAF"]}, "BRANCH_LEQ.*'MAYBE'"),
     "a child outside": ({"nodes_truenodeids": [9, 0, 0]}, "a node of tree 0, found 9"),
     "a cycle": (
         {"nodes_modes": ["BRANCH_LEQ", "BRANCH_LT", "LEAF"], "nodes_falsenodeids": [2, 1, 0]},

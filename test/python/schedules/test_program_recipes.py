@@ -220,7 +220,7 @@ def test_a_gradient_keeps_what_the_recipe_says(small_models: Path) -> None:
         (f"fuse {CONV}/conv into /classifier/classifier.2/Relu", "neither of the two reads"),
         ("fuse /features/features.2/MaxPool into /features/features.3/Conv/conv",
          "neither of the two reads the other's result"),
-        (f"pack {CONV}/conv by 7", "there are 16 columns, which is no multiple"),
+        (f"pack {CONV}/conv by 7", "there are 16 columns, which is not a multiple"),
         (f"pack {CONV}/pad by 8", "is not an operator that it can be said of"),
         ("pack /features/features.2/MaxPool by 8", "it has no constant weights that could be"),
         (f"walk {CONV}/pad along q", "expected one of the axes d0, d1, d2, d3, or nothing"),
@@ -291,7 +291,7 @@ def test_what_cannot_be_followed_is_passed_over_where_the_recipe_says_so(
     report = model.explain()
     assert "openblas.sgemm" in [kernel["kind"] for kernel in report["kernels"]]
     reasons = {why["step"]: why["reason"] for why in report["why_not"]}
-    assert "which is no multiple" in reasons[f"pack {CONV}/conv by 7"]
+    assert "which is not a multiple" in reasons[f"pack {CONV}/conv by 7"]
     assert "there is no operator 'nobody'" in reasons["kernel nobody"]
     assert "vectorize d9" in reasons[f"kernel {pool}"]
     # Its loops are those that it has without a recipe.
@@ -318,7 +318,7 @@ def test_lines_that_contradict_each_other_are_named(
     assert str(error.value) == f"recipe, line 2: '{second}': line 1 says otherwise: '{first}'"
     hr.load(
         digits_path, recipe=f"{first}\n{first}\n"
-    ).explain()  # the same twice is no contradiction
+    ).explain()  # a repeated line is not a contradiction
     lenient = hr.load(
         digits_path, recipe=f"{first}\n{second}\nfollow recipe where-possible\n"
     ).explain()

@@ -106,8 +106,9 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
             "test.rules:2:37: ?n does not stand on the left side, nor has it a value");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?x + 1 > 0"),
             "test.rules:2:32: expected a number, found a variable that stands for a term");
-  EXPECT_EQ(errorInRule("split[1 + 1, 2](?x) => ?x"),
-            "test.rules:2:16: expected ',' or ']': attributes on the left side are no expressions");
+  EXPECT_EQ(
+      errorInRule("split[1 + 1, 2](?x) => ?x"),
+      "test.rules:2:16: expected ',' or ']': attributes on the left side cannot be expressions");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x ?x"),
             "test.rules:2:26: expected 'where' or the end of the rule, found the variable ?x");
   EXPECT_EQ(errorInRule("map[?f](?x) = ?x"), "test.rules:2:20: expected '=>', found '='");

@@ -484,7 +484,7 @@ TEST_F(CudaTest, TheHostAndTheDeviceShareAProgram) {
 TEST_F(CudaTest, ASharedProgramTakesTensorsOfBothPlaces) {
   Executable executable = sharedChain();
   Tensor x = onDevice(counting(8));
-  Tensor y = executable.run(std::vector{x})[0]; // an input is there, so the output is
+  Tensor y = executable.run(std::vector{x})[0]; // an input is on the device, so the output is
   EXPECT_EQ(y.place().device, 0);
   expectChain(onHost(y), 8);
   std::vector<Tensor> given{onDevice(counting(8))};
@@ -529,7 +529,7 @@ TEST_F(CudaTest, AnOldDriverIsOneLine) {
 TEST_F(CudaTest, AMachineWithoutDevicesIsOneLine) {
   fake->devices = 0;
   EXPECT_EQ(errorOf([] { deviceChainExecutable(); }),
-            "no NVIDIA device: the driver is there, but finds none");
+            "no NVIDIA device: the driver is installed, but finds none");
 }
 
 TEST_F(CudaTest, CompiledImagesAreKeptOnDisk) {

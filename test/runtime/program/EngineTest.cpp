@@ -232,7 +232,7 @@ TEST_F(EngineTest, UnsoundPlacesAreRefused) {
   EXPECT_EQ(programFault(program), "step 'a to far' is a transfer of 'far' from 'far' to 'far'");
   program = farChain();
   program.steps[1].parameters.clear();
-  EXPECT_EQ(programFault(program), "step 'a to far' is no transfer from one buffer to another");
+  EXPECT_EQ(programFault(program), "step 'a to far' is not a transfer from one buffer to another");
   program = farChain();
   program.steps[1].parameters = {DimExpr::symbol(0) * number(8)};
   program.origin = "a.hrpkg";

@@ -134,7 +134,7 @@ private:
     return {tensors.begin(), tensors.end()};
   }
 
-  // Nothing if one is no tensor of numbers.
+  // Nothing if a value is not a numeric tensor.
   static std::optional<std::vector<Tensor>> asTensors(const std::vector<RuntimeValue> &values) {
     std::vector<Tensor> tensors;
     for (const RuntimeValue &value : values) {

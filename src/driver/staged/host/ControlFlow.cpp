@@ -237,7 +237,7 @@ static Values runScan(HostCall &c) {
   return Scan(c, states, /*hasAxes=*/true).run(std::move(state), inputs, std::nullopt);
 }
 
-/// The body for each element; what is no sequence is the same for all.
+/// Runs the body for each element; inputs that are not sequences are the same for all elements.
 static Values runSequenceMap(HostCall &c) {
   size_t length = c.sequence(0).size();
   std::vector<Values> results(c.body("body").outputs.size());

@@ -203,7 +203,7 @@ static Values castMap(HostCall &c) {
 // OneHotEncoder
 //===--------------------------------------------------------------------------===//
 
-/// Of strings; numbers are encoded in compiled code.
+/// OneHotEncoder of strings; compiled code encodes numbers.
 static Values oneHotEncoder(HostCall &c) {
   const StringTensor &given = c.strings(0);
   std::vector<std::string> categories = c.node.getStrings("cats_strings");

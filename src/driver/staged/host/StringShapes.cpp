@@ -8,7 +8,7 @@ namespace headrace::staged {
 
 using Values = std::vector<RuntimeValue>;
 
-/// The list of an input, or of an attribute in older versions; nothing if neither is there.
+/// The list in an input, or in an attribute in older versions; nothing if the node has neither.
 static std::optional<std::vector<int64_t>> listOf(HostCall &c, size_t input, const char *name) {
   if (c.has(input))
     return c.integers(input);

@@ -29,7 +29,7 @@ struct Candidate {
   int64_t box;
 };
 
-/// Of equal scores the first box is better.
+/// Whether `a` is worse than `b`; of two equal scores, the earlier box is better.
 bool isWorse(const Candidate &a, const Candidate &b) {
   return a.score != b.score ? a.score < b.score : a.box > b.box;
 }

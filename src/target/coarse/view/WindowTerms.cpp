@@ -63,7 +63,7 @@ ShapedTerm padded(rewrite::TermBuilder &builder, ShapedTerm x, const Windows &wi
   return x;
 }
 
-/// The same with numbers that no maximum takes.
+/// Pads with values that never are the maximum.
 ShapedTerm paddedForMaximum(rewrite::TermBuilder &builder, OperandTerms &operands, ShapedTerm x,
                             const Windows &windows) {
   auto border = [&](int64_t axis, int64_t size) {

@@ -260,8 +260,8 @@ int64_t KernelScheduler::proposeRowVector() const {
   return vector;
 }
 
-/// Whether it converts integers of less than 32 bits: of vectors whose length is no power of two
-/// LLVM converts element by element.
+/// Whether the kernel converts integers of less than 32 bits: LLVM converts vectors of them element
+/// by element if their length is not a power of two.
 bool KernelScheduler::hasNarrowIntegers() const {
   return llvm::any_of(loops.contents.ops, [](Operation *op) {
     return llvm::any_of(op->getOperandTypes(), [](Type type) {

@@ -32,7 +32,7 @@ int64_t TileScheduler::vectorsOf(int64_t columns) const {
   return (columns + loops.lanes() - 1) / loops.lanes();
 }
 
-/// Accumulators of so many rows fit in registers beside what they are computed from.
+/// The number of rows whose accumulators fit in registers next to their operands.
 int64_t TileScheduler::rowsInRegisters(int64_t columns) const {
   int64_t registers = loops.machine.vectorRegisters;
   return isContraction(anchor) ? FeatureTiles::maxRows(registers, loops.lanes(), columns)
@@ -220,7 +220,7 @@ bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
   return moved(weights, image, cellsAlong(true)) < moved(image, weights, cellsAlong(false));
 }
 
-/// Of an operand of the reduction, with nominal sizes for open ones.
+/// The bytes of an operand of the reduction, with size hints for dynamic dimensions.
 double TileScheduler::operandBytes(unsigned operand) const {
   linalg::GenericOp op = anchor;
   auto type = cast<RankedTensorType>(op->getOperand(operand).getType());

@@ -239,8 +239,8 @@ private:
     return result;
   }
 
-  /// The length of whole vectors along the stage's axis and of what is left over: kNone where there
-  /// is nothing, 0 (no vector) where only the run tells.
+  /// The length of whole vectors along the stage's axis and of the remainder: kNone without vectors
+  /// along it, 0 if the length is known only at run time.
   std::pair<int64_t, int64_t> splitOf(WalkStage &stage) {
     if (stage.vectorAxis < 0)
       return {kNone, 0};

@@ -138,7 +138,7 @@ std::optional<Unsupported> refusedTensorCores(const Product &product, const Sche
                       rowBytes * (schedule.tileM + schedule.tileN));
 }
 
-/// Rows of operands that are no multiple of `padded` are copied with longer ones.
+/// Operand rows whose length is not a multiple of `padded` are copied into longer ones.
 std::optional<Unsupported> refusedPadding(const Product &product, const Schedule &schedule) {
   constexpr int64_t kMaxPadding = 1024, kMaxElements = int64_t{1} << 31;
   if (auto refusal =

@@ -102,12 +102,12 @@ private:
         .Case([&](hr::BitsOp) {
           Type number = type.isSignlessInteger() ? op->getOperand(0).getType() : type;
           if (!number.isUnsignedInteger(8))
-            throw Unsupported("numbers of this type are none of the accelerator's");
+            throw Unsupported("the accelerator does not have this type of integers");
           return normalized(a(), number, /*isSigned=*/false, integers);
         })
         .Default([&](Operation *other) -> Scalar {
           throw Unsupported(other->getName().getStringRef().str() +
-                            " is no function of the accelerator's ALU");
+                            " is not a function of the accelerator's ALU");
         });
   }
 

@@ -219,7 +219,7 @@ Image imageOf(RankedTensorType type) {
     return {shape[0], shape[1], shape[2], shape[3]};
   default:
     throw Unsupported("a tensor of rank " + std::to_string(shape.size()) +
-                      " is no image and no matrix");
+                      " is neither an image nor a matrix");
   }
 }
 

@@ -21,7 +21,8 @@ std::string textOf(double number) {
 }
 
 [[noreturn]] void refuseScale(double number) {
-  throw Unsupported("scale " + textOf(number) + " is no power of two: requantization is no shift");
+  throw Unsupported("scale " + textOf(number) +
+                    " is not a power of two: requantization cannot be a shift");
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t maxIterations = (1 << 14) - 1;
 /// Elements of a row that a load moves.
 constexpr int64_t maxColumns = (1 << 16) - 1;
-/// Of zeros that a load puts on a side.
+/// Zeros that a load adds on a side.
 constexpr int64_t maxPadding = 15;
 
 std::string number(int64_t value) { return std::to_string(value); }

@@ -78,7 +78,7 @@ static unsigned widthOf(Type type) {
   return 8 * sizeOf(toDType(type));
 }
 
-/// The same bits as a number of another type as wide. A boolean is a byte.
+/// Reinterprets the bits as a value of another type of equal width. A boolean has 8 bits.
 static void importBitCast(NodeContext &c) {
   Value input = c.input(0);
   Type from = elementTypeOf(input), to = targetType(c);

@@ -12,7 +12,7 @@ namespace headrace::onnx {
 
 namespace {
 
-/// Of all regions' bins along an axis, as [region, bin]: the first element and the one after the
+/// The bins of all regions along an axis, as [region, bin]: the first element and the one after the
 /// last.
 struct Bins {
   Value begin, end;

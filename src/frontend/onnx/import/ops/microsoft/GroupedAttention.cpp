@@ -104,7 +104,7 @@ static Value appended(NodeContext &c, Value past, Value fresh, Value pastCount) 
   return result;
 }
 
-/// A cache is as what is new, but for the length.
+/// Checks that a KV cache has the type and shape of the new keys or values, except for the length.
 static void checkCache(NodeContext &c, size_t input, Value fresh) {
   c.checkRank(input, 4);
   SymbolicShape shape = c.shape(input), expected = withDim(shapeOf(fresh), 2, shape[2]);

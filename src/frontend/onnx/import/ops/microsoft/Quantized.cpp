@@ -34,8 +34,7 @@ static Value dequantized(NodeContext &c, size_t i) {
   });
 }
 
-/// As numbers of the type of input 0, or of `like`; scale and zero point are inputs `i` and `i`
-/// + 1.
+/// Quantizes `x` to the type of input `like`, with inputs `i` and `i + 1` as scale and zero point.
 static Value quantizedAs(NodeContext &c, Value x, size_t i, size_t like) {
   Type type = c.type(like).getElementType();
   SmallVector<Value> inputs{x, oneNumber(c, i)};

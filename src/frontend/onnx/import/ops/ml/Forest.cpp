@@ -137,7 +137,7 @@ private:
     return result;
   }
 
-  /// Weights of nodes that are no leaves are never reached.
+  /// Weights of inner nodes are never reached.
   std::vector<LeafWeight> weights() {
     auto name = [&](const char *suffix) { return prefix + suffix; };
     std::vector<int64_t> ids = c.node.getInts(name("_ids"));

@@ -79,7 +79,7 @@ static Value parameter(NodeContext &c, size_t i) {
   return repeated(c, value, axis, block, data[axis]);
 }
 
-/// x / scale + zero point, rounded. Floats of 8 bits and less have no zero point.
+/// x / scale + zero point, rounded. 8-bit and smaller floats have no zero point.
 void importQuantize(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   c.input(1, Accepts::Numbers);

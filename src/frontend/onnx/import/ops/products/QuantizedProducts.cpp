@@ -141,8 +141,7 @@ static SymbolicShape inFrontOfMatrices(SymbolicShape shape, AffineExpr size) {
   return shape;
 }
 
-/// The product as the sum, in single precision, of products of so many terms each, and of what is
-/// left over.
+/// The matmul as the sum, in f32, of matmuls of `terms` terms each and of one for the remainder.
 static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
   int64_t lhsRank = shapeOf(lhs.tensor).size(), rhsRank = shapeOf(rhs.tensor).size();
   lhs.tensor = asMatrix(c, lhs.tensor, true);
@@ -258,7 +257,7 @@ static Value scaleOf(NodeContext &c, size_t i, function_ref<SymbolicShape(Symbol
 }
 
 /// `first * second / result` of constants, rounded at each step as the data would be; nothing if
-/// they are no constants, or several of one but the second.
+/// one of them is not a constant, or the first or the result's has more than one element.
 static std::optional<Tensor> constantMultiplier(NodeContext &c, std::array<size_t, 3> scales) {
   for (size_t i : scales)
     if (!c.constant(i) || (i != scales[1] && c.constant(i).elements() != 1))

@@ -24,7 +24,7 @@ static Value perColumn(NodeContext &c, size_t i, AffineExpr directions, AffineEx
   return c.broadcast(c.reshape(c.input(i), {directions, c.dim(1)}), each);
 }
 
-/// Of the signed numbers, in 32 bits; null if all are known to be 0.
+/// The zero points of the weights as signed integers, in 32 bits; null if all are known to be 0.
 static Value signedZeroPoints(NodeContext &c, size_t i, size_t at, AffineExpr directions,
                               AffineExpr columns) {
   Type wide = c.builder.getI32Type();

@@ -259,7 +259,8 @@ private:
     return c.map({gates, bias}, [](ScalarMath &m, ValueRange v) { return m.add(v[0], v[1]); });
   }
 
-  /// Of each gate, what one element of the state gives to all: steps read them in that order.
+  /// The recurrent weights as [gate, element of the state, element of the gate]: the order in which
+  /// steps read them.
   Value recurrentWeights(int64_t direction) {
     if (hasBytes)
       return besideEachOther(c, ofDirection(stateWeights.numbers, direction), cell.gates);
