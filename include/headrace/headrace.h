@@ -95,7 +95,7 @@ typedef struct headrace_tensor {
 /* An input or output as declared. Lives as long as its package. */
 typedef struct headrace_spec {
   const char *name;
-  const int64_t *dims;          /* `rank` sizes; -1 where a size is open */
+  const int64_t *dims;          /* `rank` dimensions; -1 for a dynamic one */
   const char *const *dim_texts; /* the same as text: "64", "batch", "2*batch + 1" */
   int32_t rank;
   int32_t type; /* a headrace_type */
@@ -130,7 +130,7 @@ HEADRACE_API size_t headrace_package_program_count(const headrace_package *packa
 HEADRACE_API headrace_status headrace_package_program(const headrace_package *package,
                                                       const char *name,
                                                       const headrace_program **program);
-/* By position; null if there is none. */
+/* Returns the program at this position; null if there is none. */
 HEADRACE_API const headrace_program *headrace_package_program_at(const headrace_package *package,
                                                                  size_t index);
 
@@ -157,9 +157,9 @@ HEADRACE_API headrace_status headrace_run(const headrace_program *program,
                                           const headrace_tensor *inputs, size_t input_count,
                                           const headrace_tensor *outputs, size_t output_count);
 
-/* The same as part of the work of a CUDA stream (a CUstream or cudaStream_t; null is the default
- * one), for a program that runs on a device: inputs and outputs belong to the stream's order, and
- * the call returns before they are done, unless an output is in main memory. */
+/* Like headrace_run, as part of the work of a CUDA stream (a CUstream or cudaStream_t; null is the
+ * default one), for a program that runs on a device: inputs and outputs belong to the stream's
+ * order, and the call returns before they are done, unless an output is in host memory. */
 HEADRACE_API headrace_status headrace_enqueue(const headrace_program *program,
                                               const headrace_tensor *inputs, size_t input_count,
                                               const headrace_tensor *outputs, size_t output_count,

@@ -83,7 +83,7 @@ public:
       count *= static_cast<size_t>(size);
     return count;
   }
-  /// The elements in C order; throws where they are of another type.
+  /// The elements in C order; throws Error if they are of another type.
   template <class T> const T *data(size_t output) const {
     const headrace_tensor &tensor = at(output);
     if (tensor.type != typeOf<T>())

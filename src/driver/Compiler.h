@@ -28,7 +28,7 @@ public:
            std::string modelName);
 
   /// Runs the phases up to and including `last`, or all, on `program` (already imported). Throws
-  /// Error if an operator cannot be compiled, InternalError where a pass fails.
+  /// Error if an operator cannot be compiled, InternalError if a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
   /// From here on, values of level 1 after the phase `layout` have numbers
@@ -45,7 +45,7 @@ public:
   /// memory.
   LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 
-  /// Microseconds of each step by the target's cost model, on so many threads; runs the phases up
+  /// Microseconds of each step by the target's cost model, on `threads` threads; runs the phases up
   /// to `schedule`.
   std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
 

@@ -17,10 +17,10 @@ struct Model::Impl {
   Settings settings;
   /// The program to compile; null if it is out of a package.
   std::unique_ptr<Imports> imports;
-  /// Of a program with gradients: its text after a phase on the way to it.
+  /// For a program with gradients: returns the IR after a phase of differentiation.
   std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
   std::shared_ptr<const PackageProgram> packaged;
-  /// Where the model is no single program.
+  /// Set if the model is split into several programs.
   std::shared_ptr<staged::StagedProgram> staged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
@@ -79,9 +79,9 @@ struct Model::Impl {
   Settings settingsFor(const ImportedProgram &program) const;
   /// The sizes that the version for these symbols was compiled for, or is to be.
   Sizes versionFor(std::span<const int64_t> symbols) const;
-  /// Compiles the version unless it is there.
+  /// Compiles the version unless it exists already.
   CompiledVersion compiled(ImportedProgram &program, const Sizes &sizes);
-  /// The same for exact sizes, in the background.
+  /// Compiles a shape specialization, in the background.
   std::shared_ptr<const Executable> compileFixed(const Sizes &sizes);
   void requirePhase(const std::string &phase, bool hasGradient) const;
   /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it

@@ -17,12 +17,12 @@ struct GraphNode {
   std::string kind;
   /// The user's nodes that it comes from.
   std::vector<std::string> operators = {};
-  /// The kernel that it is a stage of; empty if it is none.
+  /// The kernel that it is a stage of; empty if it is not a stage.
   std::string inside = {};
   DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
   /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
   std::optional<double> microseconds = {};
-  /// Of a scheduled kernel: its recipe.
+  /// The recipe of a scheduled kernel; empty for other nodes.
   std::string recipe = {};
   /// Steps of a recipe that would compute it otherwise.
   std::vector<std::string> alternatives = {};

@@ -73,7 +73,7 @@ private:
 
 class Package {
 public:
-  /// Throws Error if the file is no package, is damaged, or does not run on this machine.
+  /// Throws Error if the file is not a package, is damaged, or does not run on this machine.
   static std::shared_ptr<const Package> open(const std::filesystem::path &path);
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);

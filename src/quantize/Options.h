@@ -21,7 +21,7 @@ struct Options {
   WeightScales weights = WeightScales::Channel;
   ScaleKind scales = ScaleKind::Float;
   RangeMethod ranges = RangeMethod::SquaredError;
-  /// Of RangeMethod::Percentile.
+  /// The share for RangeMethod::Percentile, in percent.
   double percentile = 99.99;
   /// Names of nodes that stay as they are.
   std::set<std::string> keptFloat;

@@ -48,7 +48,7 @@ public:
 };
 
 /// Lets the thread load code and allocate memory while a stream is captured, which the driver
-/// refuses otherwise: its work is done at once and is no part of the recording.
+/// rejects otherwise: this work is done at once and does not become part of the recording.
 class WhileRecording {
 public:
   WhileRecording();

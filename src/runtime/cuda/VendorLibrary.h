@@ -22,7 +22,7 @@ public:
     function = reinterpret_cast<Function>(library ? ::dlsym(library, symbol) : nullptr);
     complete &= function != nullptr;
   }
-  /// Whether all that was looked for is there.
+  /// Whether all functions were found.
   bool available() const { return complete; }
 
   /// Throws Error naming the library and the step where a call did not return 0.

@@ -10,7 +10,7 @@
 namespace headrace::bytes {
 namespace { // inlined where the instructions are known to be there
 
-/// A vector of sums of so many columns; four bytes of each column make one.
+/// A vector of the sums of `columns` columns; four bytes of each column are accumulated at a time.
 template <int columns> struct Lanes;
 
 #define HEADRACE_LANES __attribute__((always_inline)) HEADRACE_VNNI static

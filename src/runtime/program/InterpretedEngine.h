@@ -10,7 +10,7 @@ namespace headrace {
 class InterpretedKernel {
 public:
   virtual ~InterpretedKernel() = default;
-  /// Of the operands of its steps, the result last.
+  /// The bytes of the operands of its steps, the result last.
   virtual std::vector<DimExpr> operandBytes() const = 0;
   /// Throws Error, which names the step.
   virtual void run(const Step &step, std::span<void *const> operands,

@@ -132,7 +132,7 @@ struct Program {
 /// - a launch has a block of a size that devices have, and takes operands that its step has.
 /// Conditions on the values of symbols are checked when they are bound (Binding.h).
 std::string programFault(const Program &program);
-/// The same for symbols, inputs and outputs alone.
+/// Like `programFault`, for symbols, inputs and outputs alone.
 std::string interfaceFault(const Program &program);
 
 /// The one engine that runs all steps; nothing if there are several. Without steps, the host's.

@@ -60,7 +60,7 @@ const char *checkSymbol(ValueCheck::Kind kind);
 std::vector<DimExpr> checkParameters(DType type, DimExpr low, DimExpr high,
                                      std::optional<int64_t> excepted,
                                      const std::vector<DimExpr> &dims);
-/// Throws InternalError where the step is no sound check.
+/// Throws InternalError if the step is not a sound check.
 CheckStep readCheckStep(const Step &step, std::span<const int64_t> parameters);
 
 /// The fault in such a step's parameters for an operand of that many bytes; empty for a sound step.

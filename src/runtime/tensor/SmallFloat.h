@@ -1,5 +1,5 @@
-// The floats of 8 and 4 bits: what their codes mean, and exact conversions from and to float.
-// F8E8M0 is none of the others' kind: a power of two, without sign, zero or fraction.
+// 8-bit and 4-bit floats: what their codes mean, and exact conversions from and to float.
+// F8E8M0 differs from the others: a power of two, without sign, zero or fraction.
 #pragma once
 
 #include "runtime/tensor/DType.h"

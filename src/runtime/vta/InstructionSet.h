@@ -1,4 +1,4 @@
-// Instructions of 128 bits and micro-ops of 32: their fields, as the configuration places them.
+// 128-bit instructions and 32-bit micro-ops: their fields, as the configuration places them.
 #pragma once
 
 #include "runtime/vta/Configuration.h"

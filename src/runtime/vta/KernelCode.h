@@ -12,7 +12,7 @@ struct KernelCode {
 };
 
 std::string toText(const KernelCode &code);
-/// Throws JsonFault where the text is no code, or asks for more memory than its buffers take.
+/// Throws JsonFault if the text is not code, or requests more memory than its buffers take.
 KernelCode kernelCodeOf(std::string_view text);
 
 } // namespace headrace::vta

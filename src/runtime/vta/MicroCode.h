@@ -40,7 +40,7 @@ struct SweepLimits {
 /// loops do not make small enough for the buffer is cut into several.
 std::vector<Sweep> compress(std::span<const MicroOp> ops, const SweepLimits &limits);
 
-/// The same without a search for loops.
+/// Splits the micro-ops like `compress`, but without a search for loops.
 std::vector<Sweep> chop(std::span<const MicroOp> ops, const SweepLimits &limits);
 
 } // namespace headrace::vta

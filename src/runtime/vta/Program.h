@@ -33,7 +33,7 @@ struct Step {
 struct Program {
   Configuration configuration;
   std::vector<Word> instructions;
-  /// As they lie in DRAM from microOpOffset on.
+  /// The micro-ops as stored in DRAM from microOpOffset on.
   std::vector<uint32_t> microOps;
   uint64_t microOpOffset = 0;
   /// All of it, before the first step.

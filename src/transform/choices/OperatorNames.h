@@ -19,7 +19,7 @@ class OperatorNames {
 public:
   explicit OperatorNames(mlir::Block &program);
 
-  /// The name of one operator; empty for operations that are none.
+  /// The name of one operator; empty for operations that are not operators.
   llvm::StringRef of(mlir::Operation *op) const;
   /// How closely the name means this operator: as its own, as its node's, or by what it is.
   enum class Match { None, Structure, Node, Own };

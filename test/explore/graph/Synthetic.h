@@ -27,8 +27,8 @@ TaskGraph chainGraph(int tasks, int64_t volume, Draw &draw);
 TaskGraph fftGraph(int points, int64_t volume, Draw &draw);
 /// One draw a row.
 TaskGraph gaussianEliminationGraph(int size, int64_t volume, Draw &draw);
-/// Of size x size tiles, left-looking; one draw a task, depth first, where its successors leave the
-/// choice.
+/// Left-looking Cholesky of size x size tiles; one draw per task, depth first, if its successors
+/// leave a choice.
 TaskGraph choleskyGraph(int size, int64_t volume, Draw &draw);
 /// Any shape, with buffers; every task has up to three predecessors.
 TaskGraph randomGraph(int tasks, int64_t volume, Draw &draw);
