@@ -74,13 +74,12 @@ def numpy_dtype(element_type: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         raise UnsupportedError(
-            f"element type {element_type}: expected the package ml_dtypes to be installed, "
-            "found none"
+            f"element type {element_type}: expected the package ml_dtypes to be installed, got none"
         ) from None
     if not hasattr(ml_dtypes, name):
         raise UnsupportedError(
             f"element type {element_type}: expected a version of ml_dtypes that has {name}, "
-            f"found {ml_dtypes.__version__}"
+            f"got {ml_dtypes.__version__}"
         )
     return np.dtype(getattr(ml_dtypes, name))
 

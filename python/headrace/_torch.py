@@ -30,7 +30,7 @@ def module(
     try:
         import torch
     except ImportError:
-        raise UnsupportedError("headrace.module: expected the package torch, found none") from None
+        raise UnsupportedError("headrace.module: expected the package torch, got none") from None
     from headrace.torch._backend import check_options
 
     check_options("headrace.module", options)
@@ -41,7 +41,7 @@ def module(
         return _compiled_class(target, settings)
     raise InvalidArgumentError(
         f"headrace.module: expected a torch.nn.Module or a class of them, "
-        f"found {type(target).__name__}"
+        f"got {type(target).__name__}"
     )
 
 

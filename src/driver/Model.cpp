@@ -143,7 +143,7 @@ std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec
     if (!value.tensor())
       throw Error(ErrorKind::TypeMismatch,
                   std::string(role) + " '" + (i < specs.size() ? specs[i].name : "") +
-                      "': expected a tensor of numbers, found " + describe(value));
+                      "': expected a tensor of numbers, got " + describe(value));
     tensors.push_back(*value.tensor());
   }
   return tensors;

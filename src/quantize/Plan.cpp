@@ -63,7 +63,7 @@ Plan Planner::run() {
     if (std::ranges::none_of(graph.nodes,
                              [&](const onnx::Node &node) { return node.name == name; }))
       throw Error(ErrorKind::InvalidArgument,
-                  "expected the name of a node to leave float, found " + inQuotes(name));
+                  "expected the name of a node to leave float, got " + inQuotes(name));
   findShapeNodes();
   findUnits();
   findMovers();

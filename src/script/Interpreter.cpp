@@ -67,7 +67,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
       double number = value(operand, variables).number("a bound of a loop");
       // Beyond, a number plus 1 is the same number: the loop would never end.
       if (std::fabs(number) >= 0x1p53)
-        fail(operand.place, "expected a bound of a loop below 2^53, found " + numberText(number),
+        fail(operand.place, "expected a bound of a loop below 2^53, got " + numberText(number),
              ErrorKind::InvalidArgument);
       return number;
     } catch (const Error &error) {
@@ -96,7 +96,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
                                   const std::string &function, SourceLocation place) {
   fail(place,
        "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
-           ", found " + describe(value),
+           ", got " + describe(value),
        ErrorKind::TypeMismatch);
 }
 

@@ -32,7 +32,7 @@ TEST(Picture, MoreThanTheMostPixelsAreRefusedWithTheirNumber) {
     Picture picture(1 << 20, 1 << 10);
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "expected a picture of at most 134217728 pixels, found one of "
+    EXPECT_STREQ(error.what(), "expected a picture of at most 134217728 pixels, got one of "
                                "1024 x 1048576");
   }
 }

@@ -204,7 +204,7 @@ def root_mean_square(values: np.ndarray) -> float:
 def disagreement(found, expected, exact, quantized: bool) -> str:
     """The fault of an output, "" where it agrees. `exact` is the reference's answer or None."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
-        return f"expected {expected.dtype} {expected.shape}, found {found.dtype} {found.shape}"
+        return f"expected {expected.dtype} {expected.shape}, got {found.dtype} {found.shape}"
     if found.dtype.kind != "f":
         different = int(np.count_nonzero(found != expected))
         return f"{different} of {found.size} elements differ" if different else ""

@@ -69,7 +69,7 @@ std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, co
                                          Call &call, const std::vector<bool> &wanted) {
   if (given.size() != inputs.size())
     throw Error(ErrorKind::InvalidModel, "graph " + inQuotes(source.name) + ": expected " +
-                                             std::to_string(given.size()) + " inputs, found " +
+                                             std::to_string(given.size()) + " inputs, got " +
                                              std::to_string(inputs.size()));
   Frame frame{*this, around, {}, useCounts, Done(nodes.size(), false)};
   frame.values.resize(names.size());
@@ -134,16 +134,16 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   for (int input : planned.inputs)
     host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
   if (!planned.host)
-    host.fail(ErrorKind::TypeMismatch, "expected tensors of numbers as inputs, found others");
+    host.fail(ErrorKind::TypeMismatch, "expected tensors of numbers as inputs, got others");
   host.runBody = [&](const std::string &attribute, std::span<const RuntimeValue> inputs) {
     auto body = planned.bodies.find(attribute);
     if (body == planned.bodies.end())
       host.fail(ErrorKind::InvalidModel,
-                "attribute " + inQuotes(attribute) + ": expected a graph, found none");
+                "attribute " + inQuotes(attribute) + ": expected a graph, got none");
     if (inputs.size() != body->second->inputs.size())
       host.fail(ErrorKind::InvalidModel,
                 "attribute " + inQuotes(attribute) + ": expected a graph of " +
-                    std::to_string(inputs.size()) + " inputs, found one of " +
+                    std::to_string(inputs.size()) + " inputs, got one of " +
                     std::to_string(body->second->inputs.size()));
     return body->second->run(inputs, &frame, call);
   };
@@ -155,7 +155,7 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
       continue;
     if (i >= results.size())
       host.fail(ErrorKind::InvalidModel, "expected " + std::to_string(results.size()) +
-                                             " outputs, found " +
+                                             " outputs, got " +
                                              std::to_string(node.outputs.size()));
     frame.values[planned.outputs[i]] = std::move(results[i]);
   }

@@ -280,7 +280,7 @@ std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> input
     if (tensor && declared.dtype && *declared.dtype != tensor->dtype())
       throw Error(ErrorKind::TypeMismatch, model.name + ": output " + inQuotes(declared.name) +
                                                ": expected " + declared.typeText() +
-                                               " as declared, found " + describe(results[i]));
+                                               " as declared, got " + describe(results[i]));
   }
   return results;
 }

@@ -203,7 +203,7 @@ private:
 
   [[noreturn]] void failCombine(const Expr &expr) const {
     throw Error(ErrorKind::InvalidArgument,
-                subject() + ": expected to combine two values by a function of them alone, found " +
+                subject() + ": expected to combine two values by a function of them alone, got " +
                     expr.text());
   }
 

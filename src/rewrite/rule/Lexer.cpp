@@ -56,7 +56,7 @@ private:
         return token(TokenKind::Symbol);
       }
     fail({source, static_cast<uint32_t>(at)},
-         "expected a name, a number, a variable such as ?x or a symbol, found " +
+         "expected a name, a number, a variable such as ?x or a symbol, got " +
              inQuotes(text.substr(at, 1)));
   }
 

@@ -85,7 +85,7 @@ std::string nameOf(Language::Kind kind) {
 void checkKind(const Expression &expression, Language::Kind expected, const std::string &what) {
   if (expression.kind != Expression::Kind::Value && kindOf(expression) != expected)
     fail(expression.place,
-         what + ": expected " + nameOf(expected) + ", found " + nameOf(kindOf(expression)));
+         what + ": expected " + nameOf(expected) + ", got " + nameOf(kindOf(expression)));
 }
 
 } // namespace
@@ -148,11 +148,11 @@ void PatternParser::checkOperator(const Pattern &pattern, const Token &name) con
   size_t least = signature->attributes.size(), found = pattern.attributes.size();
   if (found < least || (found > least && !signature->moreNumbers))
     fail(pattern.place, shown + ": expected " + counted(least, "attribute") +
-                            (signature->moreNumbers ? " or more" : "") + ", found " +
+                            (signature->moreNumbers ? " or more" : "") + ", got " +
                             std::to_string(found));
   if (pattern.operands.size() != signature->operands)
-    fail(pattern.place, shown + ": expected " + counted(signature->operands, "operand") +
-                            ", found " + std::to_string(pattern.operands.size()));
+    fail(pattern.place, shown + ": expected " + counted(signature->operands, "operand") + ", got " +
+                            std::to_string(pattern.operands.size()));
   for (size_t i = 0; i < found; ++i)
     checkKind(pattern.attributes[i], i < least ? signature->attributes[i] : Language::Kind::Number,
               "attribute " + std::to_string(i + 1) + " of " + shown);
@@ -217,7 +217,7 @@ Expression PatternParser::expression(int strength) {
     Expression right = expression(infix->strength);
     for (const Expression *side : {&left, &right})
       if (side->kind == Expression::Kind::Subject)
-        fail(side->place, "expected a number, found a variable that stands for a term");
+        fail(side->place, "expected a number, got a variable that stands for a term");
     whole.operands = {std::move(left), std::move(right)};
     left = std::move(whole);
   }
@@ -255,7 +255,7 @@ Expression PatternParser::operand() {
   case TokenKind::Identifier:
     return tokens.peek().is("(") ? call(token) : nameLiteral(token);
   default:
-    fail(result.place, "expected a number, a variable or a function, found " + nameOf(token));
+    fail(result.place, "expected a number, a variable or a function, got " + nameOf(token));
   }
 }
 
@@ -279,14 +279,14 @@ void PatternParser::checkCall(const Expression &call, const Token &name) const {
   std::string shown = inQuotes(name.text);
   if (call.operands.size() > Facts::maxArguments)
     fail(call.place, shown + ": expected at most " + std::to_string(Facts::maxArguments) +
-                         " arguments, found " + std::to_string(call.operands.size()));
+                         " arguments, got " + std::to_string(call.operands.size()));
   if (!language)
     return;
   auto signature = language->functionNamed(name.text);
   if (!signature)
     fail(call.place, "there is no function " + shown + " of sizes");
   if (call.operands.size() != signature->size())
-    fail(call.place, shown + ": expected " + counted(signature->size(), "argument") + ", found " +
+    fail(call.place, shown + ": expected " + counted(signature->size(), "argument") + ", got " +
                          std::to_string(call.operands.size()));
   for (size_t i = 0; i < signature->size(); ++i)
     checkKind(call.operands[i], (*signature)[i],

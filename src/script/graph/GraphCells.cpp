@@ -116,10 +116,10 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
       bool compares = (function >= CellFunction::Less && function <= CellFunction::NotEqual) ||
                       function == CellFunction::IfElse;
       if (!compares)
-        fail("'" + std::string(describe(function).name) + "' expects numbers, found a string",
+        fail("'" + std::string(describe(function).name) + "' expects numbers, got a string",
              ErrorKind::TypeMismatch);
     } else if (!type.isMatrix() && !type.isScalar() && type.data != DataType::Unknown) {
-      fail("'" + std::string(describe(function).name) + "' expects numbers and matrices, found " +
+      fail("'" + std::string(describe(function).name) + "' expects numbers and matrices, got " +
                toText(type),
            ErrorKind::TypeMismatch);
     }

@@ -47,7 +47,7 @@ std::string describe(const Value &value) {
 
 [[noreturn]] static void mismatch(const char *what, const char *expected, const Value &found) {
   throw Error(ErrorKind::TypeMismatch,
-              std::string(what) + " expects " + expected + ", found " + describe(found));
+              std::string(what) + " expects " + expected + ", got " + describe(found));
 }
 
 double Value::number(const char *what) const {

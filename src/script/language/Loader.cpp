@@ -33,7 +33,7 @@ Loader::Loader(Script script, const std::vector<fs::path> &path,
   for (const fs::path &entry : path) {
     if (!files && !fs::is_directory(entry))
       throw Error(ErrorKind::InvalidArgument,
-                  "script path: expected a folder, found '" + entry.string() + "'");
+                  "script path: expected a folder, got '" + entry.string() + "'");
     scriptPath.push_back(resolved(entry));
   }
   roots = scriptPath;

@@ -315,7 +315,7 @@ private:
       if (loses(result.type, output.type))
         fail(output.place,
              "result '" + output.name + "' of '" + function.name + "' is declared " +
-                 toText(output.type) + ", found " + toText(result.type),
+                 toText(output.type) + ", got " + toText(result.type),
              ErrorKind::TypeMismatch);
     }
   }

@@ -124,14 +124,14 @@ void declareIntrinsic(Intrinsic intrinsic) {
     refuse("expected a name of letters, digits and '_'");
   for (const StageAxis &axis : intrinsic.pattern.axes)
     if (!axis.extent || *axis.extent < 2)
-      refuse("expected sizes that are constants of 2 or more, found " +
+      refuse("expected sizes that are constants of 2 or more, got " +
              (axis.extent ? std::to_string(*axis.extent) : "a dynamic dimension") + " along " +
              inQuotes(axis.name));
   for (const StageRead &read : intrinsic.pattern.reads)
     if (read.irregular)
       refuse(inQuotes(read.source) + " is read by index; expected sums of axes");
   if (intrinsic.pattern.formula.empty())
-    refuse("expected a function of elements alone, found one of their positions");
+    refuse("expected a function of elements alone, got one of their positions");
   std::lock_guard lock(registry().mutex);
   registry().intrinsics[name] = std::move(intrinsic);
 }

@@ -102,13 +102,13 @@ def test_what_explain_prints_is_a_recipe(name):
 REFUSED = [
     # the text
     (doubled(8), "Y", "line 1, column 1: expected a step (fold, leave, "),
-    (doubled(8), "Y: poinst", "found 'poinst'; did you mean 'points'?"),
-    (doubled(8), "\n: points", "line 2, column 1: expected the name of a stage, found ':'"),
-    (doubled(8), "Y:", "column 3: expected a kind of launch, found the end of the line"),
+    (doubled(8), "Y: poinst", "got 'poinst'; did you mean 'points'?"),
+    (doubled(8), "\n: points", "line 2, column 1: expected the name of a stage, got ':'"),
+    (doubled(8), "Y:", "column 3: expected a kind of launch, got the end of the line"),
     (doubled(8), "Y: split i by 4", "column 4: expected a kind of launch (points, rows, columns, "),
-    (doubled(8), "Y: points tileM=4", "expected a parameter of 'points' (threads, vector), found"),
-    (doubled(8), "Y: points threads", "expected '=' after 'threads', found the end of the line"),
-    (doubled(8), "Y: points threads=many", "from 0 to 1048576 for 'threads', found 'many'"),
+    (doubled(8), "Y: points tileM=4", "expected a parameter of 'points' (threads, vector), got"),
+    (doubled(8), "Y: points threads", "expected '=' after 'threads', got the end of the line"),
+    (doubled(8), "Y: points threads=many", "from 0 to 1048576 for 'threads', got 'many'"),
     (doubled(8), "Y: points threads=-32", "expected a number from 0 to"),
     (doubled(8), "Y: points threads=99999999999999999999", "expected a number from 0 to"),
     (doubled(8), "Y: points threads=64 threads=32", "expected each parameter once"),
@@ -124,7 +124,7 @@ REFUSED = [
     (transposed(), "T: points vector=2", "vector: expected at most 1"),
     (row_sums(), "S: points vector=2", "vector: expected at most 1"),
     # rows
-    (doubled(8, 8), "Y: rows", "expected something that is combined along rows, found nothing"),
+    (doubled(8, 8), "Y: rows", "expected something that is combined along rows, got nothing"),
     (column_sums(), "S: rows", "expected rows whose elements lie beside each other"),
     (row_sums(), "S: rows lanes=0", "lanes: expected a power of two that divides threads"),
     (row_sums(), "S: rows lanes=3", "lanes: expected a power of two that divides threads=128"),

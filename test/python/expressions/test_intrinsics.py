@@ -173,7 +173,7 @@ def test_declarations_are_checked(library):
     with pytest.raises(hr.InvalidArgumentError, match="letters, digits"):
         hr.intrinsic("a b", product(8, 8, 8))
     with pytest.raises(
-        hr.InvalidArgumentError, match="constants of 2 or more, found a dynamic dimension"
+        hr.InvalidArgumentError, match="constants of 2 or more, got a dynamic dimension"
     ):
         hr.intrinsic("x", product(hr.var("n"), 8, 8))
     with pytest.raises(hr.TypeMismatchError, match="hr.intrinsic: expected tensors"):

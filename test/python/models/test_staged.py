@@ -259,7 +259,7 @@ def test_an_empty_optional_is_none(load) -> None:
 def test_getting_nothing_is_an_error(load) -> None:
     model = load("m (optional(float[N]) x) => (float[N] y) { y = OptionalGetElement(x) }", opset=18)
     same(model(np.ones(2, np.float32)), np.ones(2, np.float32))
-    with pytest.raises(hr.Error, match=r"OptionalGetElement.*expected a value, found nothing"):
+    with pytest.raises(hr.Error, match=r"OptionalGetElement.*expected a value, got nothing"):
         model(None)
 
 

@@ -234,15 +234,15 @@ def test_a_gradient_keeps_what_the_recipe_says(small_models: Path) -> None:
         ("kernel /features/features.2/MaxPool:\n  pool: poinst vector=8",
          "line 2, column 7: kernel '/features/features.2/MaxPool': expected a step"),
         ("kernel /features/features.2/MaxPool:\n  pool: poinst vector=8",
-         "found 'poinst'; did you mean 'points'?"),
+         "got 'poinst'; did you mean 'points'?"),
         ("\nkernel /features/features.2/MaxPool:\n\n  pool: points vectr=8", "recipe, line 4, column"),
-        ("/features/features.2/MaxPool: vectorise d0", "found 'vectorise'; did you mean 'vectorize'?"),
+        ("/features/features.2/MaxPool: vectorise d0", "got 'vectorise'; did you mean 'vectorize'?"),
         ("\n\n/features/features.2/MaxPool: vectorize d9", "recipe, line 3: kernel '/features/"),
         ("merge nobody into nothing", "there is no kernel 'nothing'"),
         ("kernel nobody:", "there is no operator 'nobody'"),
         ("kernel /features/features.1/Relu:", "no kernel is called '/features/features.1/Relu'"),
         ("kernel /features/features.2/MaxPool:\n  pool: vectorize d9", "pool: vectorize d9"),
-        ("fold a", "expected 'into', found the end of the line"),
+        ("fold a", "expected 'into', got the end of the line"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_followed_is_refused_with_the_reason(

@@ -76,7 +76,7 @@ TEST(Loader, MissingFilesAndFolders) {
   AnalysisOptions options;
   options.scriptPath = {"/no/such/folder"};
   EXPECT_EQ(analysisError("x = 1", options),
-            "script path: expected a folder, found '/no/such/folder'");
+            "script path: expected a folder, got '/no/such/folder'");
 }
 
 TEST(Loader, MistakesInSourcedFilesAreShownThere) {

@@ -76,9 +76,8 @@ int runStages(Model &model, const RunOptions &options) {
   }
   bool wantsTensors = !options.outputFolder.empty() || !options.expected.empty();
   if (wantsTensors && tensors.size() != outputs.size())
-    throw Error(
-        ErrorKind::Unsupported,
-        "--output and --expect: expected outputs that are tensors of numbers, found others");
+    throw Error(ErrorKind::Unsupported,
+                "--output and --expect: expected outputs that are tensors of numbers, got others");
   if (!options.outputFolder.empty())
     for (const auto &path : writeOutputs(options.outputFolder, model.outputs(), tensors))
       fmt::print("wrote {}\n", path.string());

@@ -31,16 +31,16 @@ Tensor ExternalData::read(const ExternalLocation &location, DType dtype, const S
   uint64_t size = file.mapping ? file.mapping->size() : 0;
   std::string name = "external data file " + inQuotes(location.file);
   if (location.offset > size || location.length.value_or(0) > size - location.offset)
-    throw Error(ErrorKind::InvalidModel,
-                name + ": expected at least " + std::to_string(location.length.value_or(0)) +
-                    " bytes from byte " + std::to_string(location.offset) + ", found a file of " +
-                    std::to_string(size) + " bytes");
+    throw Error(ErrorKind::InvalidModel, name + ": expected at least " +
+                                             std::to_string(location.length.value_or(0)) +
+                                             " bytes from byte " + std::to_string(location.offset) +
+                                             ", got a file of " + std::to_string(size) + " bytes");
   uint64_t length = location.length.value_or(size - location.offset);
   auto count = static_cast<uint64_t>(elementCount(shape));
   if (length % sizeOf(dtype) != 0 || length / sizeOf(dtype) != count)
     throw Error(ErrorKind::InvalidModel, name + ": expected " + std::to_string(count) +
                                              " elements of " + std::to_string(sizeOf(dtype)) +
-                                             " bytes, found " + std::to_string(length) + " bytes");
+                                             " bytes, got " + std::to_string(length) + " bytes");
   if (length == 0)
     return Tensor::allocate(dtype, shape);
 

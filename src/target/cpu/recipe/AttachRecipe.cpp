@@ -38,7 +38,7 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
     std::vector<ScheduleLine> lines = CpuSchedule::parse(text.getValue());
     const ScheduleLine &line = lines.front();
     if (lines.size() != 1)
-      return "expected one line on the kernel's schedule, found " + std::to_string(lines.size());
+      return "expected one line on the kernel's schedule, got " + std::to_string(lines.size());
     std::string step = placeInRecipe(line.line) + ", '" + line.stage + ": " + line.text() + "': ";
     if (line.stage != scheduler.stage())
       return step + "expected the stage '" + scheduler.stage().str() +

@@ -78,7 +78,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
                                         int64_t vector, int64_t threads, int64_t sharedBytes) {
   if (threads > kMaxThreads)
     return Unsupported{"tileM", "expected tiles for at most " + number(kMaxThreads) +
-                                    " threads, found " + number(threads)};
+                                    " threads, got " + number(threads)};
   if (schedule.threads != threads)
     return Unsupported{"threads", "expected " + number(threads) + " for tiles of tileM=" +
                                       number(schedule.tileM) + " tileN=" + number(schedule.tileN) +
@@ -86,7 +86,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
                                       " threadN=" + number(schedule.threadN)};
   if (sharedBytes > kStaticSharedBytes)
     return Unsupported{"tileK", "expected tiles of at most " + number(kStaticSharedBytes) +
-                                    " bytes of shared memory, found " + number(sharedBytes)};
+                                    " bytes of shared memory, got " + number(sharedBytes)};
   for (bool isA : {true, false})
     if (auto refusal = refusedLoads(product, schedule, isA, vector))
       return refusal;
@@ -96,7 +96,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
   if (registers > most)
     return Unsupported{"threadM", "expected at most " + number(most) +
                                       " registers in each of threads=" + number(threads) +
-                                      " for its part of the tiles, found " + number(registers)};
+                                      " for its part of the tiles, got " + number(registers)};
   return refusedSplits(product, schedule);
 }
 
@@ -153,7 +153,7 @@ std::optional<Unsupported> refusedPadding(const Product &product, const Schedule
     auto copied = constantSize(elementCount(shape, context));
     if (given && copied && *given <= kMaxPartial && *copied > kMaxElements)
       return Unsupported{"padded", "expected copies of at most " + number(kMaxElements) +
-                                       " elements, found " + number(*copied)};
+                                       " elements, got " + number(*copied)};
   }
   return std::nullopt;
 }
@@ -179,8 +179,8 @@ std::optional<Unsupported> refusedWarpgroups(const Product &product, const Sched
   int64_t held = schedule.tileN / 2 + kOtherRegisters;
   if (held > registers)
     return Unsupported{"tileN", "expected at most " + number(registers) +
-                                    " registers of each of threads=" + number(threads) +
-                                    ", found " + number(held)};
+                                    " registers of each of threads=" + number(threads) + ", got " +
+                                    number(held)};
   Schedule most = schedule;
   for (most.stages = 1; Shape::sharedBytes(most) <= kSharedBytes;)
     ++most.stages;
@@ -228,7 +228,7 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
   for (OpOperand *operand : {product.a, product.b}) {
     Operation *producer = operand->get().getDefiningOp();
     if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || !kernelShape(operand->get()))
-      return "expected operands in memory, found one that is computed in the kernel";
+      return "expected operands in memory, got one that is computed in the kernel";
     constexpr unsigned kMaxDims = 5; // that the copy engine knows
     unsigned outer = operand == product.a ? product.m.front() : product.n.front();
     AffineMap map = generic.getMatchingIndexingMap(operand);

@@ -127,16 +127,16 @@ TEST_F(ExternalDataTest, RangesAreChecked) {
   auto at = [](const char *offset, const char *length) -> Entries {
     return {{"location", "w.bin"}, {"offset", offset}, {"length", length}};
   };
-  expectRefused(at("4", "16"), "found a file of 16 bytes");
-  expectRefused(at("17", "0"), "found a file of 16 bytes");
-  expectRefused(at("18446744073709551615", "16"), "found a file of 16 bytes");
-  expectRefused(at("8", "18446744073709551615"), "found a file of 16 bytes");
+  expectRefused(at("4", "16"), "got a file of 16 bytes");
+  expectRefused(at("17", "0"), "got a file of 16 bytes");
+  expectRefused(at("18446744073709551615", "16"), "got a file of 16 bytes");
+  expectRefused(at("8", "18446744073709551615"), "got a file of 16 bytes");
   expectRefused(at("0", "12"), "expected 4 elements");
   expectRefused(at("0", "15"), "expected 4 elements");
   expectRefused(at("-1", "16"), "expected a byte count as offset");
   expectRefused(at("0", "16x"), "expected a byte count as length");
   expectRefused(at("0", "99999999999999999999"), "expected a byte count as length");
-  expectRefused({{"location", "w.bin"}, {"offset", "4"}}, "found 12 bytes");
+  expectRefused({{"location", "w.bin"}, {"offset", "4"}}, "got 12 bytes");
 }
 
 TEST_F(ExternalDataTest, EmptyTensorsMayHaveEmptyFiles) {
