@@ -121,7 +121,7 @@ def is_torch(value: Any) -> bool:
 def from_torch(value: Any, name: str, element_type: str) -> Any:
     if value.device.type != "cpu":
         raise InvalidArgumentError(
-            f"input '{name}': expected a tensor in main memory, got one on device '{value.device}'"
+            f"input '{name}': expected a tensor in host memory, got one on device '{value.device}'"
         )
     found = str(value.dtype).removeprefix("torch.")
     if found != NUMPY_NAMES[element_type]:

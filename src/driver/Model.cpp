@@ -56,8 +56,9 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
                        "package, which is compiled already");
   if (settings.specialize == "always")
     throw Error(ErrorKind::InvalidArgument,
-                name + ": expected a model to compile for exact sizes, got a package, which holds "
-                       "compiled code only");
+                name +
+                    ": expected a model to specialize for exact shapes, got a package, which holds "
+                    "compiled code only");
   auto impl = std::make_unique<Impl>(name);
   impl->settings = settings;
   impl->packaged = package.program(settings.program);
@@ -143,7 +144,7 @@ std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec
     if (!value.tensor())
       throw Error(ErrorKind::TypeMismatch,
                   std::string(role) + " '" + (i < specs.size() ? specs[i].name : "") +
-                      "': expected a tensor of numbers, got " + describe(value));
+                      "': expected a numeric tensor, got " + describe(value));
     tensors.push_back(*value.tensor());
   }
   return tensors;

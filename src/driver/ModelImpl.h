@@ -51,7 +51,8 @@ struct Model::Impl {
     if (sizes.size() > symbols.size())
       throw Error(ErrorKind::InvalidArgument,
                   name + ": the program has " + std::to_string(symbols.size()) +
-                      " symbolic sizes, " + std::to_string(sizes.size()) + " values were given");
+                      " dynamic dimensions, " + std::to_string(sizes.size()) +
+                      " values were given");
     Sizes full = sizes;
     full.resize(symbols.size());
     return full;
@@ -60,10 +61,10 @@ struct Model::Impl {
   /// The program's source, for questions that a package cannot answer.
   LevelOneProgram &sourceFor(const char *what) {
     if (staged)
-      throw Error(ErrorKind::Unsupported, name + ": expected a model that is one program to show " +
-                                              what +
-                                              ", got one that runs in stages, because its shapes, "
-                                              "control flow or values depend on data");
+      throw Error(ErrorKind::Unsupported,
+                  name + ": expected a model that is one program to show " + what +
+                      ", got one split into several programs, because its shapes, "
+                      "control flow or values depend on data");
     if (!imports)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");

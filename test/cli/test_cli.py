@@ -576,8 +576,8 @@ def test_names_that_are_none(tmp_path):
     for code, expected in {
         "write(matrix(1, 2, 2), '')": 'expected a file\'s name, got ""',
         "X = read('')\nprint(sum(X))": 'expected a file\'s name, got ""',
-        f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a folder",
-        f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a folder",
+        f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a directory",
+        f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a directory",
         f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",
         f"write(matrix(1, 2, 2), '{tmp_path}/no/x.csv')": "/no/x.csv: cannot write: No such file",
         "write(matrix(1, 2, 2), '/dev/full')": "/dev/full: expected a regular file or a new name",
@@ -589,4 +589,4 @@ def test_names_that_are_none(tmp_path):
     assert "out: cannot make the folder" in bad(
         1, "run", MODEL, "--random", "0", "--output", script / "out"
     )
-    assert "expected an ONNX file, got a folder" in bad(1, "run", tmp_path)
+    assert "expected an ONNX file, got a directory" in bad(1, "run", tmp_path)

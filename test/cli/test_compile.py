@@ -145,7 +145,7 @@ def test_code_needs_no_library_and_no_symbol(package, tmp_path) -> None:
 
 def test_wrong_usage(tmp_path) -> None:
     assert "expected a model" in bad(2, "compile")
-    assert "unknown processor 'i486'" in bad(1, "compile", MODEL, "--target-cpu", "i486")
+    assert "unknown CPU 'i486'" in bad(1, "compile", MODEL, "--target-cpu", "i486")
     assert "there is no dynamic dimension 'b'" in bad(
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_compiled(
     (tmp_path / "file").touch()
     for name, reason in (("no", "does not exist"), ("file", "is a file")):
         message = bad(1, "compile", MODEL, "-o", tmp_path / name / "x.hrpkg")
-        assert f"{name}: cannot write to this folder: it {reason}" in message
+        assert f"{name}: cannot write to this directory: it {reason}" in message
         assert "compiling" not in message
 
 

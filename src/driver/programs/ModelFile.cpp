@@ -69,10 +69,11 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
   ModelFile file = loadFile(path, settings, Prefer::OneProgram);
   if (file.staged)
-    throw Error(ErrorKind::Unsupported,
-                path.filename().string() +
-                    ": expected a model that is one program, got one that runs in stages, because "
-                    "its shapes, control flow or values depend on data");
+    throw Error(
+        ErrorKind::Unsupported,
+        path.filename().string() +
+            ": expected a model that is one program, got one split into several programs, because "
+            "its shapes, control flow or values depend on data");
   return std::move(*file.program);
 }
 

@@ -134,7 +134,7 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   for (int input : planned.inputs)
     host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
   if (!planned.host)
-    host.fail(ErrorKind::TypeMismatch, "expected tensors of numbers as inputs, got others");
+    host.fail(ErrorKind::TypeMismatch, "expected numeric tensors as inputs, got others");
   host.runBody = [&](const std::string &attribute, std::span<const RuntimeValue> inputs) {
     auto body = planned.bodies.find(attribute);
     if (body == planned.bodies.end())

@@ -80,9 +80,11 @@ StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings 
                              std::string reason)
     : model{std::move(name), std::move(file), 0, settings}, reason(std::move(reason)) {
   if (!settings.recipe.empty())
-    throw Error(ErrorKind::Unsupported,
-                model.name + ": expected no recipe for a model that runs in stages, because its "
-                             "shapes or control flow depend on data");
+    throw Error(
+        ErrorKind::Unsupported,
+        model.name +
+            ": expected no recipe for a model that is split into several programs, because its "
+            "shapes or control flow depend on data");
   try {
     model.opset = onnx::checkedOpset(model.file);
     plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);

@@ -61,7 +61,7 @@ AffineExpr SizeTable::convert(const Expr &size) {
   if (auto converted = tryConvert(size))
     return *converted;
   throw Error(ErrorKind::Unsupported,
-              "size " + size.text() + ": expected sums, products and quotients by whole numbers");
+              "size " + size.text() + ": expected sums, products and quotients by integers");
 }
 
 //===----------------------------------------------------------------------===//

@@ -107,7 +107,7 @@ private:
   Pattern leftPattern(PatternParser &parser) {
     Pattern left = parser.pattern(PatternParser::Side::Left);
     if (left.isVariable)
-      fail(left.place, "a rule that fits every term: expected an operator on the left side");
+      fail(left.place, "a rule that fits every term: expected an operator on the left-hand side");
     return left;
   }
 

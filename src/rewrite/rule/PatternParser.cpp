@@ -98,7 +98,7 @@ uint32_t PatternParser::slotOf(std::vector<std::string> &names, const Token &var
   if (auto slot = indexIn(names, variable.text))
     return *slot;
   if (side == Side::Right)
-    fail(tokens.placeOf(variable), shown + " does not stand on the left side, nor has it a value");
+    fail(tokens.placeOf(variable), shown + " is neither on the left-hand side nor defined");
   names.emplace_back(variable.text);
   return static_cast<uint32_t>(names.size() - 1);
 }
@@ -172,7 +172,7 @@ Expression PatternParser::leftAttribute() {
   Token number = tokens.expect(TokenKind::Number, "a number, a name or a variable");
   result.literal = Attribute::number(negative ? -number.number : number.number);
   if (!tokens.peek().is(",") && !tokens.peek().is("]"))
-    tokens.failHere("expected ',' or ']': attributes on the left side cannot be expressions");
+    tokens.failHere("expected ',' or ']': attributes on the left-hand side cannot be expressions");
   return result;
 }
 

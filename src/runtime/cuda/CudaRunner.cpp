@@ -234,7 +234,7 @@ void CudaRunner::checkRecording(const Order &order, std::span<const Tensor> inpu
   auto onHost = [](const Tensor &tensor) { return tensor && tensor.place().onHost(); };
   if (std::ranges::any_of(inputs, onHost) || std::ranges::any_of(outputs, onHost))
     throw Error(ErrorKind::Unsupported,
-                what + "expected all tensors on the device, got one in main memory");
+                what + "expected all tensors on the device, got one in host memory");
 }
 
 Tensor CudaRunner::makeOutput(size_t index, const Shape &shape, const Order &order,

@@ -268,8 +268,7 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
   if (packed)
     return multiplication.run([&](int64_t) { return b; }, pool);
   int64_t matrices = g.strideB == 0 ? 1 : g.batch, each = packedBytes(product);
-  AlignedMemory panels =
-      allocateAligned(static_cast<size_t>(matrices * each), "a product of bytes");
+  AlignedMemory panels = allocateAligned(static_cast<size_t>(matrices * each), "an int8 matmul");
   auto *memory = reinterpret_cast<uint8_t *>(panels.get());
   int64_t perMatrix = panelsOf(g.n);
   pool.parallelFor(matrices * perMatrix, 1 + (1 << 16) / (panelColumns * g.k + 1),

@@ -41,7 +41,7 @@ std::string finishFault(int64_t form, int64_t columns, int64_t rows, bool addsOt
                         std::span<const int64_t> operandBytes) {
   if (form < 0 || form > Int8Epilogue::allForms ||
       addsOther != ((form & Int8Epilogue::AddsOther) != 0))
-    return "finishes in no known form, " + std::to_string(form);
+    return "has an unknown epilogue, " + std::to_string(form);
   if (Int8EpilogueWriter::recordBytes(form, columns) > operandBytes[2])
     return leaves(2, operandBytes);
   if (addsOther && static_cast<__int128>(rows) * columns > operandBytes[3])
@@ -67,7 +67,7 @@ void runByteProductStep(const Step &step, void *const *buffers, std::span<const 
                    parameters.size() == productParameters + BytePatches::parameters;
   if (step.operands.size() != 3 || !isProduct)
     throw InternalError("step '" + step.name +
-                        "': expected 3 operands and the parameters of a product of bytes");
+                        "': expected 3 operands and the parameters of an int8 matmul");
   multiplyBytes(readProduct(parameters), static_cast<const uint8_t *>(buffers[0]),
                 static_cast<const uint8_t *>(buffers[1]), static_cast<int32_t *>(buffers[2]),
                 packed, pool);
@@ -113,8 +113,9 @@ void runFinishedProductStep(const Step &step, void *const *buffers,
                             std::span<const int64_t> parameters, ThreadPool &pool) {
   constexpr size_t own = productParameters + (isConvolution ? BytePatches::parameters : 0);
   if (parameters.size() != own + finishParameters || step.operands.size() < 4)
-    throw InternalError("step '" + step.name +
-                        "': expected 4 operands and the parameters of a product to bytes");
+    throw InternalError(
+        "step '" + step.name +
+        "': expected 4 operands and the parameters of an int8 matmul with epilogue");
   ByteProduct product = readProduct(parameters.first(own));
   product.padsRuns = isConvolution;
   auto bytesOf = [&](size_t i) { return static_cast<const uint8_t *>(buffers[i]); };

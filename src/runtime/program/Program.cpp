@@ -148,7 +148,7 @@ private:
       for (int id : step.operands)
         require(engineOf(id) == step.engine, name + " runs on '" + step.engine +
                                                  "' and uses buffer " + std::to_string(id) +
-                                                 ", which lies on '" + engineOf(id) + "'");
+                                                 ", which is stored on '" + engineOf(id) + "'");
       return;
     }
     require(step.operands.size() == 2 && step.parameters.size() == 1,

@@ -25,8 +25,7 @@ public:
     for (int64_t i = 0; i < x.elements(); ++i) {
       double weight = counts ? counts.as<double>()[i] : 1;
       if (!(weight >= 0 && weight == std::floor(weight)))
-        call.fail("expected weights that are whole numbers of 0 or more, got " +
-                  numberText(weight));
+        call.fail("expected weights that are integers of 0 or more, got " + numberText(weight));
       if (weight > 0)
         numbers.push_back({x.as<double>()[i], weight});
       nonzeros += x.as<double>()[i] != 0;

@@ -261,8 +261,8 @@ private:
   SetFolder setFolder() {
     SetFolder node;
     tokens.expect("(", "after setwd");
-    node.path = tokens.expect(TokenKind::String, "a folder's name as a string").text;
-    tokens.expect(")", "after the folder's name");
+    node.path = tokens.expect(TokenKind::String, "a directory's name as a string").text;
+    tokens.expect(")", "after the directory's name");
     return node;
   }
 

@@ -96,7 +96,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
     FailureOr<Value> result =
         doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
     if (failed(result))
-      return op->emitError("cannot be compiled in this form"), failure();
+      return op->emitError("cannot be compiled: it has no loops at level 2"), failure();
     inside.map(op->getResult(0), *result);
   }
   b.create<hr::YieldOp>(root->getLoc(), inside.lookup(root->getResult(0)));

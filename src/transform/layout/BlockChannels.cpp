@@ -41,14 +41,14 @@ std::string unsupportedBlockedReason(Operation *operation, int64_t block) {
            "what follows them has theirs";
   Type element = getElementTypeOrSelf(op.getResult());
   if (!element.isF32() && !element.isF64())
-    return "expected numbers of f32 or f64 for channels in blocks";
+    return "expected f32 or f64 for blocked channels";
   if (op.getGroups() != 1 && !isDepthwise(op))
-    return "channels in several groups do not lie in blocks";
+    return "channels in several groups cannot be blocked";
   std::optional<int64_t> features = featuresOf(op);
   if (!features || *features % block != 0)
     return features
                ? "there are " + std::to_string(*features) + " channels, which is not a multiple"
-               : "the number of channels is open";
+               : "the number of channels is a dynamic dimension";
   return "";
 }
 

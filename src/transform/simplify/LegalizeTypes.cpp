@@ -79,7 +79,7 @@ struct LegalizeTypesPass : impl::LegalizeTypesPassBase<LegalizeTypesPass> {
                       (pool && pool.getKind() != hr::PoolKind::Sum);
       if (!compares || !isUnsigned(op->getResult(0)))
         return WalkResult::advance();
-      op->emitError("expected signed numbers to compare or divide, got unsigned ones");
+      op->emitError("expected signed integers to compare or divide, got unsigned ones");
       return WalkResult::interrupt();
     });
     if (comparisons.wasInterrupted())

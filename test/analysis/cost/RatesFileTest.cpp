@@ -85,7 +85,7 @@ TEST_F(RatesFileTest, ADamagedFileCountsAsNone) {
   stream.close();
   std::string warning;
   EXPECT_FALSE(storedRates("a processor", 2, &warning));
-  EXPECT_EQ(warning, "the stored rates are damaged");
+  EXPECT_EQ(warning, "the stored machine parameters are damaged");
   fs::resize_file(file(), 10);
   EXPECT_FALSE(storedRates("a processor", 2));
 }

@@ -120,12 +120,12 @@ REFUSED = [
     (doubled(8), "Y: points threads=2048", "threads: expected a multiple of 32, at most 1024"),
     # points
     (doubled(8), "Y: points vector=3", "vector: expected 1, 2, 4, 8 or 16"),
-    (doubled(42), "Y: points vector=4", "vector: expected at most 2: more do not lie together"),
+    (doubled(42), "Y: points vector=4", "vector: expected at most 2: more are not contiguous"),
     (transposed(), "T: points vector=2", "vector: expected at most 1"),
     (row_sums(), "S: points vector=2", "vector: expected at most 1"),
     # rows
-    (doubled(8, 8), "Y: rows", "expected something that is combined along rows, got nothing"),
-    (column_sums(), "S: rows", "expected rows whose elements lie beside each other"),
+    (doubled(8, 8), "Y: rows", "expected a reduction along rows, got none"),
+    (column_sums(), "S: rows", "expected contiguous rows"),
     (row_sums(), "S: rows lanes=0", "lanes: expected a power of two that divides threads"),
     (row_sums(), "S: rows lanes=3", "lanes: expected a power of two that divides threads=128"),
     (row_sums(), "S: rows lanes=64 threads=128", "at most 32, or all threads, which are 128"),
@@ -148,7 +148,7 @@ REFUSED = [
     (transposed(), "T: tiles along=1", "along: expected 0: the contiguous dimension of the operand"),
     (transposed(), "T: tiles threads=96", "threads: expected a power of two, so that they share"),
     # products
-    (row_sums(), "S: product", "expected a matrix product: sums of products of two tensors'"),
+    (row_sums(), "S: product", "expected a matmul: sums of products of two tensors'"),
     (product(), "C: product tileM=48", "tileM: expected a multiple of 32, at most 512"),
     (product(), "C: product tileN=100", "tileN: expected a multiple of"),
     (product(), "C: product tileK=6", "tileK: expected a multiple of 4"),
@@ -168,13 +168,13 @@ REFUSED = [
     (product(), "C: product splits=20", "splits: expected 16: parts of 2 tiles leave none of 32"),
     (product(k=500), "C: product splits=2", "expected 1, the depth 500 not being a known multiple"),
     # tensor cores
-    (product(), "C: tensorcores", "expected a product of two tensors in f16 or two in bf16"),
+    (product(), "C: tensorcores", "expected a matmul of two tensors in f16 or two in bf16"),
     (product(dtype="bf16"), "C: tensorcores threadM=24", "threadM: expected a multiple of 16"),
     (product(dtype="bf16"), "C: tensorcores threadN=12", "threadN: expected a multiple of 8"),
     (product(dtype="bf16"), "C: tensorcores tileK=24", "tileK: expected a multiple of 16"),
     (product(dtype="bf16"), "C: tensorcores tileM=128 tileN=128 tileK=64", "bytes of shared memory"),
     # warp groups
-    (product(), "C: warpgroups", "expected a product of two tensors in f16 or two in bf16"),
+    (product(), "C: warpgroups", "expected a matmul of two tensors in f16 or two in bf16"),
     (product(dtype="bf16"), "C: warpgroups tileM=96", "tileM: expected a multiple of 64, at most 256"),
     (product(dtype="bf16"), "C: warpgroups tileN=320", "tileN: expected a multiple of 64, at most 256"),
     (product(dtype="bf16"), "C: warpgroups tileK=32", "tileK: expected 64"),

@@ -334,7 +334,7 @@ def test_operators_without_integers_stay_float_with_a_reason(tmp_path):
         for line in report["operators"]
         if line["form"] == "float"
     }
-    assert reasons == {"Sigmoid": "no form in integers", "Add": "it adds a constant"}
+    assert reasons == {"Sigmoid": "no integer implementation", "Add": "it adds a constant"}
     feeds = samples(model, 3, 1)
     for found, right in zip(ours(path, feeds), theirs(path, feeds)):
         np.testing.assert_allclose(found, right, atol=0.05)

@@ -286,5 +286,5 @@ def test_names_that_are_none(digits_path, tmp_path) -> None:
         hr.load("")
     with pytest.raises(hr.IoError, match="expected the name of a file to write, got an empty one"):
         hr.write_package(digits_path, "", processors=["native"])
-    with pytest.raises(hr.IoError, match="expected the name of a file, got a folder"):
+    with pytest.raises(hr.IoError, match="expected the name of a file, got a directory"):
         hr.write_package(digits_path, tmp_path, processors=["native"])

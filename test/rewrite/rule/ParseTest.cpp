@@ -88,11 +88,12 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(errorInRule("split[1](?x) => ?x"),
             "test.rules:2:8: 'split': expected 2 attributes, got 1");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?y"),
-            "test.rules:2:23: ?y does not stand on the left side, nor has it a value");
+            "test.rules:2:23: ?y is neither on the left-hand side nor defined");
   EXPECT_EQ(errorInRule("map[?x](?x) => ?x"),
             "test.rules:2:16: ?x stands for an attribute elsewhere in this rule");
-  EXPECT_EQ(errorInRule("?x => map[relu](?x)"),
-            "test.rules:2:8: a rule that fits every term: expected an operator on the left side");
+  EXPECT_EQ(
+      errorInRule("?x => map[relu](?x)"),
+      "test.rules:2:8: a rule that fits every term: expected an operator on the left-hand side");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(?x) > 1"),
             "test.rules:2:32: 'size': expected 2 arguments, got 1");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(1, 1) > 1"),
@@ -103,12 +104,12 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?f = 1"),
             "test.rules:2:32: ?f has a value already; '==' compares");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?n = ?n + 1"),
-            "test.rules:2:37: ?n does not stand on the left side, nor has it a value");
+            "test.rules:2:37: ?n is neither on the left-hand side nor defined");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?x + 1 > 0"),
             "test.rules:2:32: expected a number, got a variable that stands for a term");
-  EXPECT_EQ(
-      errorInRule("split[1 + 1, 2](?x) => ?x"),
-      "test.rules:2:16: expected ',' or ']': attributes on the left side cannot be expressions");
+  EXPECT_EQ(errorInRule("split[1 + 1, 2](?x) => ?x"),
+            "test.rules:2:16: expected ',' or ']': attributes on the left-hand side cannot be "
+            "expressions");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x ?x"),
             "test.rules:2:26: expected 'where' or the end of the rule, got the variable ?x");
   EXPECT_EQ(errorInRule("map[?f](?x) = ?x"), "test.rules:2:20: expected '=>', got '='");
@@ -117,8 +118,9 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(
       errorInRule("map[?f](?x) => ?x where ?x $ 1"),
       "test.rules:2:35: expected a name, a number, a variable such as ?x or a symbol, got '$'");
-  EXPECT_EQ(errorInRule("map[?f](?x) <=> ?x"),
-            "test.rules:2:24: a rule that fits every term: expected an operator on the left side");
+  EXPECT_EQ(
+      errorInRule("map[?f](?x) <=> ?x"),
+      "test.rules:2:24: a rule that fits every term: expected an operator on the left-hand side");
 }
 
 TEST_F(ParseTest, WhatStandsOutsideOfRulesIsRefused) {
@@ -153,7 +155,7 @@ TEST_F(ParseTest, BytesThatAreNoTextAreRefused) {
   EXPECT_EQ(errorOf([] { Source("f", std::string("a\0b", 3)); }),
             "f: expected a text of at most 4194304 bytes, got a zero byte at byte 1");
   EXPECT_NE(errorIn("level algorithm rule r map[99999999999999999999](?x) => ?x")
-                .find("expected a whole number"),
+                .find("expected an integer"),
             std::string::npos);
 }
 

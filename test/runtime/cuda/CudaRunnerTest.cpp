@@ -170,7 +170,7 @@ TEST_F(CudaTest, RecordedCallsAreDoneWhenTheGraphRuns) {
               executable.enqueue(host, others, stream, &own.allocator);
             }),
             "program 'chain', recorded as a graph: expected all tensors on the device, got one in "
-            "main memory");
+            "host memory");
   EXPECT_EQ(errorOf([&] {
               std::vector<Tensor> others(1);
               executable.enqueue(inputs, others, stream);
@@ -441,7 +441,7 @@ TEST_F(CudaTest, TensorsMustBeWhereTheProgramIs) {
   EXPECT_EQ(errorOf([&] { executable.run(std::vector{elsewhere}); }),
             "input 'x': expected a tensor in device 0, got one in device 3");
   EXPECT_EQ(errorOf([&] { chainExecutable().run(std::vector{onDevice(x)}); }),
-            "input 'x': expected a tensor in main memory, got one in device 0");
+            "input 'x': expected a tensor in host memory, got one in device 0");
 }
 
 /// (x + 1) * (x + 2) with b = a + 1 on the device and the rest on the host.

@@ -226,7 +226,8 @@ TEST_F(EngineTest, UnsoundPlacesAreRefused) {
   EXPECT_EQ(programFault(farChain()), "");
   Program program = farChain();
   program.steps[2].engine = hostEngine;
-  EXPECT_EQ(programFault(program), "step 'b' runs on 'cpu' and uses buffer 2, which lies on 'far'");
+  EXPECT_EQ(programFault(program),
+            "step 'b' runs on 'cpu' and uses buffer 2, which is stored on 'far'");
   program = farChain();
   program.steps[1].operands = {2, 2};
   EXPECT_EQ(programFault(program), "step 'a to far' is a transfer of 'far' from 'far' to 'far'");

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"source(x) as y", "1:8: expected a file's name as a string, got 'x'"},
         Mistake{"source(\"x.dml\")",
                 "1:16: expected 'as' after source(...), got the end of the script"},
-        Mistake{"setwd(3)", "1:7: expected a folder's name as a string, got '3'"}),
+        Mistake{"setwd(3)", "1:7: expected a directory's name as a string, got '3'"}),
     [](const auto &info) { return "Case" + std::to_string(info.index); });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -187,7 +187,7 @@ private:
     try {
       std::optional<std::vector<Tensor>> tensors = asTensors(inputs);
       if (!tensors || !asTensors(outputs))
-        throw PeerError("peers are given and asked for tensors of numbers only");
+        throw PeerError("baselines support only numeric tensors as inputs and outputs");
       Contestant contestant{name,
                             std::make_unique<Peer>(name, options.model.path, model->inputs(),
                                                    *tensors, result.threads),
@@ -304,7 +304,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
   addInputOptions(*command, options->inputs);
   command
       ->add_option("--against", options->against,
-                   fmt::format("Time a peer in the same run, in turns: {} (repeatable; needs\n"
+                   fmt::format("Time a baseline in the same run, in turns: {} (repeatable; needs\n"
                                "python3 with that package)",
                                fmt::join(Peer::names(), " or ")))
       ->type_name("NAME")

@@ -82,7 +82,7 @@ LogicalResult ScatterOp::verify() {
   if (getData() && getData().getType() != getResult().getType())
     return emitOpError("expected data of the result's type, got ") << getData().getType();
   if (getKind() == ReduceKind::Mean)
-    return emitOpError("expected updates to be summed, multiplied or compared, got mean");
+    return emitOpError("expected a reduction other than mean");
   return success();
 }
 

@@ -201,7 +201,7 @@ private:
       if (begin < 0 || begin > end || end > static_cast<int64_t>(words.size()) ||
           (end - begin) % static_cast<int64_t>(n) != 0)
         c.fail(ErrorKind::InvalidModel,
-               "attribute 'ngram_counts': expected where each length begins in the pool");
+               "attribute 'ngram_counts': expected the beginning of each length in the pool");
       for (int64_t at = begin; at < end; at += static_cast<int64_t>(n), ++next)
         if (next < indexes.size())
           grams.emplace(std::vector(words.begin() + at, words.begin() + at + n), indexes[next]);

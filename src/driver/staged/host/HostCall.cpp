@@ -23,7 +23,7 @@ const Tensor &HostCall::tensor(size_t i) const {
   const Tensor *found = input(i).tensor();
   if (!found)
     fail(ErrorKind::TypeMismatch,
-         nameOfInput(i) + ": expected a tensor of numbers, got " + describe(input(i)));
+         nameOfInput(i) + ": expected a numeric tensor, got " + describe(input(i)));
   return *found;
 }
 

@@ -88,14 +88,14 @@ static Values splitToSequence(HostCall &c) {
   int64_t at = 0;
   for (int64_t part : parts) {
     if (part < 0 || part > size - at)
-      c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes that sum up to " +
+      c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes whose sum is " +
                                         std::to_string(size) + ", got others");
     RuntimeValue element = slice(c.input(0), axis, at, part);
     elements.push_back(keepsAxis ? element : withoutAxis(element, axis));
     at += part;
   }
   if (at != size)
-    c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes that sum up to " +
+    c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes whose sum is " +
                                       std::to_string(size) + ", got " + std::to_string(at));
   return {sequenceOf(std::move(elements))};
 }

@@ -146,7 +146,7 @@ void GraphImporter::addInputs() {
 RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   std::string what = "input " + inQuotes(input.name);
   if (!input.dtype)
-    throw Error(ErrorKind::Unsupported, what + ": expected a tensor of numbers or booleans");
+    throw Error(ErrorKind::Unsupported, what + ": expected a numeric tensor or booleans");
   if (!input.shape)
     throw Error(ErrorKind::Unsupported, what + ": expected a known rank, got none");
   SymbolicShape dims;

@@ -61,23 +61,23 @@ fs::path ExternalData::resolve(const std::string &location) const {
   };
   if (folder.empty())
     throw refuse(ErrorKind::Unsupported,
-                 "expected a model in a file, got one in memory, without a folder to look in");
+                 "expected a model in a file, got one in memory, without a directory to look in");
   fs::path relative(location);
   if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
       std::find(relative.begin(), relative.end(), "..") != relative.end())
-    throw refuse(ErrorKind::InvalidModel, "expected a path inside the model's folder");
+    throw refuse(ErrorKind::InvalidModel, "expected a path inside the model's directory");
 
   std::error_code failure;
   fs::path root = fs::canonical(folder, failure);
   if (failure)
-    throw refuse(ErrorKind::Io, "cannot read the model's folder: " + failure.message());
+    throw refuse(ErrorKind::Io, "cannot read the model's directory: " + failure.message());
   fs::path resolved = fs::canonical(root / relative, failure);
   if (failure)
-    throw refuse(ErrorKind::Io, "cannot open it beside the model: " + failure.message());
+    throw refuse(ErrorKind::Io, "cannot open it next to the model: " + failure.message());
   auto [rootRest, fileRest] =
       std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
   if (rootRest != root.end())
-    throw refuse(ErrorKind::InvalidModel, "it leads outside the model's folder");
+    throw refuse(ErrorKind::InvalidModel, "it leads outside the model's directory");
   // Opening a pipe or a device could block or worse.
   if (!fs::is_regular_file(resolved, failure))
     throw refuse(ErrorKind::InvalidModel, "expected a regular file");

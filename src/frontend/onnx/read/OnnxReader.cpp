@@ -168,7 +168,7 @@ Model readModel(const fs::path &path) {
   if (!fs::exists(status))
     fail(ErrorKind::Io, "cannot open the file: " + failure.message());
   if (!fs::is_regular_file(status))
-    fail(ErrorKind::Io, fs::is_directory(status) ? "expected an ONNX file, got a folder"
+    fail(ErrorKind::Io, fs::is_directory(status) ? "expected an ONNX file, got a directory"
                                                  : "expected an ONNX file, got a special file");
   if (fs::is_empty(path, failure))
     fail(ErrorKind::InvalidFile, "expected an ONNX model, got an empty file");

@@ -162,7 +162,7 @@ Tensor TensorDecoder::decode() {
   readShape();
   int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
-    fail(ErrorKind::InvalidModel, "expected its data in one place, got it in several");
+    fail(ErrorKind::InvalidModel, "expected its data in one field, got it in several");
   if (bitsInByte(dtype) != 0)
     return decodePacked();
   return decodeElements();

@@ -29,7 +29,7 @@ Windows windowsOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ArrayRef<i
   if (sizes.empty() || sizes.size() > 2)
     refuse("has windows over " + Twine(sizes.size()) + " axes, and terms over one or two");
   if (llvm::any_of(pads, [](int64_t pad) { return pad < 0; }))
-    refuse("has windows that leave out borders");
+    refuse("has windows with negative padding");
   Windows windows;
   windows.isFlat = sizes.size() == 1;
   windows.columns = sizes.back();

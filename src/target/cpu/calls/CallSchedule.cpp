@@ -76,7 +76,7 @@ std::string refusalOfProduct(const CallSchedule &schedule, hr::LibraryOp call) {
   Gemm gemm = cutProduct(call, schedule);
   // Of dynamic dimensions nobody knows how much memory parts of sums would take.
   if (gemm.depthBlock && (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0))
-    return "depth: expected 0, since sizes are open";
+    return "depth: expected 0, since a dimension is dynamic";
   return refusalOfBlocks(gemm);
 }
 

@@ -86,7 +86,7 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     if (schedule.kind == CpuSchedule::Kind::Walk) {
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
       if (given && !givesSchedule)
-        refused = "it walks blocks of rows: expected a line such as '" +
+        refused = "it iterates over blocks of rows: expected a line such as '" +
                   lineOf(scheduler, schedule) + "'";
       if (!refused.empty())
         module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));

@@ -143,9 +143,9 @@ std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
   if (schedule.pack > 1)
     return "pack: expected 0 or 1";
   if (!schedule.pack && liesAlongSum(loops))
-    return "pack: expected 1, since the right side lies along what is summed up";
+    return "pack: expected 1, since the right-hand operand is contiguous along the reduction";
   if (schedule.pack && (!byColumns || anchor != loops.contents.root))
-    return "pack: expected 0, since only the right side of a plain product can be copied";
+    return "pack: expected 0, since only the right-hand operand of a plain matmul can be copied";
   if (schedule.features > 1)
     return "features: expected 0 or 1";
   if (schedule.features && !byColumns)

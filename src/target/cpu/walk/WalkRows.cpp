@@ -347,7 +347,7 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
     FailureOr<WalkPlan> plan = WalkPlan::of(kernel);
     if (failed(plan)) {
       module->setAttr(kRecipeRefusedAttr,
-                      StringAttr::get(&getContext(), "the rows cannot be walked: " + reason));
+                      StringAttr::get(&getContext(), "the rows cannot be blocked: " + reason));
       return;
     }
     noteScalars(module, *plan);
@@ -363,7 +363,8 @@ private:
         if (linalg::GenericOp op = plan.ops[index].op;
             !stage.axes.empty() && stage.vectorAxis < 0 && op.getNumReductionLoops() > 0)
           notes += (notes.empty() ? "" : "; ") + ("stage '" + stageOf(op).str()) +
-                   "' is computed element by element: what it reads lies along no dimension";
+                   "' is computed element by element: its operand is contiguous along none of its "
+                   "dimensions";
     if (!notes.empty())
       module->setAttr(kRecipeNotesAttr, StringAttr::get(module.getContext(), notes));
   }

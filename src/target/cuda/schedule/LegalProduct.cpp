@@ -197,9 +197,9 @@ std::optional<Unsupported> refusedWarpgroups(const Product &product, const Sched
 FormOrReason<FusedProduct> productOnThreads(Operation *op) {
   if (std::optional<FusedProduct> fused = fusedProductOf(op))
     return *fused;
-  return "expected a matrix product: sums of products of two tensors' elements in f32, f16 or "
+  return "expected a matmul: sums of products of two tensors' elements in f32, f16 or "
          "bf16, "
-         "nothing else being combined on the way";
+         "and no other reduction";
 }
 
 FormOrReason<FusedProduct> productOnTensorCores(Operation *op) {
@@ -209,7 +209,7 @@ FormOrReason<FusedProduct> productOnTensorCores(Operation *op) {
   const Product &product = fused->product;
   if (getElementTypeOrSelf(product.a->get()).isF32() ||
       getElementTypeOrSelf(product.a->get()) != getElementTypeOrSelf(product.b->get()))
-    return "expected a product of two tensors in f16 or two in bf16";
+    return "expected a matmul of two tensors in f16 or two in bf16";
   return fused;
 }
 
@@ -222,7 +222,7 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
   const Product &product = fused->product;
   linalg::GenericOp generic = product.op;
   if (product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1)
-    return "expected a product of matrices, or of a stack of them";
+    return "expected a matmul, batched or not";
   if (!constantSize(product.size(product.n)))
     return "expected a known number of columns";
   for (OpOperand *operand : {product.a, product.b}) {
@@ -236,7 +236,7 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
     bool liesTogether = last == getAffineDimExpr(outer, op->getContext()) ||
                         last == getAffineDimExpr(product.k.front(), op->getContext());
     if (!map.isProjectedPermutation() || !liesTogether || map.getNumResults() > kMaxDims)
-      return "expected operands whose rows or columns lie together, of at most five dimensions";
+      return "expected operands with contiguous rows or columns, of at most five dimensions";
   }
   return fused;
 }

@@ -48,10 +48,9 @@ std::optional<Unsupported> refusedVector(int64_t vector, int64_t most) {
   if (vector < 1 || vector > kMaxVector || !llvm::isPowerOf2_64(vector))
     return Unsupported{"vector", "expected 1, 2, 4, 8 or 16"};
   if (vector > most)
-    return Unsupported{"vector",
-                       "expected at most " + number(most) +
-                           ": more do not lie together in all that is read, or do not divide "
-                           "the number of elements"};
+    return Unsupported{"vector", "expected at most " + number(most) +
+                                     ": more are not contiguous in all operands, or do not divide "
+                                     "the number of elements"};
   return std::nullopt;
 }
 
@@ -101,10 +100,10 @@ std::optional<Unsupported> refusedColumns(Operation *op, const Schedule &schedul
     return Unsupported{"lanes",
                        "expected 1, or all threads, which are " + number(schedule.threads)};
   if (schedule.lanes > 1 && !llvm::isPowerOf2_64(schedule.threads))
-    return Unsupported{"threads", "expected a power of two where all have one result"};
+    return Unsupported{"threads", "expected a power of two if all threads compute one result"};
   if (schedule.splits < 1 || schedule.splits > std::min(kMaxSplits, form->depth))
     return Unsupported{"splits", "expected 1 to " + number(std::min(kMaxSplits, form->depth)) +
-                                     " of " + number(form->depth) + " elements that are combined"};
+                                     " of " + number(form->depth) + " elements that are reduced"};
   if (schedule.splits * form->items > kMaxPartial)
     return Unsupported{"splits", "expected at most " + number(kMaxPartial / form->items) +
                                      ", the result having " + number(form->items) + " elements"};
@@ -114,7 +113,7 @@ std::optional<Unsupported> refusedColumns(Operation *op, const Schedule &schedul
     return refusal;
   if (form->items > 1 && form->depth % schedule.vector != 0)
     return Unsupported{"vector", "expected a number that divides the " + number(form->depth) +
-                                     " elements that are combined"};
+                                     " elements that are reduced"};
   return std::nullopt;
 }
 
@@ -161,7 +160,7 @@ FormOrReason<RowForm> rowsOf(Operation *op) {
   Reads reads = readsOf(op);
   auto shape = kernelShape(op->getResult(0));
   if (!reads.complete || reads.reductions.empty() || !shape)
-    return "expected something that is combined along rows, got nothing";
+    return "expected a reduction along rows, got none";
   bool isReduced = isReduction(op);
   if (!isReduced && shape->empty())
     return "expected rows, got a single element";
@@ -183,7 +182,7 @@ FormOrReason<RowForm> rowsOf(Operation *op) {
       return "expected reductions along rows of the result, got other lengths";
     columns = size;
     if (!readsAlong(reduction, dims.front()))
-      return "expected rows whose elements lie beside each other, got a reduction along another "
+      return "expected contiguous rows, got a reduction along another "
              "dimension";
   }
   // Columns are the last dimension of the result, and one dimension more for each reduction.

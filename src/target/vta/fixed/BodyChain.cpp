@@ -148,14 +148,14 @@ private:
       return always(predicate == P::ORD);
     std::optional<Relation> relation = relationOf(predicate);
     if (!relation)
-      throw Unsupported("compares in a way the accelerator has nothing for");
+      throw Unsupported("compares in a way that the accelerator does not support");
     return compare(*relation, of(op.getLhs()), of(op.getRhs()), integers);
   }
 
   Scalar compareIntegers(arith::CmpIOp op) const {
     std::optional<Relation> relation = relationOf(op.getPredicate());
     if (!relation)
-      throw Unsupported("compares numbers without signs");
+      throw Unsupported("compares unsigned integers");
     return compare(*relation, asSigned(op.getLhs()), asSigned(op.getRhs()), integers);
   }
 

@@ -203,8 +203,7 @@ void Chain::computeIn(Type type) {
 
 Image imageOf(RankedTensorType type) {
   if (!type.hasStaticShape())
-    throw Unsupported(
-        "sizes are open, and programs of the accelerator are for fixed ones (--size)");
+    throw Unsupported("it has dynamic dimensions, and the accelerator needs static ones (--size)");
   ArrayRef<int64_t> shape = type.getShape();
   if (type.getNumElements() == 0)
     throw Unsupported("there are no elements");

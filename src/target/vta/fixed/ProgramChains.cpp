@@ -245,7 +245,7 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
   if (pool.getLayout() != hr::ChannelLayout::First || typeOf(pool.getInput()).getRank() != 4)
     throw Unsupported("is not a pooling of images with channels first");
   if (llvm::any_of(pool.getDilations(), [](int64_t dilation) { return dilation != 1; }))
-    throw Unsupported("its windows have gaps");
+    throw Unsupported("its windows are dilated");
   Chain chain = of(pool.getInput());
   if (!chain.offsetOfCells())
     throw Unsupported("its operand is not stored as 8-bit integers before");
@@ -259,7 +259,7 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
 Chain ProgramChains::ofReshape(hr::ReshapeOp reshape) {
   Chain chain = of(reshape.getInput());
   if (!chain.offsetOfCells())
-    throw Unsupported("gives computed values another shape");
+    throw Unsupported("reshapes a value that is not stored as 8-bit integers");
   OpBuilder b(reshape);
   Value source = chain.sources[0].value;
   RankedTensorType type = typeOf(reshape.getResult()).clone(typeOf(source).getElementType());

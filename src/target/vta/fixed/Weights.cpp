@@ -20,7 +20,7 @@ std::optional<int> scaleOf(const double *numbers, int64_t count) {
   std::optional<int> least;
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(numbers[i]) || std::fpclassify(numbers[i]) == FP_SUBNORMAL)
-      throw Unsupported("its weights are not finite, or too small to be told apart from 0");
+      throw Unsupported("its weights are not finite, or too small to distinguish from 0");
     if (numbers[i] != 0)
       least = std::min(least.value_or(INT32_MAX), lowestDigit(numbers[i]));
   }
@@ -122,12 +122,12 @@ Weights weightsOf(hr::ContractOp contract) {
                      result.dropResults(result.getNumResults() - 1) &&
                  all[0].getNumDims() == left.getNumResults() + 1;
   if (!isDense)
-    throw Unsupported("is no product of rows with a constant matrix");
+    throw Unsupported("is not a matmul with a constant right-hand matrix");
   unsigned column = result.getDimPosition(result.getNumResults() - 1);
   bool isTransposed = right.getDimPosition(0) == column;
   if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
       right.getDimPosition(isTransposed ? 0 : 1) != column)
-    throw Unsupported("is no product of rows with a constant matrix");
+    throw Unsupported("is not a matmul with a constant right-hand matrix");
   Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64);
   return weightsOf(isTransposed ? matrix : transposed(matrix), rhs.getElementType().isInteger(8));
 }

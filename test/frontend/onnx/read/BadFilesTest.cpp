@@ -126,7 +126,7 @@ TEST(BadFiles, FilesThatCannotBeRead) {
   };
   fs::path folder = testing::TempDir();
   expectFileError(folder / "headrace_absent.onnx", ErrorKind::Io, "No such file");
-  expectFileError(folder, ErrorKind::Io, "got a folder");
+  expectFileError(folder, ErrorKind::Io, "got a directory");
   expectFileError("/dev/null", ErrorKind::Io, "got a special file");
   fs::path empty = folder / "headrace_empty.onnx";
   std::ofstream{empty};

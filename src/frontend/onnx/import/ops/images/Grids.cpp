@@ -156,7 +156,7 @@ static void importGridSample(NodeContext &c) {
   SymbolicShape shape = c.shape(0), gridShape = c.shape(1);
   if (constantValue(gridShape.back()) != static_cast<int64_t>(spatial) ||
       !sameSize(gridShape[0], shape[0]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} places of {2} coordinates, got {3}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} points of {2} coordinates, got {3}",
            c.nameOfInput(1), c.text({shape[0]}), spatial, c.text(gridShape));
   std::string mode = c.node.getString("mode", "linear");
   std::string padding = c.node.getString("padding_mode", "zeros");

@@ -171,8 +171,7 @@ static void importMultiHeadAttention(NodeContext &c) {
     parts.window.offset = c.sizeAsData(c.shape(pastKey)[2], c.builder.getI64Type());
   }
   if (c.has(8) || c.has(9))
-    c.fail(ErrorKind::Unsupported,
-           "caches with a length or an order of their own are not supported");
+    c.fail(ErrorKind::Unsupported, "caches with a separate length or order are not supported");
   readMasks(c, parts, mask, scores);
   parts.window.isCausal = c.node.getInt("unidirectional", 0) != 0;
   parts.scale = scaleOf(c, parts.query);

@@ -102,7 +102,7 @@ static void importConcat(NodeContext &c) {
   for (size_t i = 2; i + 1 < c.inputCount(); i += 3)
     parts.push_back(dequantized(c, i));
   if (parts.empty())
-    c.fail(ErrorKind::InvalidModel, "expected tensors to join, got none");
+    c.fail(ErrorKind::InvalidModel, "expected tensors to concatenate, got none");
   c.result(quantizedAs(c, concat(c, parts, c.axis(c.node.getInt("axis", 1), c.rank(2))), 0, 2));
 }
 

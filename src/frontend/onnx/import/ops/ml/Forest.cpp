@@ -182,7 +182,7 @@ static std::vector<double> tensorAttribute(NodeContext &c, const char *name) {
   if (!found)
     return {};
   if (found->kind != Attribute::Tensor || found->stringTensor)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a tensor of numbers", name);
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a numeric tensor", name);
   Tensor wide = found->tensor.converted(DType::F64);
   return {wide.as<double>(), wide.as<double>() + wide.elements()};
 }

@@ -24,7 +24,7 @@ static AffineExpr inferredSize(NodeContext &c, ArrayRef<AffineExpr> input,
                                ArrayRef<AffineExpr> others) {
   auto impossible = [&] {
     c.fail(ErrorKind::ShapeMismatch,
-           "the size for -1 cannot be told: {0} elements do not divide into {1}",
+           "the size for -1 is not determined: {0} elements do not divide into {1}",
            c.text({c.product(input)}), c.text(others));
   };
   // Equal sizes cancel first, so that dynamic dimensions need no division.
