@@ -22,6 +22,7 @@ struct AotCode {
   std::vector<DeviceImage> images;
 };
 
+/// Runs the phases of one target, with one set of settings.
 class Compiler {
 public:
   Compiler(std::shared_ptr<mlir::MLIRContext> context, const Settings &settings,

@@ -10,6 +10,7 @@ namespace headrace {
 /// not scalars (`NAME.grad`); outputs, then the gradients of what is asked for (`NAME.grad`).
 LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options);
 
+/// A program with gradients, split into a forward and a backward one.
 struct SplitProgram {
   LevelOneProgram forward, backward;
   std::vector<SavedTensor> kept;

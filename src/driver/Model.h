@@ -91,6 +91,8 @@ struct StageStep {
   int64_t bytes = 0, operations = 0;
 };
 
+/// A loaded program: compiles itself for the shapes of its calls, and caches compiled versions. Any
+/// number of threads may call it.
 class Model {
 public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws

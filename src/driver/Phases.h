@@ -10,6 +10,7 @@
 
 namespace headrace {
 
+/// A named part of the compiler's pipeline.
 struct Phase {
   llvm::StringRef name;
   llvm::StringRef summary;

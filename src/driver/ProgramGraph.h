@@ -10,6 +10,7 @@
 
 namespace headrace {
 
+/// A node of a program's graph: an operator, kernel, input, output or constant.
 struct GraphNode {
   /// Unique in the graph; that of an operator is its name in recipes.
   std::string id;
@@ -28,6 +29,7 @@ struct GraphNode {
   std::vector<std::string> alternatives = {};
 };
 
+/// A value between two nodes.
 struct GraphEdge {
   std::string from, to;
   std::string type;           // "f32"
@@ -35,6 +37,7 @@ struct GraphEdge {
   DimExpr bytes = DimExpr::constant(0);
 };
 
+/// A program after a phase, as data.
 struct ProgramGraph {
   std::string model, phase;
   std::vector<std::string> symbols;

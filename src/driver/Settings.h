@@ -8,6 +8,7 @@
 
 namespace headrace {
 
+/// The options of compilation that users set.
 struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".

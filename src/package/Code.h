@@ -11,6 +11,7 @@
 
 namespace headrace {
 
+/// Loaded code of a package: a shared object, or images of another engine.
 class Code : public std::enable_shared_from_this<Code> {
 public:
   /// Loads a shared object from memory. Throws Error naming `source` if it is not code for this

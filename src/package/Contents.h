@@ -52,6 +52,7 @@ struct PackagedScript {
   std::vector<PackagedSegment> segments;
 };
 
+/// The contents of a package, except for code and weights.
 struct PackageContents {
   std::string producer;             // "headrace 0.1.0"
   std::vector<ProcessorNeeds> code; // what each piece of code runs on

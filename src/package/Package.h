@@ -71,6 +71,7 @@ private:
   std::unordered_map<std::string, std::shared_ptr<const PackageProgram>> segments;
 };
 
+/// An open package, with the code that was chosen for this machine.
 class Package {
 public:
   /// Throws Error if the file is not a package, is damaged, or does not run on this machine.

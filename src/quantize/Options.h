@@ -17,6 +17,7 @@ enum class ScaleKind { Float, PowerOfTwo };
 /// them does; or where the squared error of rounding and clipping is least.
 enum class RangeMethod { MinMax, Percentile, SquaredError };
 
+/// The options of `headrace quantize`.
 struct Options {
   WeightScales weights = WeightScales::Channel;
   ScaleKind scales = ScaleKind::Float;

@@ -207,7 +207,7 @@ TEST_F(PackageTest, DeepNestingIsRefused) {
       writeTestPackage(path);
       std::string with = std::string(place).starts_with('0') ? deep + ",\"sizes\"" : deep;
       rewriteManifest(place, with);
-      EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its manifest is no JSON");
+      EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its manifest is not JSON");
     }
   writeTestPackage(path);
   rewriteManifest("\"bytes\":\"4*s0\"", "\"bytes\":\"" + std::string(100000, '(') + "\"");

@@ -10,6 +10,7 @@
 
 namespace headrace::cuda {
 
+/// A CUDA device: its context, memory and streams.
 class Device {
 public:
   /// The device of that number; made once and kept. Throws Error if there is none.

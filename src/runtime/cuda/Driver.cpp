@@ -43,7 +43,7 @@ Loaded load() {
 #undef HEADRACE_CUDA_FIND
   // It can tell its version before it is initialised, and when nothing else works.
   if (!driver.cuDriverGetVersion || driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS)
-    result.problem = std::string(name) + " is no NVIDIA driver";
+    result.problem = std::string(name) + " is not an NVIDIA driver";
   else if (driver.version < oldestVersion)
     result.problem = "the NVIDIA driver is too old: expected one for CUDA " +
                      versionText(oldestVersion) + " or newer, got " + versionText(driver.version);

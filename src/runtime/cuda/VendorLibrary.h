@@ -13,6 +13,7 @@
 
 namespace headrace::cuda {
 
+/// A library of NVIDIA's, or nothing if it is not installed.
 class VendorLibrary {
 public:
   /// The first of these files that can be loaded; it stays loaded.

@@ -55,6 +55,7 @@ public:
   }
 };
 
+/// A kind of device or interpreter that runs steps of programs in its own memory.
 class Engine {
 public:
   virtual ~Engine() = default;

@@ -19,6 +19,7 @@ public:
   virtual std::optional<SimulatedStep> simulated() const { return std::nullopt; }
 };
 
+/// An engine that interprets kernels in host memory, given a function that reads them.
 class InterpretedEngine final : public Engine {
 public:
   /// Throws Error, which names the kernel.

@@ -33,6 +33,7 @@ struct ValueCheck {
   }
 };
 
+/// An element that a check does not allow.
 struct Violation {
   int64_t position = 0; // in row-major order
   int64_t value = 0;

@@ -8,6 +8,7 @@ namespace headrace::sparse {
 
 enum class Aggregate { Sum, SumOfSquares, Mean, Minimum, Maximum };
 
+/// Reduces all cells.
 double reduce(Aggregate aggregate, const CsrMatrix &matrix,
               ThreadPool &pool = ThreadPool::global());
 

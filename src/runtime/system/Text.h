@@ -6,6 +6,7 @@
 
 namespace headrace {
 
+/// Whether the text is valid UTF-8.
 bool isUtf8(std::string_view text);
 
 /// For a one-line message: control characters and bytes that are not UTF-8 as \xNN, long text cut.

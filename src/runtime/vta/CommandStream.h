@@ -20,6 +20,8 @@ struct Padding {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
+/// Writes a program: DRAM buffers, transfers, micro-ops, dependences. Throws Error if one does not
+/// fit the configuration.
 class CommandStream {
 public:
   explicit CommandStream(const Configuration &configuration);

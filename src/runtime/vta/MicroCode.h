@@ -31,6 +31,7 @@ struct Sweep {
   MicroOp factorOut, factorIn;
 };
 
+/// The limits of one instruction.
 struct SweepLimits {
   size_t body;        ///< micro-ops that the buffer holds
   int64_t iterations; ///< of one loop

@@ -30,7 +30,7 @@ TEST(AcceleratorTest, FilesAreRead) {
 }
 
 TEST(AcceleratorTest, WhatAMachineCannotBeIsNamed) {
-  EXPECT_EQ(errorIn("no"), "m.json: the file is no JSON");
+  EXPECT_EQ(errorIn("no"), "m.json: the file is not JSON");
   EXPECT_EQ(errorIn("[]"), "m.json: expected an object, got array");
   EXPECT_EQ(errorIn("{}"), "m.json: expected 'name'");
   EXPECT_EQ(errorIn(head + R"({"name": "VVSin", "sizes": [4], "cost": 1}]})"),
