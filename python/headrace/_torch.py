@@ -16,14 +16,14 @@ def module(
 ) -> Any:
     """Run a PyTorch module, or every module of a class, through Headrace.
 
-    >>> net = hr.module(net)                 # the same object: parameters, state_dict, train() stay
+    >>> net = hr.module(net)  # the same object: parameters, state_dict and train() stay
     >>> @hr.module
     ... class Net(torch.nn.Module): ...
 
-    With `training`, autograd works as before, by gradients that Headrace takes of the program;
-    without it, results have no gradient and nothing is kept for one. `dynamic` is that of
-    `torch.compile`; further options are those of `headrace.load`. Unsupported parts run in
-    PyTorch, and a `headrace.torch.FallbackWarning` says so; with `strict=True` they raise an error.
+    With `training`, autograd works as usual, with gradients computed by Headrace; without it,
+    results have no gradient and nothing is saved for one. `dynamic` is that of `torch.compile`;
+    other options are those of `headrace.load`. Unsupported parts run in PyTorch, with a
+    `headrace.torch.FallbackWarning`; with `strict=True` they raise an error.
     """
     if target is None:
         return functools.partial(module, training=training, dynamic=dynamic, **options)

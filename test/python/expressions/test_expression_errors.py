@@ -103,7 +103,7 @@ def test_when_compiled():
         ),
         (
             hr.InvalidArgumentError,
-            "size 'q'.*found none",
+            "size 'q'.*got none",
             lambda: hr.compute((hr.var("q"),), lambda i: i, name="C"),
         ),
         (
