@@ -173,8 +173,10 @@ def test_a_body_is_compiled_once(load) -> None:
     assert model.compiled_versions == 1
 
 
-def test_a_loop_without_end_is_ended(load, monkeypatch) -> None:
-    monkeypatch.setenv("HEADRACE_MAX_ITERATIONS", "1000")
+@pytest.mark.parametrize("name", ["HEADRACE_MAX_ITERATIONS", "HEADRACE_MOST_ITERATIONS"])
+def test_a_loop_without_end_is_ended(load, monkeypatch, name: str) -> None:
+    """The second name is deprecated."""
+    monkeypatch.setenv(name, "1000")
     model = load(
         "m (float x) => (float y) {"
         "  t = Constant<value = bool {1}>()"
