@@ -58,7 +58,7 @@ private:
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<CachedCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
-  /// The program that the phases made, with no word of the one before.
+  /// Builds the lowered program, with its recipe and notes, from the IR after the last phase.
   LoweredProgram described(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;

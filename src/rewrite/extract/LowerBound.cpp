@@ -15,7 +15,8 @@ namespace headrace::rewrite {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// The leaves of further parts are taken as one, and so are sets of more leaves.
+/// Limits: leaves beyond this many parts count as one leaf, and so does a set of more leaves than
+/// the second limit.
 constexpr uint32_t maxParts = 64;
 constexpr size_t maxLeaves = 64;
 constexpr uint32_t manyLeaves = UINT32_MAX;

@@ -87,7 +87,7 @@ static Size valueOf(CellFunction function, const Size &a, const Size &b) {
   }
 }
 
-/// A matrix of one value beside another of its size is as good as the value.
+/// Replaces a matrix filled with one value by the value, if another operand has its dimensions.
 void GraphWriter::dropFills(std::vector<int> &operands) const {
   for (int &operand : operands) {
     if (at(operand).op != Op::Fill)

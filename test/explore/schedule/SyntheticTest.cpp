@@ -1,5 +1,5 @@
-// Random graphs: against the study whose generator they follow, against the simulator, and for what
-// holds of every schedule.
+// Random graphs, compared with the published medians of the generator that they follow and with the
+// simulator, and checked for properties of every schedule.
 #include "explore/graph/Synthetic.h"
 
 #include "explore/graph/Measures.h"

@@ -301,7 +301,7 @@ def test_reports_are_of_the_program_that_serves(load) -> None:
 
 
 def test_stages_leave_small_sizes_open(load) -> None:
-    """The sum over NonZero's result makes it a model in stages."""
+    """The sum over NonZero's result makes it a staged model."""
     model = load(
         "m (float[n,2] x) => (float y) {"
         f" {ZERO} {vector('c', 40)} {AXIS} p = Slice(x, o, c, a) q = NonZero(x)"

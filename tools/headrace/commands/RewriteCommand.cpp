@@ -244,8 +244,8 @@ int rewriteTerm(const RewriteOptions &options) {
 
 void addRewriteCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RewriteOptions>();
-  CLI::App *command = app.add_subcommand(
-      "rewrite", "Map a model to the coarse operators of an accelerator; check rules");
+  CLI::App *command =
+      app.add_subcommand("rewrite", "Map a model to the operators of an accelerator; check rules");
   command
       ->add_option("FILE", options->term,
                    "An ONNX file, or a term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, "
